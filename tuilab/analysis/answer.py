@@ -45,7 +45,7 @@ MOST_NAMED = 3
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
-    """What a run has shown so far, in plain text. crossed: its crossovers, where they are known already.
+    """Say what a run has shown so far, in plain text. crossed: its crossovers, where they are known already.
 
     against: the data sheet's name of a GPU to hold it against; without one, only a run that has no GPU is.
     """
@@ -81,7 +81,7 @@ def at_point(state: RunState, point: int) -> list[str]:
 
 
 def timing(arm: ArmState, point: int) -> str:
-    """`0.48 ms [0.47 0.50]`, or without the interval where there is none."""
+    """Return `0.48 ms [0.47 0.50]`, or without the interval where there is none."""
     found = estimate_at(arm, point)
     if found is None:
         return "not timed"
@@ -278,7 +278,7 @@ def _close(arm: ArmState, other: ArmState, point: int) -> bool:
 
 
 def within(span: tuple[float, float], factor: float) -> bool:
-    """Whether an interval of ratios lies between 1 / factor and factor."""
+    """Return whether an interval of ratios lies between 1 / factor and factor."""
     return 1 / factor <= span[0] and span[1] <= factor
 
 
@@ -302,7 +302,7 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
 
 
 def copying(arm: ArmState, point: int) -> float:
-    """The share (0 … 1) of a call that its copies take; 0 where it has no account."""
+    """Return the share (0 … 1) of a call that its copies take; 0 where it has no account."""
     account = account_at(arm, point)
     return account.share(*COPIES) if account is not None else 0.0
 
@@ -356,7 +356,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 
 def failures(state: RunState, point: int) -> str:
-    """The arms that raised, or that could not run though a GPU is there."""
+    """Return the arms that raised, or that could not run though a GPU is there."""
     failed = []
     for arm in state.arms.values():
         status, reason = arm_status(state, arm, point)
@@ -417,7 +417,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def brief(state: RunState) -> Brief:
-    """The fastest arm, and how many times as long the one takes that a reader will hold it against.
+    """Return the fastest arm, and how many times as long the one takes that a reader will hold it against.
 
     That is the fastest on the other kind of device, else the next. A sweep counts at its headline point.
     """

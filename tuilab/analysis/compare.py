@@ -86,7 +86,7 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """What the intervals of differing arms do not hold; "" where they hold it, or nothing differs."""
+    """Say what the intervals of differing arms do not hold; "" where they hold it, or nothing differs."""
     alone = min(first.workers, second.workers) < 2 and any(arm.differs for arm in arms)
     return ONE_PROCESS if alone else ""
 
@@ -119,7 +119,7 @@ def _at(place: Place, arm: ArmState, here: int, other: ArmState, there: int) -> 
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """In what two runs differ beside their figures and the parameters that are swept, each in a sentence."""
+    """Say in what two runs differ beside their figures and swept parameters, each in a sentence."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -141,7 +141,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """What else went on while a run was measured, so that a difference may be of that; one of a kind."""
+    """Say what else went on while a run was measured and may make a difference; one of a kind."""
     found = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [found[code] for code in DISTURBED if code in found]
 
@@ -213,7 +213,7 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def across(states: Sequence[RunState], base: int = 0) -> Across:
-    """Every arm of any of the runs, in the order in which they come up; ratios are against run `base`.
+    """Return every arm of any of the runs, in the order in which they come up; ratios are against run `base`.
 
     Sweeps have a row for each place that any of the runs measured. The runs were not interleaved, so a ratio
     differs from 1 only where the two 95 % intervals of the medians are apart (`analysis.compare`).

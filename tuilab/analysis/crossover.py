@@ -38,7 +38,7 @@ class Place:
         return math.inf if self.ratio.error is None else self.ratio.error
 
     def sign(self, level: float) -> int:
-        """+1 where a is slower, −1 where a is faster, 0 where the interval at `level` holds equality."""
+        """Return +1 where a is slower, −1 where a is faster, 0 if the interval at `level` holds equality."""
         half = self.ratio.half_width(level)
         if half is None or abs(self.ratio.mean) <= half:
             return 0
@@ -69,7 +69,7 @@ class Crossing:
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[Place]:
-    """The sizes (positive, ascending) at which both arms have rounds in common.
+    """Return the sizes (positive, ascending) at which both arms have rounds in common.
 
     begun: the round with which each further process began (`processes.combined`). The autocorrelation of the
     log ratios is that of one process, so its estimates at all sizes are averaged.
@@ -103,13 +103,13 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[Place]) -> list[int]:
-    """The sign at each place, of a family of tests that together err in at most 5 % (Bonferroni)."""
+    """Return the sign at each place, of a family of tests that together err in at most 5 % (Bonferroni)."""
     level = 1 - (1 - LEVEL) / max(1, len(at))
     return [place.sign(level) for place in at]
 
 
 def crossings(at: Sequence[Place]) -> list[Crossing]:
-    """Every change of sign between two places whose ratios both differ from 1 significantly, in order.
+    """Return every change of sign between two places whose ratios both differ from 1 significantly, in order.
 
     Places between them that could be either leave the bracket as wide as it is.
     """
@@ -228,7 +228,8 @@ class Step:
 
 
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
-    """The crossover of two arms, from seconds per call by size and round. begun: as for `crossings.places`.
+    """Return the crossover of two arms, from seconds per call by size and round. begun: as for
+    `crossings.places`.
 
     found: one change of sign. several: more, `at` being the first. none: one arm is significantly faster
     wherever they differ. beyond: so too, but at the largest sizes the gap closes. unknown: no size
@@ -247,7 +248,7 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
 def next_size(
     a: Timings, b: Timings, precision: float = 0.05, allowed: Callable[[float], int] = round
 ) -> Step:
-    """Which size a sweep should measure next to know the crossover to ± `precision` (a share of it).
+    """Return which size a sweep should measure next to know the crossover to ± `precision` (a share of it).
 
     allowed: the nearest size that the parameter may take. The new size is the present estimate: next to a
     measured place interpolation hardly errs, so one or two sizes do where halving the bracket takes five.

@@ -46,7 +46,7 @@ WORTH = 1.1
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
-    """Everything found at the point that the run's figures are given for, the gravest first."""
+    """Return everything found at the point that the run's figures are given for, the gravest first."""
     point = summary_point(state)
     arms = measured(state, point)
     found: list[Diagnosis] = []

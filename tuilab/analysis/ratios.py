@@ -80,7 +80,7 @@ class RatioEstimate(Bounded):
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
-    """a against b (seconds per call by round), paired by round; None where no round has both.
+    """Return a against b (seconds per call by round), paired by round; None where no round has both.
 
     The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
     (`location.locate`), taken back by exp. Pairing removes what slows both arms of a round alike. Assumes log
@@ -91,7 +91,8 @@ def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> R
 
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
-    """a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; None without both.
+    """Return a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; None without
+    both.
 
     The difference of the two, with Welch's interval (the errors' squares added, the degrees of freedom
     by Welch & Satterthwaite): wider than a paired one, since nothing cancels.
@@ -109,7 +110,7 @@ def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | No
 
 
 def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> list[float]:
-    """log(a / b) for each round that both have, in the order of rounds."""
+    """Return log(a / b) for each round that both have, in the order of rounds."""
     pairs = [
         (a_by_round[index], b_by_round[index]) for index in sorted(a_by_round.keys() & b_by_round.keys())
     ]
@@ -119,7 +120,7 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """As `log_ratios`, of samples and the round of each; where they are many, without a dictionary of them.
+    """Do what `log_ratios` does for samples and the round of each; where they are many, without a dictionary.
 
     Of samples of one round the last counts. Rounds ascend.
     """
@@ -144,7 +145,7 @@ def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[ND
 
 
 def logs(samples: Sequence[float]) -> Sequence[float]:
-    """log of each sample that is positive and finite."""
+    """Return log of each sample that is positive and finite."""
     if len(samples) <= LARGE:
         return [math.log(s) for s in samples if 0 < s < math.inf]
     import numpy as np
@@ -154,7 +155,7 @@ def logs(samples: Sequence[float]) -> Sequence[float]:
 
 
 def from_location(middle: Location) -> RatioEstimate:
-    """The ratio that a mean log ratio stands for."""
+    """Return the ratio that a mean log ratio stands for."""
     half = middle.half_width()
     if half is None:
         return RatioEstimate(_exp(middle.mean), None, None, middle.n)

@@ -34,19 +34,19 @@ TOO_LATE = "the run ended before it was measured"
 
 
 def axes(state: RunState) -> tuple[str, ...]:
-    """The names of the parameters that the run sweeps; empty without a sweep."""
+    """Return the names of the parameters that the run sweeps; empty without a sweep."""
     return tuple(axis.parameter for axis in state.sweep.axes) if state.sweep else ()
 
 
 def value_at(state: RunState, point: Point, parameter: str) -> Value:
-    """A parameter's value at a point: the point's own, else the scenario's; 0 where neither has one."""
+    """Return a parameter's value at a point: the point's own, else the scenario's; 0 if neither has one."""
     if parameter in point.values:
         return point.values[parameter]
     return state.scenario.parameters.get(parameter, 0) if state.scenario else 0
 
 
 def unfinished(state: RunState) -> set[int]:
-    """The points of a sweep that are under way, or at which it ended before they had their rounds.
+    """Return the points of a sweep that are under way, or at which it ended before they had their rounds.
 
     A host measures one point after another, so that only its last can be cut short.
     """
@@ -68,7 +68,8 @@ def unfinished(state: RunState) -> set[int]:
 
 
 def summary_point(state: RunState) -> int:
-    """The index of the point that a sweep's arms are summed up at: nearest to the scenario's own values.
+    """Return the index of the point that a sweep's arms are summed up at: nearest to the scenario's own
+    values.
 
     Nearest in ratio, among the points that are finished, else begun, if there are any. 0 without a sweep.
     """
@@ -93,7 +94,7 @@ def _distance(state: RunState, point: Point) -> float:
 
 
 def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
-    """An arm's status at a point, with the reason.
+    """Return an arm's status at a point, with the reason.
 
     An arm that has samples and did not fail is `ok`: what was measured stays valid however the run ended.
     An arm of which nothing is known is `cancelled` when the run is over, and until then too, as "not measured
@@ -114,7 +115,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """The median seconds per call (blocks) and its interval; None where nothing was timed."""
+    """Return the median seconds per call (blocks) and its interval; None where nothing was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -122,7 +123,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
-    """The median of the single synchronised calls in seconds; None where none was taken."""
+    """Return the median of the single synchronised calls in seconds; None where none was taken."""
     cell = arm.cells.get(point)
     if cell is None or not cell.latencies:
         return None
@@ -130,7 +131,7 @@ def latency_at(arm: ArmState, point: int) -> float | None:
 
 
 def by_round(arm: ArmState, point: int) -> dict[int, float]:
-    """Seconds per call by round; empty where nothing was timed."""
+    """Return seconds per call by round; empty where nothing was timed."""
     cell = arm.cells.get(point)
     return dict(zip(cell.rounds, cell.samples, strict=True)) if cell is not None else {}
 
@@ -166,28 +167,28 @@ def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
 
 
 def device_of(arm: ArmState, point: int) -> str | None:
-    """The device on which the arm was observed to compute; None where nothing ran."""
+    """Return the device on which the arm was observed to compute; None where nothing ran."""
     cell = arm.cells.get(point)
     return (cell.device if cell is not None else None) or arm.device
 
 
 def family_of(arm: ArmState, point: int) -> str:
-    """`CPU` or `GPU`: of the device observed, else of the one asked for."""
+    """Return `CPU` or `GPU`: of the device observed, else of the one asked for."""
     return family(device_of(arm, point) or arm.arm.device)
 
 
 def elsewhere(arm: ArmState, point: int) -> bool:
-    """Whether the arm computed on another kind of device than it was asked to."""
+    """Return whether the arm computed on another kind of device than it was asked to."""
     return family_of(arm, point) != family(arm.arm.device)
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """The arm's label, and the device where it is not the one that the label makes believe."""
+    """Return the arm's label, and the device where it is not the one that the label makes believe."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 
 def measured(state: RunState, point: int) -> list[ArmState]:
-    """The arms that stand `ok` at a point with a positive median, the fastest first.
+    """Return the arms that stand `ok` at a point with a positive median, the fastest first.
 
     An arm that does not compute what it was asked to takes part in no comparison.
     """
@@ -201,7 +202,7 @@ def measured(state: RunState, point: int) -> list[ArmState]:
 
 
 def vanished(state: RunState, arm: ArmState, point: int) -> str:
-    """In what an arm does not compute what it was asked to; empty where it does.
+    """Say in what an arm does not compute what it was asked to; "" where it does.
 
     As its calls and its graph showed (`measure.validity`), or as its rate shows.
     """
@@ -210,18 +211,19 @@ def vanished(state: RunState, arm: ArmState, point: int) -> str:
 
 
 def retraced(arm: ArmState, point: int) -> str:
-    """That each call of an arm is traced anew, in words; empty where it is not."""
+    """Say that each call of an arm is traced anew; "" where it is not."""
     return next((f.message for f in arm.flags if f.code == RETRACED and f.point in (None, point)), "")
 
 
 def does(arm: ArmState, point: int) -> str:
-    """What a call of the arm does, where the workload says so."""
+    """Say what a call of the arm does, where the workload says so."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
 
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
-    """The measured arms that may be held against each other, the fastest first, in the order of the run's.
+    """Return the measured arms that may be held against each other, the fastest first, in the order of the
+    run's.
 
     Arms that do different work are in different groups; one that is traced anew in each call is in none.
     """
@@ -232,7 +234,7 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
 
 
 def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
-    """That an arm is faster than its machine can compute, so that it cannot have done the work; else empty.
+    """Say that an arm is faster than its machine can compute and cannot have done the work; else "".
 
     Held against the highest peak of any dtype, with room for one that was measured while others had a share
     of the processors. Of operations alone: bytes may come from a cache.
@@ -254,42 +256,42 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
 
 
 def machine_of(state: RunState, arm: ArmState) -> Machine | None:
-    """The machine that measured the arm."""
+    """Return the machine that measured the arm."""
     return state.machines.get(arm.arm.host, state.machine)
 
 
 def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
-    """The roofs of that machine, where they are known."""
+    """Return the roofs of that machine, where they are known."""
     machine = machine_of(state, arm)
     return state.roofs.get(machine.key) if machine is not None else None
 
 
 def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | None:
-    """Those of the device that computed."""
+    """Return the roofs of the device that computed."""
     roofs = roofs_of(state, arm)
     return roofs.devices.get(arm.arm.device if family_of(arm, point) == "GPU" else "CPU:0") if roofs else None
 
 
 def machines(state: RunState) -> list[Machine]:
-    """The machines that measured, the one where the run began first."""
+    """Return the machines that measured, the one where the run began first."""
     every = [state.machine, *state.machines.values()] if state.machine is not None else []
     return list({machine: None for machine in every if machine is not None})
 
 
 def has_gpu(state: RunState) -> bool:
-    """Whether TensorFlow listed a GPU on a machine that measured."""
+    """Return whether TensorFlow listed a GPU on a machine that measured."""
     return any(machine.gpus for machine in machines(state))
 
 
 def no_gpu_sentence(state: RunState) -> str:
-    """`No GPU is visible (driver missing).`"""
+    """Write `No GPU is visible (driver missing).`"""
     reasons = dict.fromkeys(machine.no_gpu.strip().rstrip(".") for machine in machines(state))
     reason = "; ".join(reason for reason in reasons if reason)
     return f"No GPU is visible ({reason})." if reason else "No GPU is visible."
 
 
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
-    """How many ops of each type the arm runs (copies and folded ops not counted); empty if not observed."""
+    """Count the ops of each type that the arm runs, but for copies and folded ops; empty if not observed."""
     counts: dict[str, int] = {}
     for node in ops_of(nodes_at(arm, point)):
         counts[node.op] = counts.get(node.op, 0) + node.count
@@ -308,14 +310,14 @@ def launches(arm: ArmState, point: int) -> str:
 
 
 def endless(arm: ArmState, point: int) -> bool:
-    """Whether a loop in it runs as often as the data says, so that its ops are counted once."""
+    """Return whether a loop in it runs as often as the data says, so that its ops are counted once."""
     work = arm.work.get(point)
     return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Where a call's time goes, at the arm's median; None where that was not looked for, or nothing was
-    timed.
+    """Return where a call's time goes, at the arm's median; None where that was not looked for, or nothing
+    was timed.
 
     All of it is not known where the calls beside the profile contradict the run's own: a machine that was
     busier or freer then says nothing of the calls that were measured.
@@ -346,7 +348,7 @@ def _middle(ordered: Sequence[float]) -> tuple[float, float]:
 
 
 def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
-    """The arm's placement at a point, or at the first point where it was observed."""
+    """Return the arm's placement at a point, or at the first point where it was observed."""
     if point in arm.placement:
         return arm.placement[point]
     return arm.placement[min(arm.placement)] if arm.placement else ()
@@ -357,7 +359,7 @@ Place = tuple[tuple[str, Value], ...]
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:
-    """The names of the parameters that any of the runs sweeps."""
+    """Return the names of the parameters that any of the runs sweeps."""
     return tuple(dict.fromkeys(name for state in states for name in axes(state)))
 
 
@@ -367,22 +369,22 @@ def places(state: RunState, names: Sequence[str]) -> dict[Place, int]:
 
 
 def place_of(state: RunState, point: Point, names: Sequence[str]) -> Place:
-    """A point's values of the named parameters."""
+    """Return a point's values of the named parameters."""
     return tuple((name, value_at(state, point, name)) for name in names)
 
 
 def ordered(found: Sequence[Place]) -> list[Place]:
-    """Each place once, ascending; words go after numbers."""
+    """Return each place once, ascending; words go after numbers."""
     return sorted(set(found), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
 def place_words(place: Place) -> str:
-    """`1,024 samples and frame length 256`; "" for the one place of runs that sweep nothing."""
+    """Return `1,024 samples and frame length 256`; "" for the one place of runs that sweep nothing."""
     return listed([on_axis(name, size(v) if type(v) is int else str(v)) for name, v in place])
 
 
 def missing(state: RunState) -> dict[str, list[int]]:
-    """For each arm that can run, the points at which it lacks rounds or precision."""
+    """Return for each arm that can run, the points at which it lacks rounds or precision."""
     points = [point.index for point in state.points] or [0]
     lacking = {
         name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()
@@ -391,7 +393,7 @@ def missing(state: RunState) -> dict[str, list[int]]:
 
 
 def can_run(arm: ArmState) -> bool:
-    """Whether neither its device, its workload nor its own error ruled the arm out."""
+    """Return whether neither its device, its workload nor its own error ruled the arm out."""
     return arm.status != "unavailable" and not arm.error
 
 

@@ -61,7 +61,7 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """For each arm that was measured both ways. The two passes share no rounds, so nothing pairs them."""
+    """Compare each arm that was measured both ways. The two passes share no rounds, so nothing pairs them."""
     out = []
     for arm in state.arms.values():
         alone = state.arms.get(msgspec.structs.replace(arm.arm, together=False).id)
@@ -104,7 +104,7 @@ def _words(found: RatioEstimate) -> str:
 def summarise(
     state: RunState, claims: Sequence[Claim] = (), *, placement: bool = True, against: str = ""
 ) -> RunResult:
-    """Everything that is known of a run, begun or over, with a verdict for each claim.
+    """Return everything that is known of a run, begun or over, with a verdict for each claim.
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
     placement: false leaves its rows out, for a screen that shows those of the state. against: the data
@@ -154,7 +154,7 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """The machine in a few fields; a GPU by its description, else by TensorFlow's name for it."""
+    """Return the machine in a few fields; a GPU by its description, else by TensorFlow's name for it."""
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
@@ -253,7 +253,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Where each arm's ops ran at a point, or at the first where that was observed."""
+    """Return where each arm's ops ran at a point, or at the first where that was observed."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 

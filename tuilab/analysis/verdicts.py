@@ -61,7 +61,7 @@ Finding = tuple[VerdictWord, str]
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
-    """The arms that the pattern names, whatever became of them."""
+    """Return the arms that the pattern names, whatever became of them."""
     return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
 
 
@@ -109,7 +109,7 @@ PHASE_WORDS = {
 
 
 def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
-    """The fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
+    """Return the fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
@@ -175,7 +175,7 @@ def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
 def phase_share(
     state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float, claim: Claim
 ) -> Finding:
-    """Whether the phases together take at least `share` of a call in every arm of the pattern.
+    """Return whether the phases together take at least `share` of a call in every arm of the pattern.
 
     A share is known to within its phases' intervals; what is not known may belong to them too.
     """
@@ -210,7 +210,8 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
 
 
 def share_grows(when: ShareGrows, state: RunState) -> Finding:
-    """Whether the phases take a larger part of a call at the greatest size than at the least, in every arm.
+    """Return whether the phases take a larger part of a call at the greatest size than at the least, in every
+    arm.
 
     Both are known to within the phases' intervals and what is not known; where those meet, it is undecided.
     """
@@ -263,7 +264,7 @@ def _needs_sweep(axis: str) -> str:
 
 
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
-    """Whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
+    """Return whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
     findings = [_crosses(when, state, series, claim) for series in series_of(state)]
@@ -305,12 +306,12 @@ def _within(when: Crosses, at: Sequence[Place], found: Sequence[Crossing]) -> Ve
 
 
 def short_device(name: str) -> str:
-    """`/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Return `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("device:")[2]
 
 
 def placed_on(when: PlacedOn, state: RunState) -> Finding:
-    """Whether every op of the type, in all arms of the pattern, ran on a device of the family.
+    """Return whether every op of the type, in all arms of the pattern, ran on a device of the family.
 
     An op that the optimiser fused with its neighbours is still the op that does the work: `_FusedMatMul`
     is a `MatMul`.
@@ -345,7 +346,8 @@ def _fused(op: str, nodes: Sequence[Node]) -> str:
 
 
 def same_placement(when: SamePlacement, state: RunState) -> Finding:
-    """Whether each type of op keeps its devices at every point of the sweep, in every arm of the pattern.
+    """Return whether each type of op keeps its devices at every point of the sweep, in every arm of the
+    pattern.
 
     An op that the optimiser leaves out at some sizes has not moved.
     """
@@ -396,7 +398,7 @@ def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
 
 
 def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Finding:
-    """Whether TensorFlow's kernel registry lists the kernel: no device is needed to know."""
+    """Return whether TensorFlow's kernel registry lists the kernel: no device is needed to know."""
     name = f"kernel:{when.op}:{when.dtype}:{when.device}"
     facts = [fact for fact in _all_facts(state) if fact.name == name]
     if facts:
@@ -441,7 +443,7 @@ def raises(when: Raises, state: RunState) -> Finding:
 
 
 def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
-    """Whether every observation of the fact, in the arms of the pattern, has the value."""
+    """Return whether every observation of the fact, in the arms of the pattern, has the value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
     if not facts:
@@ -487,7 +489,8 @@ BY_BOUND = "By a bound, not a measurement:"
 
 
 def by_bound(claim: Claim, state: RunState) -> Finding | None:
-    """What the least times on any known GPU say of a claim that no GPU is here to test; None if nothing.
+    """Return what the least times on any known GPU say of a claim that no GPU is here to test; None if
+    nothing.
 
     impossible: no GPU could meet the condition. confirmed: none could break it.
     """
@@ -586,7 +589,7 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
 
 
 def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
-    """confirmed, refuted, undecided or untestable here, with the evidence in a sentence with numbers.
+    """Return confirmed, refuted, undecided or untestable here, with the evidence in a sentence with numbers.
 
     undecided: an interval holds the claimed threshold, or the run has not (yet) measured what it takes.
     untestable: this machine cannot measure it (no GPU is visible, the op or the arm does not run here).
@@ -620,7 +623,7 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
 
 
 def threshold(claim: Claim, amount: str) -> str:
-    """Where a threshold comes from: our reading of a document's word, the document's number, or ours."""
+    """Say where a threshold comes from: our reading of a document's word, the document's number, or ours."""
     if claim.said:
         return f"we take “{claim.said}” as {amount}"
     return f"the document says {amount}" if claim.quoted else f"the threshold, {amount}, is ours"
@@ -653,7 +656,8 @@ def _judge(claim: Claim, state: RunState, registry: Registry) -> Finding:
 
 
 def by_host(state: RunState) -> dict[str, RunState]:
-    """Each host's part of the run, by its name in `Arm.host`; the run itself where one host measured it all.
+    """Return each host's part of the run, by its name in `Arm.host`; the run itself where one host measured
+    it all.
 
     The parts share their cells with the run.
     """
@@ -674,7 +678,7 @@ def _part(state: RunState, host: str) -> RunState:
 
 
 def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
-    """Each claim held against each host's own arms: a claim speaks of one machine's devices."""
+    """Return each claim held against each host's own arms: a claim speaks of one machine's devices."""
     parts = by_host(state)
     if len(parts) < 2:
         return tuple(judge(claim, state) for claim in claims)

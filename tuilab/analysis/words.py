@@ -10,7 +10,7 @@ REASON_LENGTH = 160
 
 
 def times(ratio: float, half_width: float | None = None) -> str:
-    """`1.27 ×`, with as many digits as ± `half_width` allows, three at most; two decimals near 1."""
+    """Return `1.27 ×`, with as many digits as ± `half_width` allows, three at most; two decimals near 1."""
     if abs(ratio - 1) < 0.1:
         return f"{ratio:.2f} ×"
     return f"{significant(ratio, min(3, digits_for(ratio, half_width)))} ×"
@@ -29,7 +29,7 @@ def quotient(one: float, one_half: float | None, other: float, other_half: float
 
 
 def percent(share: float) -> str:
-    """`0.71` → `71 %`; below 10 % one decimal; `<0.1 %` of what is not nothing."""
+    """Return `0.71` → `71 %`; below 10 % one decimal; `<0.1 %` of what is not nothing."""
     value = 100 * share
     if 0 < value < 0.05:
         return "<0.1 %"
@@ -45,28 +45,28 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """`[15 k 22 k]`: both to the digits that a place between them has."""
+    """Return `[15 k 22 k]`: both to the digits that a place between them has."""
     digits = digits_for((low + high) / 2, (high - low) / 2)
     ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
     return f"[{' '.join(ends)}]"
 
 
 def on_axis(axis: str, amount: str, interval: str = "") -> str:
-    """`18 k samples [15 k 22 k]` for an axis named in the plural, else `frame length 512`."""
+    """Write `18 k samples [15 k 22 k]` for an axis named in the plural, else `frame length 512`."""
     name = axis.replace("_", " ")
     words = [amount, name] if name.endswith("s") and not name.endswith("ss") else [name, amount]
     return " ".join(word for word in (*words, interval) if word)
 
 
 def listed(words: Sequence[str], joint: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {joint} {words[-1]}"
 
 
 def short(text: str) -> str:
-    """A reason from outside as part of a sentence: one line, cut, without its full stop."""
+    """Return a reason from outside as part of a sentence: one line, cut, without its full stop."""
     line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
     if len(text) <= REASON_LENGTH or not line.endswith("…"):
         return line

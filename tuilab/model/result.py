@@ -167,7 +167,7 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
-    """An op of the arm of that id, as it was placed."""
+    """Return an op of the arm of that id, as it was placed."""
     # Field by field: a run may have 100,000 of them, and by their names it takes ten times as long.
     return PlacementRow(
         arm=arm,

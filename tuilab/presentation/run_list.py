@@ -49,7 +49,7 @@ class RunList(Sequence[Entry]):
         self._wanted = search, order, place
 
     def look(self, first: int, behind: int) -> None:
-        """These places show."""
+        """Note which places show."""
         self._window = range(first, behind)
 
     def __len__(self) -> int:
@@ -130,7 +130,7 @@ class RunList(Sequence[Entry]):
 
 
 def tags(entry: Entry) -> str:
-    """`#nightly #driver-570`."""
+    """Return `#nightly #driver-570`."""
     return " ".join(f"#{tag}" for tag in entry.line.tags)
 
 
@@ -140,13 +140,13 @@ def status(entry: Entry) -> str:
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """The parameters that are not as usual, all where nobody knows what is usual."""
+    """Return the parameters that are not as usual, all where nobody knows what is usual."""
     known: Mapping[str, Any] = usual or {}
     return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
 
 
 def fastest(entry: Entry) -> str:
-    """`CPU graph 0.48 ms`."""
+    """Return `CPU graph 0.48 ms`."""
     found = entry.brief
     if entry.line.status == "failed" and (found is None or found.median_s is None):
         return "failed"
@@ -161,7 +161,7 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """How many times as long the next arm takes; `≈` where that is no difference beyond the noise."""
+    """Say how many times as long the next arm takes; `≈` where that is no difference beyond the noise."""
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
@@ -172,7 +172,7 @@ def lead(entry: Entry) -> str:
 
 
 def sentence(entry: Entry) -> str:
-    """The answer of a run; of one that has kept none, from its line."""
+    """Return the answer of a run; of one that has kept none, from its line."""
     found = entry.brief
     if entry.line.answer:
         return entry.line.answer

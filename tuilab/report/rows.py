@@ -24,7 +24,7 @@ ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """An arm's figures, with no more digits than the interval allows; or why there are none."""
+    """Return an arm's figures, with no more digits than the interval allows; or why there are none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -41,7 +41,7 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """The arms with a figure, then one for all that lack it for one reason, named for all of them.
+    """Return the arms with a figure, then one for all that lack it for one reason, named for all of them.
 
     going: the run goes on, so that only what cannot run at all is folded: the others still get figures.
     """
@@ -77,7 +77,7 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
-    """The measured arms, then those without a figure: alike ones of a reason in one row."""
+    """Return the measured arms, then those without a figure: alike ones of a reason in one row."""
     return [arm_row(arm) for arm in folded(result.arms)]
 
 
@@ -124,7 +124,7 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Each measured arm against its device's roof; none where no arm's work or roof is known."""
+    """Return each measured arm against its device's roof; none where no arm's work or roof is known."""
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -162,7 +162,7 @@ def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[
 
 
 def layer_row(layer: Layer) -> list[str]:
-    """A layer's figures as words; of what is no layer its share alone."""
+    """Return a layer's figures as words; of what is no layer its share alone."""
     if layer.name == OUTSIDE:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
@@ -171,7 +171,7 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:
-    """A model's layers, with what they take of a call; none of other workloads."""
+    """Return a model's layers, with what they take of a call; none of other workloads."""
     return result.model.layers if result.model is not None else ()
 
 
@@ -184,14 +184,14 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_title(result: RunResult) -> str:
-    """Whose layers those are."""
+    """Return whose layers those are."""
     of = result.model.layers_of if result.model is not None else ""
     label = next((arm.label for arm in result.arms if arm.id == of), of)
     return f"Layers in a call of {label}"
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Where each arm's call goes, and what that is known from; none where it was not looked for."""
+    """Return where each arm's call goes, and what that is known from; none where it was not looked for."""
     found = []
     for arm in result.arms:
         if arm.account is not None:
@@ -200,7 +200,7 @@ def phase_lines(result: RunResult) -> list[str]:
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
-    """Verdict with its mark, claim, evidence."""
+    """Return verdict with its mark, claim, evidence."""
     return [(f"{VERDICTS[c.verdict].mark} {c.verdict}", c.text, c.evidence) for c in result.claims]
 
 
@@ -215,7 +215,7 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """What a whole report says below the arms' figures, without what the run does not have."""
+    """Return what a whole report says below the arms' figures, without what the run does not have."""
     every = [
         Section("Sweep", crossing_lines(result), *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
@@ -244,7 +244,7 @@ def advice(result: RunResult) -> list[str]:
 
 
 def doubts(result: RunResult) -> list[str]:
-    """Every flag in words, those about one arm with its name."""
+    """Return every flag in words, those about one arm with its name."""
     own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
     return [flag.message for flag in result.flags] + own
 
@@ -261,32 +261,33 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """A sentence for each machine under its host's name; empty where this machine alone measured."""
+    """Return a sentence for each machine under its host's name; empty where this machine alone measured."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
 
 
 def machine_sentence(machine: MachineLine) -> str:
-    """`gpu07, AMD EPYC 9554, NVIDIA H200; TensorFlow 2.21.0, Python 3.11.2.`"""
+    """Return `gpu07, AMD EPYC 9554, NVIDIA H200; TensorFlow 2.21.0, Python 3.11.2.`"""
     gpus = ", ".join(machine.gpus) or "no GPU visible"
     versions = whose(machine) or f"TensorFlow {machine.tensorflow}, Python {machine.python}"
     return f"{machine.host}, {machine.cpu}, {gpus}; {versions}."
 
 
 def interval_line(result: RunResult) -> str:
-    """What the intervals are of, in a sentence; "" where there is none."""
+    """Say what the intervals are of, in a sentence; "" where there is none."""
     of = result.confidence.of if result.confidence else ""
     return f"Each 95 % interval is one {of}." if of else ""
 
 
 def no_phases(arm: ArmResult) -> str:
-    """Why there are none of that arm."""
+    """Say why there are none of that arm."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
 def phase_line(arm: ArmResult) -> str:
-    """`CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + not known 13 µs (2 %)`.
+    """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + not known 13 µs (2
+    %)`.
 
     Each with its interval's half-width, where it has one.
     """
@@ -327,7 +328,7 @@ LEAST_CELL = 12
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Rows of text as columns, those that are empty left out. most: of characters; 0 for any number."""
+    """Yield rows of text as columns, those that are empty left out. most: of characters; 0 for any number."""
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
         cells = [f"{cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=True) if width]
@@ -343,7 +344,7 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """The text, or its beginning and `…`."""
+    """Return the text, or its beginning and `…`."""
     return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"
 
 

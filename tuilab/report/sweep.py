@@ -21,7 +21,7 @@ MOST_LANES = 3
 
 
 def sweep_chart(result: RunResult) -> Chart:
-    """Medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
+    """Return medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
     curves = [_curve(result, arm) for arm in result.arms]
     sizes = sorted({x for curve in curves for x in curve.x})
     kind: Kind = "binary" if in_powers_of_two([*sizes[:1], *sizes[-1:]]) else "count"
@@ -39,7 +39,7 @@ def sweep_chart(result: RunResult) -> Chart:
 
 
 def in_powers_of_two(sizes: Iterable[float]) -> bool:
-    """Whether sizes are counted in powers of two."""
+    """Return whether sizes are counted in powers of two."""
     return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 
@@ -58,7 +58,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """A GPU that is not here, at best: dashed and faint, so that nobody takes it for a measurement."""
+    """Return a GPU that is not here, at best: dashed and faint, so that nobody takes it for a measurement."""
     bound = result.sweep_bound
     if bound is None or not result.roofs or len(result.axis) != 1:
         return []
@@ -75,7 +75,7 @@ def at_best(result: RunResult) -> list[Series]:
 
 
 def rounded(value: float) -> str:
-    """A size to two digits: `18k`."""
+    """Return a size to two digits: `18k`."""
     return prefixed(value, 2).replace(" ", "")
 
 
@@ -83,7 +83,8 @@ def rounded(value: float) -> str:
 
 
 def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
-    """What is known where a parameter has that value: the answer, and on which devices the arm's ops ran.
+    """Return what is known where a parameter has that value: the answer, and on which devices the arm's ops
+    ran.
 
     And `CPU` or `GPU`, whichever is faster; "" where nothing was measured.
     """
@@ -100,7 +101,7 @@ def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """A lane a device with its ops, then the copies between: `CPU:0  ━━━ 2 ops`."""
+    """Return a lane a device with its ops, then the copies between: `CPU:0 ━━━ 2 ops`."""
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
@@ -173,7 +174,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """How many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
+    """Return how many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis

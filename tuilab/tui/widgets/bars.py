@@ -104,11 +104,11 @@ class Scale:
     log: bool
 
     def at(self, value: float) -> float:
-        """How many cells from the left a time lies."""
+        """Return how many cells from the left a time lies."""
         return min(1.0, max(0.0, place(value, self.ends, self.log))) * self.cells
 
     def drawn(self, arm: ArmResult, mark: Mark) -> list[Run]:
-        """An arm's bar, or dot, with its whiskers where they are two cells apart."""
+        """Return an arm's bar, or dot, with its whiskers where they are two cells apart."""
         exact, styles = self.at(arm.median_s or 0.0), [mark.style] * self.cells
         if self.log and self.cells:
             dot = min(self.cells - 1, round(exact))

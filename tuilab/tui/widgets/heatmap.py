@@ -65,7 +65,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         return self._at
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Head, map, the labels of x, and a line on the cell under the cursor."""
+        """Return head, map, the labels of x, and a line on the cell under the cursor."""
         heat = self._heat
         if heat is None or not heat.x.values or not heat.y.values:
             return self.empty_lines(width, height)
@@ -127,7 +127,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Those of the map's two arms, in two hues: shades of one family would look alike on a ground."""
+    """Return those of the map's two arms, in two hues: shades of one family would look alike on a ground."""
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
         return Mark("h0", low.marker), Mark("h1", high.marker)
@@ -135,7 +135,7 @@ def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
 
 
 def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
-    """What stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
+    """Say what stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker
@@ -145,7 +145,7 @@ def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
 
 
 def cell_style(cell: HeatCell, marks: Marks) -> TextStyle:
-    """The hue of the winner, the stronger the more it wins by; a neutral ground where none wins."""
+    """Return the hue of the winner, the stronger the more it wins by; a neutral ground where none wins."""
     if cell.even:
         return TextStyle("text", on="text/12")
     if cell.ratio is None:
