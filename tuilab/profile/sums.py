@@ -58,7 +58,7 @@ def windows(events: Iterable[Seen]) -> list[Window]:
 
 
 def sums(found: Activity) -> Sums:
-    """Return share the calls' time out.
+    """Share the calls' time out.
 
     A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally
     among those that do; else a copy; else input while a graph waits for an element; else whatever the calling
