@@ -10,7 +10,7 @@ from tests.benchmarks.terminal import Terminal, lab
 KEYS = 300
 MEDIAN_S, P99_S = 0.030, 0.100
 PRESET = "stft-medium"
-ROUNDS = ("round ", "measuring,")
+ROUNDS = ("round ", "measuring,", "process ")
 DOWN, UP = "\x1b[B", "\x1b[A"
 HOW = (
     "arrow keys in the list of presets while the lab measures a CPU preset at `publish` rules, from the key's "

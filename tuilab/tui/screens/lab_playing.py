@@ -32,7 +32,7 @@ class Playing(LabBase):
             await self.lab.replay(name)
             if not self.query(ReplayStrip):
                 await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
-            self.query_one(ReplayStrip).focus()
+            self.query(ReplayStrip).focus()  # it may have been left meanwhile
             self.refresh_bindings()
 
     async def action_demo(self) -> None:
