@@ -59,7 +59,7 @@ def wait_for_tensorflow(address):
 
     MOST_CALLS, MOST_FUNCTIONS, MOST_NODES, MOST_SITES = 200_000, 2_000, 20_000, 2_000
     CALL = "tuilab call"
-    ENOUGH = 60  # steps of a window: more take memory and time, and tell nothing more
+    ENOUGH = 30  # steps of a window: more take memory (0.2 MB and more each) and time, and tell nothing more
     FLUSH_S, SAMPLE_S, PATIENCE_S, FACTS_S = 0.25, 0.05, 10.0, 1.0
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
@@ -82,23 +82,31 @@ def wait_for_tensorflow(address):
             self.socket.connect(address)
             self.open, self.inbox = True, b""
 
-        def send(self, kind, raw=b"", **what):
+        def send(self, kind, attached="", **what):
+            """attached: a file whose content goes with it; in pieces, for the program's memory is not ours."""
             import json
-            import socket
 
-            self.said.append((kind, raw, what))
+            self.said.append((kind, attached, what))
             while self.open and self.said and self.sender == threading.get_ident():
-                kind, raw, what = self.said.popleft()
+                kind, attached, what = self.said.popleft()
                 body = json.dumps({"kind": kind, **what}, default=str).encode()
                 try:
-                    head = len(body).to_bytes(4, "big") + len(raw).to_bytes(4, "big")
-                    for part in (head + body, raw):
-                        view = memoryview(part)
-                        while len(view):
-                            view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
+                    size = os.path.getsize(attached) if attached else 0
+                    self.pour(len(body).to_bytes(4, "big") + size.to_bytes(4, "big") + body)
+                    if attached:
+                        with open(attached, "rb") as file:
+                            for part in iter(lambda: file.read(1 << 20), b""):
+                                self.pour(part)
                 except OSError:
                     # Half a message may have gone: what follows would not be understood.
                     self.close()
+
+        def pour(self, data):
+            import socket
+
+            view = memoryview(data)
+            while len(view):
+                view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
 
         def asked(self):
             """What the lab asks for: lines of JSON, each once; None where there is none."""
@@ -584,10 +592,7 @@ def wait_for_tensorflow(address):
                 marks = self.recent
                 took = [b - a for a, b in zip(marks, marks[1:])]
                 slower = max(0.0, sorted(took)[len(took) // 2] - usual) * len(took) if took and usual else 0.0
-                data = b""
-                for file in glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True):
-                    with open(file, "rb") as opened_file:
-                        data = opened_file.read()
+                found = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
                 cost = time.thread_time() - begun_cpu + slower
                 self.windows += 1
                 self.spent += cost
@@ -596,7 +601,7 @@ def wait_for_tensorflow(address):
                 self.kernels()
                 self.channel.send(
                     "window",
-                    raw=data,
+                    attached=found[0] if found else "",
                     start=opened,
                     end=closed,
                     cost=cost,

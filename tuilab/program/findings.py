@@ -366,7 +366,9 @@ def tracing(case: Case) -> Iterator[Finding]:
             continue
         spent = sum(took for took, _ in traces[2:])
         share = min(1.0, spent / total)
-        most = min(1.0, sum(took for took, _ in traces[1:]) / total)  # one trace is left at least
+        # One trace is left at least; and what a trace leaves behind may slow the calls after it.
+        after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
+        most = min(1.0, (sum(took for took, _ in traces[1:]) + after) / total)
         if share < RETRACING:
             continue
         xla = any(of.functions[number].xla for number in numbers)
@@ -522,6 +524,7 @@ def between(case: Case) -> Iterator[Finding]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
+    all_of_it = regular + rare
     if of.seen:  # some of what lies between the calls may be ops
         regular = min(regular, of.share("python"))
     share = max(0.0, regular + rare - reads / gaps.total)
@@ -551,6 +554,9 @@ def between(case: Case) -> Iterator[Finding]:
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
+    if interval is not None:
+        # Profiling makes the rest of a step longer, and so this share of it less than it is.
+        interval = min(share, interval[0]), max(share, interval[1], all_of_it)
     at, _ = lines.most_common(1)[0]
     library = libraries[at].most_common(1)[0][0]
     if share - of.starved < BETWEEN:
@@ -562,7 +568,7 @@ def between(case: Case) -> Iterator[Finding]:
         f"{percent(share)} of the time lies between the steps, most of it here: {what}",
         share,
         "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
-        interval=(min(share, interval[0]), max(share, interval[1])) if interval else None,
+        interval=interval,
     )
 
 

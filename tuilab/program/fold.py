@@ -44,6 +44,15 @@ class Calls:
         self.starts.append(start)
         self.ends.append(end or start)
 
+    def slower(self) -> float:
+        """Seconds that the calls took that did not trace, of all calls, beyond the quickest tenth of them."""
+        took = sorted(
+            end - start
+            for i, (start, end) in enumerate(zip(self.starts, self.ends, strict=True))
+            if i not in self.traced
+        )
+        return (sum(took) - len(took) * took[len(took) // 10]) / self.kept if took else 0.0
+
     @property
     def kept(self) -> float:
         """The share of all calls whose starts are kept."""
