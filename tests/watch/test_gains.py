@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Finding, Hello, Steps, Window
+from tuilab.model.program import Finding, Function, Hello, Steps, Traces, Window
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
 
@@ -59,3 +59,37 @@ def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float,
     assert ("python-in-map" in found) is told and "input-bound" not in found
     if told:
         assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))
+
+
+def test_calls_that_a_new_trace_slows_can_be_gained_too() -> None:
+    """Each of 20 rates is a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms."""
+    process, calls, at = Process(), [], 2.0
+    for _ in range(20):
+        for length in (0.1, 0.05, *[0.01] * 9):
+            calls.append((0, at, at + length, length == 0.1))
+            at += length
+    rates = tuple((0.1, [["number", str(n), "float"]]) for n in range(20))
+    process.apply(Hello(pid=7, parent=1, now=1.0))
+    process.apply(Function(number=0, name="step", file="train.py", line=3, own=True))
+    process.apply(Traces(number=0, traces=rates))
+    process.apply(Steps(now=at, calls=tuple(calls)))
+    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "retraced")
+    total = at - 2.0
+    assert of.gain_at_most == pytest.approx(total / (total - 18 * 0.1))
+    assert of.gain_ci95 is not None
+    assert of.gain_ci95[1] == pytest.approx(total / (total - 19 * 0.1 - 20 * 0.04))
+
+
+def test_what_lies_between_the_calls_is_no_less_for_a_profile_that_makes_the_rest_longer() -> None:
+    """A step of 1 ms and a callback of 5 ms; profiled, the step takes 2 ms."""
+    process = Process()
+    calls = tuple((0, 2.0 + n * 0.006, 2.001 + n * 0.006, False) for n in range(200))
+    process.apply(Hello(pid=7, parent=1, now=1.0))
+    process.apply(Function(number=0, name="step", file="train.py", line=3, own=True, caller=("train.py", 9)))
+    process.apply(Steps(now=3.2, calls=calls, samples=(("train.py", 12, "on_train_batch_end", "", -1, 20),)))
+    window = seen()
+    window.steps = [{"python": 0.005, "compute on CPU": 0.002}] * 12
+    process.windows.append((Window(start=2.0, end=2.1, steps=12), window))
+    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
+    assert of.gain_at_most == pytest.approx(7 / 2)
+    assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(6 / 1, rel=0.01)
