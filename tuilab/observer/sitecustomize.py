@@ -83,7 +83,7 @@ def wait_for_tensorflow(address):
             self.open, self.inbox = True, b""
 
         def send(self, kind, attached="", **what):
-            """attached: a file whose content goes with it; in pieces, for the program's memory is not ours."""
+            """attached: a file whose content goes with it, in pieces: the memory is the program's."""
             import json
 
             self.said.append((kind, attached, what))
