@@ -4,7 +4,8 @@
 
 Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU. Like
 terms are one process against one (`quick` and a warm worker against torch.utils.benchmark, which stops at 2 %) and
-several fresh processes against several (`standard` against pyperf, whose twenty are its default). The machine's roofs,
+several processes against several (`standard`, which forks them where it can, against pyperf, whose twenty fresh ones are
+its default). The machine's roofs,
 which the first run of all measures, are known. pyperf and torch count where they are installed. `--write` puts the
 table into `time_to_answer.md`.
 """
@@ -88,10 +89,10 @@ def cold(budget: BudgetName, data: str) -> Answer:
     begun = time.perf_counter()
     printed = command("run", *words, data=data)
     wall = time.perf_counter() - begun
-    (arm,) = [a for a in json.loads(printed)["arms"] if a["status"] == "ok"]
+    result = json.loads(printed)
+    (arm,) = [a for a in result["arms"] if a["status"] == "ok"]
     low, high = arm["ci95_s"]
-    number = BUDGET[budget].workers
-    terms = "one process" if number == 1 else f"{number} processes"
+    terms = result["confidence"]["of"]
     return Answer(f"tuilab run --budget {budget}, {terms}", wall, arm["median_s"], low, high, arm["n"])
 
 
