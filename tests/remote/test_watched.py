@@ -4,6 +4,7 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.calling import TUILAB
 from tests.remote.server import Sshd
+from tests.terminal.lab import opened
 
 Watch = Callable[..., subprocess.CompletedProcess[str]]
 ASKS = """
@@ -100,3 +102,20 @@ def test_a_row_for_each_process_and_the_slowest_is_named(watch: Watch, tmp_path:
     assert "on gpu-07 is the slowest" in found["slowest"]
     opened = watch("--open", str(out))
     assert opened.returncode == 0 and opened.stdout.startswith(found["slowest"])
+
+
+@pytest.mark.terminal
+@pytest.mark.slow
+def test_programs_here_and_there_are_watched_side_by_side_on_the_screen(sshd: Sshd, tmp_path: Path) -> None:
+    """A row for each while they run; what stops them stops both."""
+    (tmp_path / "train.py").write_text(STEPS.replace("range(300)", "range(100_000)"))
+    words = ("watch", "--host", "local", "--host", "gpu-07", "--", sys.executable, "train.py")
+    env = sshd.environment(tmp_path / "data") | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    with opened(tmp_path, (120, 40), env=env, command=(*TUILAB, *words)) as terminal:
+        terminal.see("a tf.function takes", seconds=120)
+        terminal.press("8")
+        terminal.see("1 of 2 processes", "on gpu-07 is the slowest", seconds=60)
+        terminal.press("x")
+        terminal.see("ended", seconds=60)
+        terminal.press("q")
+        assert terminal.ended(60) is not None

@@ -158,5 +158,6 @@ def suffixed(value: int, *, binary: bool = True) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Count things in words: `1 op`, `80 ops`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """Count things in words: `1 op`, `80 ops`, `2 processes`."""
+    ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {noun}{'' if number == 1 else ending}"

@@ -23,6 +23,7 @@ from tuilab.lab.offers import Offer
 from tuilab.model.program import Caught, Finding, FunctionRow, Load, OpRow, Page, ProcessRow, Stage, StepPart
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
+from tuilab.program.page import slowest
 from tuilab.report.program import FORMATS, figures, place
 from tuilab.tui.keys import keys_here, spoken
 from tuilab.tui.panels.header import Header
@@ -518,7 +519,7 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return each process that imported TensorFlow, of several programs those of all."""
+    """Return each process that imported TensorFlow, of several programs those of all, and the slowest."""
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -528,7 +529,8 @@ def processes_table() -> Table[ProcessRow]:
         Column("most of it", lambda row: f"{percent(row.share)} {row.part}" if row.share is not None else "",
                most=26, drop=1),
     ]  # fmt: skip
-    return Table(columns, noun="process")
+    table = Table(columns, detail=lambda row: slowest(table.rows), noun="process")
+    return table
 
 
 def took(row: ProcessRow) -> str:

@@ -9,6 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tuilab.model.quantity import plural
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, SEPARATOR, TEXT, VERTICAL, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit
@@ -242,8 +243,7 @@ about the row under the cursor, and how many rows there are.
     def _foot(self) -> str:
         """`3 of 20 runs with “stft” (of 50)`, and what there is to say of the row under the cursor."""
         total = len(self.rows)
-        count = f"{self.cursor + 1:,} of {self.shown:,} {self._noun}s"
-        counted = f"1 {self._noun}" if self.shown == 1 else count
+        counted = ("" if self.shown == 1 else f"{self.cursor + 1:,} of ") + plural(self.shown, self._noun)
         found = f" with “{self.found_by}”" if self.found_by else ""
         every = f" (of {total:,})" if self.shown != total else ""
         said = self._detail(self.row) if self.row is not None else ""
