@@ -12,8 +12,18 @@ import pytest
 from msgspec.structs import replace
 
 from tuilab.model.arms import Arm
-from tuilab.model.events import Event, Finished, Log, Ready, Refused, Round, RunStarted, WorkerExited
-from tuilab.model.requests import Ask, Measure
+from tuilab.model.events import (
+    Event,
+    Finished,
+    Log,
+    Progress,
+    Ready,
+    Refused,
+    Round,
+    RunStarted,
+    WorkerExited,
+)
+from tuilab.model.requests import Ask, Declare, Measure
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
 from tuilab.runner.supervisor import Supervisor, following, parts, processes
 
@@ -208,6 +218,14 @@ async def test_a_question_to_a_worker_that_dies_is_answered_with_the_reason(rig)
     os.kill(rig.supervisor._process.pid, 9)
     await rig.until(lambda: rig.of(Refused))
     assert "SIGKILL" in rig.of(Refused)[0].message
+
+
+@behaves("good")
+async def test_how_far_a_models_loading_is_reaches_whoever_asked(rig):
+    await rig.ready()
+    await rig.supervisor.send(Declare(id="q", file="model.keras"))
+    await rig.until(lambda: rig.of(Refused))
+    assert [(e.run, e.stage) for e in rig.of(Progress)] == [("q", "reading 2.1 GB of weights")]
 
 
 @behaves("own code")

@@ -261,9 +261,9 @@ class Supervisor:
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Whether it speaks of another run than the one that was asked for, whose id somebody may know."""
+        """Whether it speaks of another run than what was asked for, whose id somebody may know."""
         run = getattr(event, "run", "")
-        return bool(run) and not (isinstance(self._active, Measure) and self._active.id == run)
+        return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
         """Whether a person's own code raised: who knows what it left behind in its process."""
