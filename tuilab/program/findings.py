@@ -366,11 +366,11 @@ def tracing(case: Case) -> Iterator[Finding]:
             continue
         spent = sum(took for took, _ in traces[2:])
         share = min(1.0, spent / total)
-        # One trace is left at least; and what a trace leaves behind may slow the calls after it.
-        after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
-        most = min(1.0, (sum(took for took, _ in traces[1:]) + after) / total)
         if share < RETRACING:
             continue
+        # One trace is left at least; and what a trace leaves behind may slow what comes after it.
+        after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
+        most = min(1.0, (sum(took for took, _ in traces[1:]) + after) / total)
         xla = any(of.functions[number].xla for number in numbers)
         differed = difference([what for _, what in traces])
         if len(numbers) >= MANY_TRACES and len(traces) <= 2 * len(numbers):

@@ -4,6 +4,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from tuilab.analysis.statistics import estimate
 from tuilab.model import program as p
@@ -45,18 +46,23 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Seconds that the calls took that did not trace, of all calls, beyond the quickest tenth of them."""
-        took = sorted(
-            end - start
-            for i, (start, end) in enumerate(zip(self.starts, self.ends, strict=True))
-            if i not in self.traced
-        )
-        return (sum(took) - len(took) * took[len(took) // 10]) / self.kept if took else 0.0
+        """Return the seconds by which calls that did not trace, and what follows those that did, took longer
+        than the quickest tenth of their kind."""
+        lasted = list(zip(self.starts, self.ends, strict=True))
+        gaps = [start - end for (_, end), (start, _) in pairwise(lasted)]
+        usual = [end - start for i, (start, end) in enumerate(lasted) if i not in self.traced]
+        after = [gap for i, gap in enumerate(gaps) if i in self.traced]
+        return (_beyond(usual, usual) + _beyond(after, gaps)) / self.kept
 
     @property
     def kept(self) -> float:
         """The share of all calls whose starts are kept."""
         return len(self.starts) / self.n if self.n else 1.0
+
+
+def _beyond(lengths: list[float], of: list[float]) -> float:
+    """Seconds by which the lengths exceed the quickest tenth of those they are of."""
+    return sum(lengths) - len(lengths) * sorted(of)[len(of) // 10] if lengths else 0.0
 
 
 @dataclass
