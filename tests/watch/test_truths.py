@@ -206,7 +206,7 @@ WHOLE = {"retraced"}
 
 
 BEYOND = {
-    "fit_callback": "gained 4.8 × where 4.4 × was the most: what stands beside a sleep is slower for it",
+    "fit_callback": "gained 4.8 and 5.9 × where 4.4 and 4.2 × were the most: what stands beside a sleep is slower for it",
 }
 """What gained more than was said on a quiet machine."""
 
@@ -246,7 +246,7 @@ def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
         before, after = pages[0].steps, pages[1].steps
         assert before.median_s is not None and after.median_s is not None
         least, longest = before.ci95_s or (before.median_s,), after.ci95_s or (after.median_s,)
-        assert least[0] / longest[-1] <= most
+        assert least[0] / longest[-1] <= most, (before, after, found)
 
 
 def whole(program: Watched) -> float:
