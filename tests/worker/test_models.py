@@ -101,7 +101,14 @@ class Reads(tf.Module):
         return x * tf.cast(tf.strings.length(tf.io.read_file(folder + "/net.h5")), tf.float32)
 
 
-python, writes, reads = Python(), Writes(), Reads()
+class Alone(tf.Module):
+    @tf.function(input_signature=[])
+    def alone(self):
+        return tf.matmul(tf.ones((32, 32)), tf.random.normal((32, 32)))
+
+
+python, writes, reads, alone = Python(), Writes(), Reads(), Alone()
+tf.saved_model.save(alone, folder + "/alone", signatures={"f": alone.alone})
 tf.saved_model.save(reads, folder + "/reads", signatures={"f": reads.reads})
 tf.saved_model.save(python, folder + "/python", signatures={"f": python.python})
 tf.saved_model.save(writes, folder + "/writes", signatures={"f": writes.writes})
@@ -191,6 +198,11 @@ def test_only_sizes_that_the_model_takes_are_declared(worker, models):
     assert (width.multiple, width.low) == (1, 2)
     with pytest.raises(InputError, match="a multiple of 4"):
         check_value(height, 18)
+
+
+def test_a_signature_without_inputs_is_measured(worker, models):
+    state = run(worker, models / "alone")
+    assert [arm.status for arm in state.arms.values()] == ["ok"], state
 
 
 def test_a_captured_step_tells_where_it_comes_from(worker, models):

@@ -117,14 +117,14 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     roof: ArmRoof | None = None
     """Against its device's roof; None where its work or the figure is not known."""
     undisturbed: Undisturbed | None = None
-    """Null where it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
+    """None where it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
     does: str = ""
     """What its calls do, where the run's arms do different things; only what does the same is compared."""
 
     @property
     def half_width_s(self) -> float | None:
         """Return half the length of the median's 95 % interval."""
-        return (self.ci95_s[1] - self.ci95_s[0]) / 2 if self.ci95_s else None
+        return _half_of(self.ci95_s)
 
     @property
     def why_no_figure(self) -> str:
@@ -195,6 +195,15 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     status: Status
     reason: str = ""
+
+    @property
+    def half_width_s(self) -> float | None:
+        """Return half the length of the median's 95 % interval."""
+        return _half_of(self.ci95_s)
+
+
+def _half_of(interval: tuple[float, float] | None) -> float | None:
+    return (interval[1] - interval[0]) / 2 if interval else None
 
 
 class PointResult(msgspec.Struct, frozen=True):

@@ -524,7 +524,6 @@ def between(case: Case) -> Iterator[Finding]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    all_of_it = regular + rare
     if of.seen:  # some of what lies between the calls may be ops
         regular = min(regular, of.share("python"))
     share = max(0.0, regular + rare - reads / gaps.total)
@@ -556,7 +555,7 @@ def between(case: Case) -> Iterator[Finding]:
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
         # Profiling makes the rest of a step longer, and so this share of it less than it is.
-        interval = min(share, interval[0]), max(share, interval[1], all_of_it)
+        interval = min(share, interval[0]), max(share, interval[1], gaps.python / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = libraries[at].most_common(1)[0][0]
     if share - of.starved < BETWEEN:

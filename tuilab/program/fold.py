@@ -48,9 +48,9 @@ class Calls:
     def slower(self) -> float:
         """Return the seconds by which calls that did not trace, and what follows those that did, took longer
         than the quickest tenth of their kind."""
-        lasted = list(zip(self.starts, self.ends, strict=True))
-        gaps = [start - end for (_, end), (start, _) in pairwise(lasted)]
-        usual = [end - start for i, (start, end) in enumerate(lasted) if i not in self.traced]
+        calls = list(zip(self.starts, self.ends, strict=True))
+        gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
+        usual = [end - start for i, (start, end) in enumerate(calls) if i not in self.traced]
         after = [gap for i, gap in enumerate(gaps) if i in self.traced]
         return (_beyond(usual, usual) + _beyond(after, gaps)) / self.kept
 
@@ -62,7 +62,12 @@ class Calls:
 
 def _beyond(lengths: list[float], of: list[float]) -> float:
     """Seconds by which the lengths exceed the quickest tenth of those they are of."""
-    return sum(lengths) - len(lengths) * sorted(of)[len(of) // 10] if lengths else 0.0
+    return sum(lengths) - len(lengths) * _quickest_tenth(of) if lengths else 0.0
+
+
+def _quickest_tenth(lengths: list[float]) -> float:
+    """The longest of the shortest tenth."""
+    return sorted(lengths)[len(lengths) // 10]
 
 
 @dataclass
@@ -336,9 +341,9 @@ def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float
     interval = share_interval(steps, *names)
     if interval is None:
         return None
-    rests = sorted(sum(v for name, v in step.items() if not name.startswith(names)) for step in steps)
+    rests = [sum(v for name, v in step.items() if not name.startswith(names)) for step in steps]
     mean = lasted(steps) / len(steps)
-    return interval[0], min(1.0, max(interval[1], 1 - rests[len(rests) // 10] / mean))
+    return interval[0], min(1.0, max(interval[1], 1 - _quickest_tenth(rests) / mean))
 
 
 def _within(calls: Calls, begin: float, end: float, *, traced: bool = False) -> float:

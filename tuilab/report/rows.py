@@ -100,11 +100,11 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
     rows = []
     for point in result.points:
         medians = {
-            arm.id: (arm.median_s, (arm.ci95_s[1] - arm.ci95_s[0]) / 2 if arm.ci95_s else None)
+            arm.id: median_of(arm.median_s, arm.half_width_s)
             for arm in point.arms
             if arm.median_s is not None
         }
-        times = [median_of(*m) if (m := medians.get(arm)) is not None else "–" for arm in labels]
+        times = [medians.get(arm, "–") for arm in labels]
         values = [point.values.get(name, "") for name in result.axis]
         sizes = [f"{value:,}" if isinstance(value, int) else str(value) for value in values]
         sizes[-1] += "" if point.finished else " (not finished)"

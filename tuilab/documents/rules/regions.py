@@ -146,7 +146,7 @@ def holds_others(example: Example, region: Region) -> bool:
     return example.facts.first_end_after(region.first) <= region.last
 
 
-def is_opaque(events: list[Event]) -> bool:
+def _is_opaque(events: list[Event]) -> bool:
     """Whether something in a timing is not understood: it may do any work, and may have done it before."""
     return any(event.kind == "opaque" for event in events)
 
@@ -180,7 +180,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        if works(events) or is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
+        if works(events) or _is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
         if (
             region.via != "clock"

@@ -75,8 +75,10 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     def graph_for(arrays: Sequence[Any]) -> str:
         """Name the program's own graph where the inputs have the call's shapes, else the one of any batch."""
-        own: Mapping[str, Any] = as_called.structured_input_signature[1] if as_called is not None else {}
-        fits = [n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True)]
+        if as_called is None:
+            return chosen
+        own = as_called.structured_input_signature[1]
+        fits = (n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True))
         return AS_CALLED if all(fits) else chosen
 
     # A captured step changes its variables: what is measured begins where the program was.
