@@ -24,6 +24,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import ArmPattern, ArmSelection
 from tuilab.model.claims import Claim, Faster
 from tuilab.model.errors import InputError
+from tuilab.model.expand import expand
 from tuilab.model.parameters import Integer, LogInteger
 from tuilab.model.preset import Preset
 from tuilab.model.roofline import Work
@@ -149,13 +150,14 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """At the sizes of the article, and at the ends of the slider as far as there is memory."""
+    """At the sizes of the article, and at the ends of the slider as far as there is memory and time."""
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 
 
 def end(preset: Preset, size: str) -> dict[str, int]:
-    """The least or the greatest value of the workload's axis that a gigabyte holds."""
+    """The least or the greatest value of the workload's axis that a gigabyte holds and that asks for at most
+    10¹² operations a call, which takes two cores some ten seconds."""
     workload = find(preset.workload)
     axis = workload.declaration.parameter(workload.declaration.axis)
     if not isinstance(axis, Integer | LogInteger):
@@ -164,7 +166,11 @@ def end(preset: Preset, size: str) -> dict[str, int]:
     for value in ladder(axis):
         with contextlib.suppress(InputError):
             values = scenario(preset, {axis.name: value}).parameters
-            if workload.memory is None or workload.memory(values) < 1e9:
+            arms = expand(preset.arms, workload.declaration, values, ("CPU:0",))
+            flop = (
+                max((workload.work(values, arm).flop or 0 for arm in arms), default=0) if workload.work else 0
+            )
+            if flop <= 1e12 and (workload.memory is None or workload.memory(values) < 1e9):
                 fitting.append(value)
     return {axis.name: min(fitting) if size == "least" else max(fitting)}
 

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker
+from tests.contradictions.collected import contradictions
 from tests.workloads.test_presets import PRESETS, SMALLER, measured
 from tuilab.analysis.verdicts import judge
 from tuilab.catalogue.plan import scenario
@@ -80,6 +81,14 @@ def test_every_arm_that_can_run_does(one: Worker, name: str) -> None:
     for claim in PRESETS[name].claims:
         verdict = judge(claim, state)
         assert verdict.evidence.endswith(".") and "No GPU is visible" not in verdict.evidence
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_said_of_cpu_and_gpu_is_the_same_everywhere(one: Worker, name: str) -> None:
+    state = measured(one, name, LIGHTER, budget=TOUCH, points=2, phases=True)
+    assert contradictions(state, PRESETS[name].claims) == []
 
 
 def test_eight_gpus_have_as_many_arms_as_one() -> None:

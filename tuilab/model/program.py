@@ -326,6 +326,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[StepPart, ...] = ()
     functions: tuple[FunctionRow, ...] = ()
     ops: tuple[OpRow, ...] = ()
+    ran_on: str = ""
+    """On which devices its ops ran, in a sentence; "" where none was profiled."""
     stages: tuple[Stage, ...] = ()
     findings: tuple[Finding, ...] = ()
     cost: Cost = Cost()

@@ -7,11 +7,13 @@ from typing import Any, overload
 
 import msgspec
 
-from tuilab.analysis.words import percent, times
+from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.words import percent
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.lines import RunLine
 from tuilab.lab.command_line import typed
 from tuilab.lab.history import LARGEST_BRIEF, PAGE, HistoryClient, first_page, page, work_out
+from tuilab.model.brief import Brief
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of
 
@@ -165,10 +167,7 @@ def lead(entry: Entry) -> str:
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
-    if not found.leads:
-        return "≈ 1 ×"
-    assert found.low is not None and found.high is not None
-    return times(found.ratio, (found.high - found.low) / 2)
+    return _estimate(found).words if found.leads else "≈ 1 ×"
 
 
 def sentence(entry: Entry) -> str:
@@ -187,7 +186,12 @@ def sentence(entry: Entry) -> str:
     if not found.leads:
         apart = max(found.high - 1, 1 - found.low)
         return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
-    half = (found.high - found.low) / 2
-    interval = f"[{times(found.low, half)[:-2]} {times(found.high, half)[:-2]}]"
-    ratio = f"{found.next} takes {times(found.ratio, half)} {interval} as long."
-    return f"{found.fastest} is fastest: {median_of(found.median_s)}. {ratio}"
+    ratio = _estimate(found)
+    takes = f"{found.next} takes {ratio.words} {ratio.span} as long."
+    return f"{found.fastest} is fastest: {median_of(found.median_s)}. {takes}"
+
+
+def _estimate(brief: Brief) -> RatioEstimate:
+    """The next arm's time over the fastest's."""
+    assert brief.ratio is not None
+    return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -1,5 +1,6 @@
 """The page of a watched program: all that is said of it, as data. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tuilab.analysis.words import percent, times
@@ -60,6 +61,7 @@ def page_of(
         parts=parts,
         functions=functions(case),
         ops=ops(of),
+        ran_on=ran_on(of),
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=findings(case),
         cost=cost(of),
@@ -153,6 +155,25 @@ def ops(of: Process) -> tuple[OpRow, ...]:
         )
         for op in (ops_of(of)[:MOST_OPS] if profiled else ())
     )
+
+
+def ran_on(of: Process) -> str:
+    """Say on which devices the ops of a step ran, the busiest first, and why not on a GPU; "" without any."""
+    rows = ops_of(of)
+    spent: dict[str, float] = defaultdict(float)
+    for row in rows:
+        spent[row.device] += row.seconds
+    if not (total := sum(spent.values())):
+        return ""
+    (share, most), *others = (
+        (percent(spent[device] / total), device.replace("CPU", "the CPU"))
+        for device in sorted(spent, key=lambda device: -spent[device])
+    )
+    told = "".join(f", {share} on {device}" for share, device in others)
+    ran = f"{share} of the ops' time is on {most}{told}" if others else f"every op ran on {most}"
+    reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
+    # Of several reasons the rows of the ops tell which is whose.
+    return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 
 def cost(of: Process) -> Cost:

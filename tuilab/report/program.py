@@ -53,6 +53,8 @@ def place(file: str, line: int, folder: str = "") -> str:
 def _lines(page: Page) -> Iterator[str]:
     yield f"tuilab watched {' '.join(page.command)}"
     yield headline(page)
+    if page.ran_on:
+        yield page.ran_on
     steps = page.steps
     if steps.median_s is not None:
         ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
@@ -74,7 +76,8 @@ def _lines(page: Page) -> Iterator[str]:
         yield "ops of a step:"
         for op in page.ops[:MOST_ROWS]:
             where = place(op.file, op.line)
-            said = "  ".join(word for word in (op.layer, where, op.reason) if word)
+            reason = "" if page.ran_on.endswith(op.reason) else op.reason
+            said = "  ".join(word for word in (op.layer, where, reason) if word)
             yield f"  {percent(op.share):>6}  {op.op:<24} {op.device:<6} {said}"
     told = [row for row in page.functions if row.traces > 1]
     if told:

@@ -1,0 +1,62 @@
+"""What the page of a watched program says of the devices that its ops ran on."""
+
+import msgspec
+import pytest
+
+from tests.tui.watched import events, seen
+from tuilab.model.program import Facts, Kernels, Page, Window
+from tuilab.profile.classify import Key
+from tuilab.program.findings import Beside
+from tuilab.program.fold import Process
+from tuilab.program.page import page_of
+from tuilab.report.program import page_text
+
+GPU = Facts(
+    opened=True,
+    physical=(("/physical_device:GPU:0", "GPU", "", None),),
+    visible=("/physical_device:GPU:0",),
+)
+
+
+def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
+    process = Process()
+    for told in (*events(), *filter(None, [facts])):
+        process.apply(told)
+    process.apply(Kernels(ops={"Where": {"CPU": ()}, "MatMul": {"CPU": (), "GPU": ()}}))
+    window = seen()
+    window.ops = {Key(op, f"{op}/{device}", device): spent for (op, device), spent in ops.items()}
+    process.windows.append((Window(start=2.0, end=3.0, steps=12), window))
+    return page_of(
+        [process],
+        command=("train.py",),
+        exit_code=0,
+        host="h",
+        at="",
+        lasted_s=9.0,
+        sources={},
+        place=Beside(),
+    )
+
+
+def test_a_reason_that_every_op_has_is_told_once() -> None:
+    of = page({("Conv2D", "CPU"): 0.006, ("MatMul", "CPU"): 0.004})
+    assert of.ran_on == "every op ran on the CPU: TensorFlow sees no GPU"
+    assert page_text(of).splitlines()[2] == of.ran_on
+    assert page_text(of).count("sees no GPU") == 1
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ({}, "every op ran on GPU:0"),
+        ({("Where", "CPU"): 0.002}, "80 % of the ops' time is on GPU:0, 20 % on the CPU: TensorFlow has no GPU kernel of Where"),
+        ({("Where", "CPU"): 0.001, ("MatMul", "CPU"): 0.001}, "80 % of the ops' time is on GPU:0, 20 % on the CPU"),
+        ({("Tanh", "CPU"): 0.002}, "80 % of the ops' time is on GPU:0, 20 % on the CPU"),
+    ],
+)  # fmt: skip
+def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, says) -> None:
+    of = page({("MatMul", "GPU:0"): 0.008, **others}, GPU)
+    assert of.ran_on == says
+    told = page_text(of)
+    assert all(op.reason in told for op in of.ops)
+    assert msgspec.json.decode(msgspec.json.encode(of), type=Page) == of
