@@ -85,6 +85,13 @@ def test_without_a_gpu_it_says_so_and_what_can_still_be_learnt() -> None:
     )
 
 
+def test_a_few_ops_less_are_no_reason() -> None:
+    state = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 4e-3, GRAPH: 8e-4})
+    placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=13))
+    placed(state, GRAPH, e.Node("a", "Mul", "CPU:0", count=9))
+    assert "); it launches 9 ops instead of 13." in answer(state)
+
+
 def test_kernels_are_claimed_only_where_each_is_known() -> None:
     state = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 4e-3, GRAPH: 4e-4})
     placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=9))

@@ -340,7 +340,8 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
     if not after or many <= left:
         return "."
-    text = f": it launches {launches(graph, point)} instead of {many:,}."
+    # A few ops less are no reason why it is faster; half of them may be.
+    text = f"{':' if many >= 2 * left else ';'} it launches {launches(graph, point)} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
         which = "Both" if left == 2 else f"All {left}"
         text += f" {which} have GPU kernels." if left > 1 else " It has a GPU kernel."
