@@ -4,6 +4,7 @@ import ctypes.util
 import errno
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tuilab.doctor import (
     hardware,
     kernel_driver,
     libcuda,
+    libraries,
     packages,
 )
 from tuilab.doctor.place import Place
@@ -301,3 +303,17 @@ def test_every_recorded_log_line_is_known():
         if kind != "device" and KINDS.get(kind, kind) not in TensorFlowLog(line)
     ]
     assert rows and not unknown
+
+
+def test_as_many_libraries_are_counted_as_are_named():
+    absent = tuple(
+        libraries.Library(w, error=f"{w.soname}: cannot open shared object file") for w in libraries.WANTED
+    )
+    said = libraries.probe(libraries.Libraries(absent)).detail
+    needed, _, beside = said.partition("; missing too: ")
+    assert needed.startswith("0 of 7 load; missing: ") and len(needed.split(", ")) == 7
+    assert beside.split(", ")[0] == "libnvidia-ml.so.1 (the driver's)" and len(beside.split(", ")) == 3
+    there = tuple(replace(one, path="/lib/x") if one.wanted.need == "device" else one for one in absent)
+    assert libraries.probe(libraries.Libraries(there)).detail.startswith(
+        "all 7 load; missing too: libnvidia-ml.so.1"
+    )

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -151,20 +152,25 @@ def probe(found: Libraries) -> Probe:
         what = f"{found.hung} did not answer" if found.hung else f"a process that loads them {found.crashed}"
         return Probe(name, "fail", f"opening: {what}")
     device = [library for library in found.found if library.wanted.need == "device"]
-    missing = [*found.missing("driver"), *found.missing("device"), *found.missing("extra")]
-    listed = "; ".join(_why(missing))
-    needed = [library for library in missing if library.wanted.need != "extra"]
-    if needed:
-        return Probe(
-            name, "fail", f"{len(device) - len(found.missing('device'))} of {len(device)} load; {listed}"
-        )
-    return Probe(name, "warn" if missing else "ok", f"all {len(device)} load{'; ' if listed else ''}{listed}")
+    without = found.missing("device")
+    beside = (*found.missing("driver"), *found.missing("extra"))
+    counted = f"{len(device) - len(without)} of {len(device)}" if without else f"all {len(device)}"
+    said = "; ".join([f"{counted} load", *_why(without, "missing"), *_why(beside, "missing too")])
+    fails = without or found.missing("driver")
+    return Probe(name, "fail" if fails else "warn" if beside else "ok", said)
 
 
-def _why(missing: list[Library]) -> list[str]:
+FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (for some work)"}
+
+
+def _why(missing: Sequence[Library], lead: str) -> list[str]:
     """The missing by name in one phrase, then those with a reason of their own."""
-    absent = [library.wanted.soname for library in missing if library.absent and not library.elsewhere]
-    out = [f"missing: {', '.join(absent)}"] if absent else []
+    absent = [
+        library.wanted.soname + FOR[library.wanted.need]
+        for library in missing
+        if library.absent and not library.elsewhere
+    ]
+    out = [f"{lead}: {', '.join(absent)}"] if absent else []
     for library in missing:
         if library.absent and library.elsewhere:
             out.append(f"{library.wanted.soname} is at {library.elsewhere}, where TensorFlow does not look")
