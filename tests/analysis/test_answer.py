@@ -6,6 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from tests import made
 from tests.analysis.made_runs import (
     GPU_COPIED,
     SIZES,
@@ -90,6 +91,19 @@ def test_a_few_ops_less_are_no_reason() -> None:
     placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=13))
     placed(state, GRAPH, e.Node("a", "Mul", "CPU:0", count=9))
     assert "); it launches 9 ops instead of 13." in answer(state)
+    for arm, account in (
+        (EAGER, made.account(dispatch=3e-3, compute=1e-3)),
+        (GRAPH, made.account(dispatch=1e-4, compute=7e-4)),
+    ):
+        state.apply(e.Accounted(run="r", arm=arm.id, point=0, account=account))
+    said = r"\): dispatch takes 10\d µs instead of 3(\.\d+)? ms; it launches 9 ops instead of 13\."
+    assert re.search(said, answer(state))
+    state.apply(
+        e.Accounted(
+            run="r", arm=EAGER.id, point=0, account=made.account(dispatch=1e-3, python=1e-3, copy=2e-3)
+        )
+    )
+    assert "); it launches 9 ops instead of 13." in answer(state), "no part has half of it"
 
 
 def test_kernels_are_claimed_only_where_each_is_known() -> None:

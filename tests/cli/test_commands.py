@@ -108,7 +108,7 @@ def test_a_finding_is_proved_by_a_worker(tmp_path, monkeypatch):
 
 
 @pytest.mark.real_worker
-def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch):
+def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch, tmp_path):
     monkeypatch.setenv("TUILAB_DATA", small.data)
     run = small.result["run"]
     (line,) = [entry for entry in json.loads(calling.here("history", "--json").stdout) if entry["run"] == run]
@@ -118,6 +118,14 @@ def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch):
     assert calling.here("export", run[:8], "--format", "csv").stdout.count("\n") > 60
     assert json.loads(calling.here("export", run[:8], "--format", "json").stdout)["run"] == run
     assert line["answer"][:10] in calling.here("export", run[:8]).stdout.replace("\\", "")
+    for name, begins in (
+        ("run.json", "{"),
+        ("RUN.HTML", "<!doctype html"),
+        ("run.md", "# "),
+        ("run.txt", "# "),
+    ):
+        assert calling.here("export", run[:8], "-o", str(tmp_path / name)).returncode == 0
+        assert (tmp_path / name).read_text().startswith(begins)
     store = Store.open(Path(small.data))
     kept = browse.entry(store, run)
     store.close()

@@ -12,7 +12,7 @@ from tuilab.analysis.ratios import PAIRED, UNPAIRED
 from tuilab.analysis.reading import launches, summary_point
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
-from tuilab.model.account import NOT_KNOWN
+from tuilab.model.account import NOT_KNOWN, PHASE_WORDS
 from tuilab.model.claims import Claim
 from tuilab.model.events import ops_of
 from tuilab.model.quantity import median_of, rate, share_words
@@ -54,6 +54,10 @@ COMPARED = re.compile(rf"([\d.,]+) × (?:faster|slower)([^.;(]*?)(?: \[[^]]*\])?
 """`7.5 × faster than eager round by round (900 µs [470 2,000] against 7.5 ms [3.5 10])`."""
 JUDGED = re.compile(rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)([^[]*)")
 """`CPU alone took 25 ms, CPU shared 47 ms: 1.88 × faster [1.75 2.02]`."""
+
+
+INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIME} instead of {TIME}")
+"""`dispatch takes 560 µs instead of 3.77 ms`."""
 
 
 def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
@@ -137,6 +141,12 @@ def _ratios(result: RunResult) -> Iterator[str]:
             one, unit, other, another, ratio, paired = found.groups()
             yield from _quotient(ratio, paired, one, unit, other, another, found[0])
     yield from _behind(result)
+    lines = "\n".join(phase_line(arm) for arm in result.arms)
+    for found in INSTEAD.finditer(result.answer):
+        phase = next(name for name, words in PHASE_WORDS.items() if words == found[1]).replace("_", " ")
+        for time in (f"{found[2]} {found[3]}", f"{found[4]} {found[5]}"):
+            if f"{phase} {time}" not in lines:
+                yield f"the answer says {found[0]!r}, the phases {lines!r}"
     if re.search(r"\b0\.\d+ × (faster|slower)|1\.00 × (faster|slower)", result.answer):
         yield f"no ratio that a reader makes anything of: {result.answer!r}"
 

@@ -38,7 +38,7 @@ RUN = (
     "tuilab run stft-small --against help",
     "tuilab new mine",
     'tuilab run stft-small --budget quick --check --markdown >> "$GITHUB_STEP_SUMMARY"',
-    "tuilab export last --format html",
+    "tuilab export last -o run.html",
     "tuilab history",
     "tuilab history --json",
     "tuilab history check",

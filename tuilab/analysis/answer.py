@@ -31,9 +31,9 @@ from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.words import listed, on_axis, percent, short, size
-from tuilab.model.account import COPIES
+from tuilab.model.account import COPIES, NOT_KNOWN, PHASE_WORDS
 from tuilab.model.brief import Brief
-from tuilab.model.quantity import interval, median_of, plural
+from tuilab.model.quantity import interval, median_of, plural, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
@@ -333,19 +333,38 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
-    """How many ops are launched instead of how many, and whether a GPU could run them."""
+    """Why a graph is faster, how many ops it launches instead of how many, and whether GPUs can run them."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
+    saved = _saved(eager, graph, point)
     if not after or many <= left:
-        return "."
+        return f": {saved}." if saved else "."
     # A few ops less are no reason why it is faster; half of them may be.
-    text = f"{':' if many >= 2 * left else ';'} it launches {launches(graph, point)} instead of {many:,}."
+    lead = ":" if many >= 2 * left else f": {saved};" if saved else ";"
+    text = f"{lead} it launches {launches(graph, point)} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
         which = "Both" if left == 2 else f"All {left}"
         text += f" {which} have GPU kernels." if left > 1 else " It has a GPU kernel."
     return text
+
+
+def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
+    """`dispatch takes 560 µs instead of 3.77 ms`: the part in which most of what a graph saves lies; "" where
+    none has half of it."""
+    before, after = account_at(eager, point), account_at(graph, point)
+    if before is None or after is None:
+        return ""
+    left = {part.phase: part for part in after.parts}
+    both = [(part, left[part.phase]) for part in before.parts if part.phase in left]
+    part, other = max(both, key=lambda pair: pair[0].seconds - pair[1].seconds, default=(None, None))
+    if part is None or other is None or part.phase == NOT_KNOWN:
+        return ""
+    if part.seconds - other.seconds < (before.total_s - after.total_s) / 2:
+        return ""
+    one, instead = (seconds(each.seconds, each.half_width_s) for each in (other, part))
+    return f"{PHASE_WORDS.get(part.phase, part.phase)} takes {one} instead of {instead}"
 
 
 def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:

@@ -34,7 +34,7 @@ from tuilab.analysis.roofline import (
 )
 from tuilab.analysis.sweeps import Series, series_of
 from tuilab.analysis.words import listed, on_axis, percent, short, size, times
-from tuilab.model.account import COPIES, NOT_KNOWN, Account
+from tuilab.model.account import COPIES, NOT_KNOWN, PHASE_WORDS, Account
 from tuilab.model.arms import ArmPattern, family
 from tuilab.model.claims import (
     Claim,
@@ -97,15 +97,6 @@ def missing(state: RunState, pattern: ArmPattern) -> Finding:
 
 def _gpu(arm: ArmState) -> bool:
     return family(arm.arm.device) == "GPU"
-
-
-PHASE_WORDS = {
-    "dispatch": "dispatch",
-    "copy_in": "copying in",
-    "compute": "computing",
-    "copy_out": "copying out",
-    "input_wait": "waiting for input",
-}
 
 
 def faster(when: Faster, state: RunState, claim: Claim) -> Finding:

@@ -11,14 +11,18 @@ from tuilab.model.files import write_text
 from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
-SHORT = {"md": "markdown"}
-"""Other names of formats."""
+SHORT = {"md": "markdown", "htm": "html"}
+"""Other names of formats, and endings of their files."""
 
 
 @click.command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option(
-    "--format", "format_", type=click.Choice([*FORMATS, *SHORT]), default="markdown", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice([*FORMATS, *SHORT]),
+    default=None,
+    show_default="by the ending of the file, else markdown",
 )
 @click.option(
     "-o",
@@ -26,12 +30,13 @@ SHORT = {"md": "markdown"}
     type=click.Path(path_type=Path, dir_okay=False),
     help="A file instead of standard output.",
 )
-def export(run: str, format_: str, output: Path | None) -> None:
+def export(run: str, format_: str | None, output: Path | None) -> None:
     """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document.
 
     A watched program is named by its id from `tuilab history programs`, which begins with w.
     """
-    format_ = SHORT.get(format_, format_)
+    asked = format_ or (output.suffix[1:].lower() if output is not None else "")
+    format_ = SHORT.get(asked, asked) if asked in (*FORMATS, *SHORT) else "markdown"
     if run.startswith(PREFIX):
         _program(run, format_, output)
         return

@@ -159,7 +159,7 @@ def main() -> None:
     """Run the command line; exit codes as the README's table states."""
     _mend_surroundings()
     try:
-        code = cli.main(standalone_mode=False) or DONE
+        code = cli.main(prog_name="tuilab", standalone_mode=False) or DONE
         try:
             sys.stdout and sys.stdout.flush()
         except BrokenPipeError:

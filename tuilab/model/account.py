@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from tuilab.model.quantity import half_of
+
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
 """What a part is known from: TensorFlow's profiler; a timing of that part by itself; an equal call without
 work; a profile that began when nothing lay ready in the input's buffers; nothing but what the others leave
@@ -28,6 +30,17 @@ PHASE_HELP = {
 }
 
 
+PHASE_WORDS = {
+    "python": "Python",
+    "dispatch": "dispatch",
+    "copy_in": "copying in",
+    "compute": "computing",
+    "copy_out": "copying out",
+    "input_wait": "waiting for input",
+}
+"""As a sentence has them: "copying in takes 71 % of a call"."""
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One phase's part of a call."""
 
@@ -37,6 +50,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     source: Source
     ci95_s: tuple[float, float] | None = None
     """Its 95 % interval; None where one call was looked at."""
+
+    @property
+    def half_width_s(self) -> float | None:
+        """Return half the length of its 95 % interval."""
+        return half_of(self.ci95_s)
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

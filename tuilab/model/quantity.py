@@ -112,6 +112,11 @@ def as_shown(value: float, half_width: float | None = None) -> float:
     return _rounded(value, digits_for(value, abs(value) / 10 if half_width is None else half_width))[0]
 
 
+def half_of(ends: tuple[float, float] | None) -> float | None:
+    """Return half the length of an interval."""
+    return (ends[1] - ends[0]) / 2 if ends else None
+
+
 def interval(low: float, high: float, like: float) -> str:
     """`[0.47 0.50]` in the unit in which `like` is shown."""
     digits = digits_for(like, (high - low) / 2)

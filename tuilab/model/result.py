@@ -10,6 +10,7 @@ from tuilab.model.claims import Verdict
 from tuilab.model.events import Node, Status
 from tuilab.model.models import BatchAnswer, ModelInfo
 from tuilab.model.parameters import Value
+from tuilab.model.quantity import half_of
 from tuilab.model.roofline import ArmRoof, GpuBound, Roofs, SweepBound
 from tuilab.model.scenario import Scenario
 
@@ -124,7 +125,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def half_width_s(self) -> float | None:
         """Return half the length of the median's 95 % interval."""
-        return _half_of(self.ci95_s)
+        return half_of(self.ci95_s)
 
     @property
     def why_no_figure(self) -> str:
@@ -199,11 +200,7 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def half_width_s(self) -> float | None:
         """Return half the length of the median's 95 % interval."""
-        return _half_of(self.ci95_s)
-
-
-def _half_of(interval: tuple[float, float] | None) -> float | None:
-    return (interval[1] - interval[0]) / 2 if interval else None
+        return half_of(self.ci95_s)
 
 
 class PointResult(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ from tuilab.analysis.layers import OUTSIDE, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.words import listed, percent
+from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
 from tuilab.model.models import Layer
@@ -295,8 +296,7 @@ def phase_line(arm: ArmResult) -> str:
     if account is None:
         return f"{arm.label}: {no_phases(arm)}"
     each = [
-        f"{part.phase.replace('_', ' ')} {_give_or_take(part.seconds, part.ci95_s)} "
-        f"({percent(account.share(part.phase))})"
+        f"{part.phase.replace('_', ' ')} {_give_or_take(part)} ({percent(account.share(part.phase))})"
         for part in account.parts
     ]
     return f"{arm.label}: {median_of(account.total_s, arm.half_width_s)} = {' + '.join(each)}"
@@ -318,9 +318,9 @@ def phases_known_from(arm: ArmResult) -> str:
     return f"{note[:1].upper()}{note[1:]}{known}{cost}."
 
 
-def _give_or_take(value: float, interval: tuple[float, float] | None) -> str:
-    half = (interval[1] - interval[0]) / 2 if interval else 0.0
-    return f"{median_of(value, half)} ± {seconds(half, half)}" if half else seconds(value)
+def _give_or_take(part: Part) -> str:
+    half = part.half_width_s
+    return seconds(part.seconds, half) + (f" ± {seconds(half, half)}" if half else "")
 
 
 LEAST_CELL = 12
