@@ -18,9 +18,10 @@ from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.tui.widgets.slider import Slider
 
 
-async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_which(tmp_path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_which(tmp_path, size):
     app = lab(tmp_path)
-    async with opened(app) as pilot:
+    async with opened(app, size) as pilot:
         values, listed = app.screen.lab.state, app.screen.presets
         assert "enter open and measure" in text(app).splitlines()[-1]
         assert "* " not in text(app).splitlines()[0]
@@ -38,7 +39,8 @@ async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_whic
         assert app.focused is first and app.screen.views.key == "compare", "a digit is a view"
         await press(pilot, app, "i enter 5 1 2 enter")
         assert values.settings.values["samples"] == 512 and app.screen.views.key == "compare"
-        assert "samples *" in text(app).splitlines()[0] and "▸  * " in text(app), "a changed preset is marked"
+        assert "samples *" in text(app).splitlines()[0], "a changed preset is marked"
+        assert size[0] < 120 or "▸  * " in text(app), "in the list, too"
         await press(pilot, app, "z")
         assert values.settings.values["samples"] == 256 and "▸  * " not in text(app)
         await press(pilot, app, "r a home j")  # a page's list

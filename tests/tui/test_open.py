@@ -152,10 +152,11 @@ async def test_a_preset_file_and_what_is_wrong_is_said_and_the_lab_goes_on(tmp_p
         assert "Others and yours" in text(app) and "Mine" in text(app)
 
 
-async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path, size):
     (tmp_path / "model.py").write_text("def forward(x): return x")
     app = lab(tmp_path)
-    async with opened(app) as pilot:
+    async with opened(app, size) as pilot:
         app.runner.declares["forward"] = MINE
         app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: app.runner.measured)
@@ -163,8 +164,9 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path):
         request = app.runner.measured[-1]
         assert request.scenario.file == f"{tmp_path}/model.py:forward"
         assert request.scenario.parameters == {"width": 64}
-        shown = text(app)
-        assert "width" in shown and "forward [/x]" in shown and "Others and yours" in shown
+        assert "width" in text(app) and "forward [/x]" in text(app).splitlines()[0]
+        await press(pilot, app, "p" if size[0] < 110 else "")
+        assert "Others and yours" in text(app)
         await press(pilot, app, "i right y")
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128 --budget quick"
 
@@ -269,13 +271,14 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await until(pilot, lambda: app.screen is app.screen_stack[0])
 
 
-async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: Path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: Path, size):
     mine = tmp_path / "mine.py"
     mine.write_text(
         "def step(n: int = 8):\n    return n\n\n\nif __name__ == '__main__':\n    print(step())\n"
     )
     app = lab(tmp_path)
-    async with opened(app, (80, 24)) as pilot:
+    async with opened(app, size) as pilot:
         app.screen.open_soon(str(mine))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)

@@ -242,7 +242,8 @@ async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
             assert ("First time here?" in text(app)) is first
 
 
-async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_path, monkeypatch):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_path, monkeypatch, size):
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
 
@@ -251,7 +252,7 @@ async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_
     monkeypatch.setattr(devices, "EVERY_S", 0.01)
     monkeypatch.setattr(Telemetry, "sample", taken)
     app = lab(tmp_path, hold=3)
-    async with opened(app) as pilot:
+    async with opened(app, size) as pilot:
         samples = app.screen.lab.devices.samples
         await until(pilot, lambda: len(samples) > 5)
         await pilot.press("r")
@@ -265,7 +266,7 @@ async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_
         app.screen.lab.state.replay = "replay"
         app.screen.views.view.draw()
         await until(pilot, lambda: "A replay shows no devices" in text(app))
-        assert "NVIDIA H200  " not in text(app)
+        assert "GPU:0 NVIDIA H200" not in text(app)
 
 
 async def test_the_verdict_is_seen_where_its_view_opens(tmp_path):
@@ -286,9 +287,10 @@ async def test_before_a_run_the_list_of_arms_is_empty_and_says_so(tmp_path):
         assert isinstance(app.screen, LabScreen)
 
 
-async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp_path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp_path, size):
     app = lab(tmp_path)
-    async with opened(app) as pilot:
+    async with opened(app, size) as pilot:
         for keys in ("", "i", "5", "h"):
             await press(pilot, app, keys)
             written = page(app.screen, {})

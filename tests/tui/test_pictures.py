@@ -53,9 +53,10 @@ async def test_in_light_on_a_large_screen(tmp_path: Path, shows):
         assert picture(app) == shows(name="verdict")
 
 
-async def test_without_a_gpu_in_ascii(tmp_path: Path, shows):
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_without_a_gpu_in_ascii(tmp_path: Path, shows, size):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE, ascii_only=True)
-    async with opened(app, SIZES[0], each=True) as pilot:
+    async with opened(app, size, each=True) as pilot:
         await press(pilot, app, ["r", "i"])
         shown = picture(app)
         assert shown.isascii()

@@ -99,9 +99,10 @@ async def test_the_timeline_begins_with_the_gpu_names_its_colours_and_lists_its_
         assert "CPU eager: " in text(app)
 
 
-async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path):
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path, size):
     app = lab(tmp_path, machine=CPU_MACHINE)
-    async with opened(app):
+    async with opened(app, size):
         said = answer(app.lab.state).sentence
         assert "measures the CPU (no GPU is visible; {why} says why)" in said and "which wins" not in said
         assert "{presets.open} measures" in said

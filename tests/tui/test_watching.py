@@ -15,9 +15,9 @@ from tests.tui.picture import picture
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
 from tests.tui.watched import settled
-from tuilab.lab.several import Several
+from tuilab.lab.several import FarProgram, Several
 from tuilab.lab.shown_program import ShownProgram
-from tuilab.lab.watch import Watching
+from tuilab.lab.watch import Watching, WatchOptions
 from tuilab.model.program import Caught, StepTimes
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
@@ -115,6 +115,14 @@ async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
         await until(pilot, lambda: "ended by signal 2" in text(app) and "KeyboardInterrupt" in text(app))
 
 
+def offered(app: TestLab) -> set[str]:
+    """What the line of keys names."""
+    words = " ".join(text(app).splitlines()[-1].split())
+    return {
+        word for word in ("stop", "type", "catch", "whole page", "export", "leave") if f" {word}" in words
+    }
+
+
 async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
@@ -122,9 +130,36 @@ async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
         assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
         await pilot.resize_terminal(90, 30)
         await until(pilot, lambda: made.hosted.sizes[-1] == (90, 30))  # type: ignore[union-attr]
+        assert {"stop", "type", "catch"} <= offered(app)
         watched.end(made, 1)
+        await until(pilot, lambda: not {"stop", "type", "catch"} & offered(app))
         await press(pilot, app, "x", "i")
         assert made.hosted.typed == b"\x03yes\n"  # type: ignore[union-attr]
+        assert app.screen is app.screen_stack[0] and "export" in offered(app)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_nothing_is_offered_that_a_kept_page_or_a_program_elsewhere_cannot_do(
+    tmp_path: Path, made, size
+) -> None:
+    watched.play(made)
+    far = FarProgram("gpu-07", ["python", "train.py"], WatchOptions())
+    far.page, far._far = made.page, Elsewhere()  # type: ignore[assignment]
+    app = lab(tmp_path, watching=Several([far]))
+    async with opened(app, size):
+        assert {"stop", "type"} <= offered(app) and "catch" not in offered(app)
+    app = lab(tmp_path, watching=Several([ShownProgram(made.page)]))
+    async with opened(app, size) as pilot:
+        assert not {"stop", "type", "catch"} & offered(app)
+        await press(pilot, app, "7")
+        assert "No output is here" in " ".join(text(app).split())
+
+
+class Elsewhere:
+    """Stands for the way to another host."""
+
+    def ask(self, what: object) -> None:
+        pass
 
 
 class Asked:
@@ -163,8 +198,8 @@ async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, mon
         made.take(1, Caught(number=1, folder="x", problem="ValueError: it was given no tensor\nat all"), None)
         await until(pilot, lambda: said("could not be caught: ValueError: it was"))
         watched.end(made, 0)
+        await until(pilot, lambda: "catch" not in offered(app))
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("the program has ended"))
         assert len(asked.words) == 2
 
 

@@ -10,7 +10,7 @@ from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab.watch import Watched, without_secrets
 from tuilab.model.errors import InputError
-from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Traces
+from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Together, Traces
 from tuilab.program.findings import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
 from tuilab.program.page import functions
@@ -49,6 +49,11 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
         == 100
     )
     assert "&lt;script&gt;" in here("export", "w1", "--format", "html").stdout
+    out = tmp_path / "out.json"
+    assert here("watch", "--open", "w1", "w2", "--json", str(out)).returncode == 0
+    assert len(msgspec.json.decode(out.read_bytes(), type=Together).programs) == 2
+    assert "--fail-o" in here("watch", "--open", "w1", "--fail-o", "any").stderr
+    assert here("watch", "--open", "w1", "--fail-on", "any").returncode == 1
     assert here("export", "w3").returncode == here("export", "w").returncode == 2
     with pytest.raises(InputError):
         programs.find(Store.open(), "w9")

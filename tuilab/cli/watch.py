@@ -25,7 +25,18 @@ SIGNALLED = 128
 """An exit code beyond this tells of the signal that ended the lab."""
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class Watch(click.Command):
+    """What stands after a program is the program's own; after kept pages it is an option, too."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line as click does."""
+        found, _, _ = self.make_parser(ctx).parse_args(list(args))
+        if found.get("kept"):
+            ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=Watch, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--plain", is_flag=True, help="Let the program's output through, and print the page at its end."
 )

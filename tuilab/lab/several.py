@@ -101,6 +101,11 @@ class FarProgram(ShownProgram):
         return self._far is not None and not self._over.is_set()
 
     @property
+    def catches(self) -> bool:
+        """No: a function would be written there, where its program is."""
+        return False
+
+    @property
     def now(self) -> Page:
         """The page, with how long it has run."""
         lasted = time.time() - self._began if self.running else self.page.lasted_s
@@ -184,6 +189,11 @@ class Several(ShownProgram):
     def running(self) -> bool:
         """Whether any of them runs."""
         return any(program.running for program in self.programs)
+
+    @property
+    def catches(self) -> bool:
+        """Whether a step of the chosen one can be caught from here."""
+        return self._one.catches
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:

@@ -27,6 +27,11 @@ class ShownProgram:
         return False
 
     @property
+    def catches(self) -> bool:
+        """Whether a step of it can be caught from here."""
+        return self.running
+
+    @property
     def now(self) -> Page:
         """Its page, with how long it has run."""
         return self.page

@@ -109,6 +109,12 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
 
 def why_empty(part: str, page: Page, *, running: bool) -> str:
     """Say why there is nothing in that part: findings, steps, parts, ops, functions, stages or output."""
+    if part == "output":
+        return (
+            "The program has written nothing yet. {watch.type} types a line into it."
+            if running
+            else "No output is here: the program wrote none, or its page alone was kept."
+        )
     if not page.processes:
         return "TensorFlow was not imported yet." if running else "No process imported TensorFlow."
     if part == "findings":

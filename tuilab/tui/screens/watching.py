@@ -138,7 +138,7 @@ class Output(LineWidget):
     DEFAULT_CSS = "Output { height: 1fr; width: 1fr; }"
 
     def __init__(self, read: Callable[[int], list[str]]) -> None:
-        super().__init__(empty="The program has written nothing yet. {watch.type} types a line into it.")
+        super().__init__()
         self._read = read
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
@@ -162,7 +162,8 @@ this program's own sizes. Steps are timed all the time; parts and ops are seen i
 TensorFlow's profiler, and what these cost stands in the verdict.
 
 **{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
-traced anew, written with its variables as a folder, and opened in the lab, where sliders move it.
+traced anew, written with its variables as a folder, and opened in the lab, where sliders move it. A program
+on another host is caught by `tuilab watch` there.
 
 The program has a terminal of its own, whose last lines are in Output. **{watch.type}** types a line into it,
 **{watch.stop}** is its Ctrl-C. Leaving asks whether it goes on.
@@ -207,6 +208,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.processes = processes_table()
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
+        self._can = (True, True)
 
     def compose(self) -> ComposeResult:
         for name in ("filled.tcss", "watching.tcss"):
@@ -254,6 +256,11 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         """Make its terminal as wide as ours, so that its progress bars fit."""
         self.watching.resize(*self.app.size)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
+        """Offer what asks something of the program only while it can be asked."""
+        running, catches = self._can
+        return catches if action == "catch" else running or action not in ("stop", "type")
+
     # Drawing
 
     def tell(self) -> None:
@@ -282,9 +289,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
     def draw(self) -> None:
         """Show what is known now."""
         watching, running = self.watching, self.watching.running
-        for output in self.query(Output):
-            output.repaint()
+        if self._can != (running, watching.catches):
+            self._can = running, watching.catches
+            self.refresh_bindings()
         page = watching.page
+        for output in self.query(Output):
+            output.empty = says.why_empty("output", page, running=running)
+            output.repaint()
         if page is self._page:
             return
         self._page = page
@@ -354,17 +365,11 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     def action_stop(self) -> None:
         """Send what Ctrl-C sends."""
-        if self.watching.running:
-            self.watching.interrupt()
-            self.say("Ctrl-C was sent to the program.")
-        else:
-            self.say("The program has ended.")
+        self.watching.interrupt()
+        self.say("Ctrl-C was sent to the program.")
 
     def action_type(self) -> None:
         """Type a line into the program."""
-        if not self.watching.running:
-            self.say("The program has ended.")
-            return
 
         def typed(line: str | None) -> None:
             if line is not None:
