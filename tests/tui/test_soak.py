@@ -1,18 +1,21 @@
 """What the lab holds does not grow with the runs, pages and starts that it has seen; see tests/benchmarks/soak.py."""
 
+import _sqlite3
 import asyncio
+import ctypes
 import gc
 import os
 import threading
 from collections import Counter
 
+import pytest
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tests.benchmarks.startup import fill
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import store as store_module
-from tuilab.history.store import Store
+from tuilab.history.store import FILE, Store
 from tuilab.model.run import RunState
 
 KINDS = (Widget, RunState)
@@ -111,3 +114,19 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
             async with opened(app):
                 needed[runs] = steps
     assert 0 < needed[1_000] < needed[5] + 500, needed
+
+
+def test_a_long_history_that_was_read_whole_is_not_held(tmp_path):
+    """Each of the lab's connections kept up to 16 MB of it: 32 after some hundred runs."""
+    used = getattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_memory_used", None)
+    if used is None:
+        pytest.skip("this Python's SQLite does not tell what it holds")
+    used.restype = ctypes.c_int64
+    fill(tmp_path, 300)
+    before = used()
+    store = Store.open(tmp_path)
+    for line in store.runs():
+        store.state(line.run)
+    held = used() - before
+    store.close()
+    assert (tmp_path / FILE).stat().st_size > 6 * 2**20 > 2 * held, held

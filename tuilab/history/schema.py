@@ -150,7 +150,6 @@ def connect(file: Path | str, *, uri: bool = False, alone: bool = False) -> sqli
         if alone:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA cache_size = -16000")
         connection.execute("PRAGMA foreign_keys = ON")
     except BaseException:
         connection.close()
