@@ -1104,6 +1104,66 @@ for trial in range(200):
     rows.append({'trial': trial, 'seconds': time.perf_counter() - t})
 print(rows)
 """),
+    # What a time is called, whatever joins the words to it.
+    Probe("a label that is joined to the time's text", "TL302", "s = time.perf_counter()", """
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('GPU time: ' + str(round(time.perf_counter() - s, 3)) + ' s')
+""", head=HEAD + TENSORS),
+    Probe("a label on the line before the time", "TL302", "s = time.perf_counter()", """
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+took = time.perf_counter() - s
+print('on the GPU:')
+print(took)
+""", head=HEAD + TENSORS),
+    Probe("a label that is a key", "TL302", "s = time.perf_counter()", """
+results = {}
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+results['GPU'] = time.perf_counter() - s
+""", head=HEAD + TENSORS),
+    Probe("arrays that a session is fed", "TL114", "sess.run(z", """
+p = tf.compat.v1.placeholder(tf.float32, [4000, 4000])
+a = np.random.rand(4000, 4000).astype('float32')
+with tf.device('/gpu:0'):
+    z = tf.matmul(p, p)
+sess = tf.compat.v1.Session()
+sess.run(z, feed_dict={p: a})
+s = time.perf_counter()
+sess.run(z, feed_dict={p: a})
+print('GPU', time.perf_counter() - s)
+"""),
+    Probe("one batch predicted for its time alone", "TL113", "m.predict(window)", """
+m = keras.models.load_model('m.keras')
+window = np.ones((1, 50, 5), 'float32')
+while True:
+    s = time.perf_counter()
+    m.predict(window)
+    print(time.perf_counter() - s)
+"""),
+    Probe("a plot in the time of a long training", "TL108", "plt.show()", MODEL + """
+import matplotlib.pyplot as plt
+def benchmark():
+    m = made()
+    s = time.perf_counter()
+    m.fit(data, goal, epochs=20)
+    plt.show()
+    print(time.perf_counter() - s)
+benchmark()
+"""),
+    Probe("tested in the training's time", "TL108", "m.evaluate", MODEL + """
+def benchmark():
+    m = made()
+    s = time.perf_counter()
+    m.fit(data, goal, epochs=20)
+    m.evaluate(data, goal)
+    print('training took ' + str(time.perf_counter() - s))
+benchmark()
+"""),
 ]  # fmt: skip
 
 
@@ -1674,6 +1734,42 @@ t = time.perf_counter()
 fast(x).numpy()
 xla = time.perf_counter() - t
 print('eager', eager, 'XLA', xla)
+"""),
+    Probe("a time of the GPU's that is asked for before", "TL302", "", """
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('GPU time: ' + str(time.perf_counter() - s))
+"""),
+    Probe("arrays whose copy is said to count", "TL114", "", """
+a = np.random.rand(4000, 4000).astype('float32')
+with tf.device('/gpu:0'):
+    tf.matmul(a, a).numpy()
+    s = time.perf_counter()
+    tf.matmul(a, a).numpy()
+    print('GPU, with the copy', time.perf_counter() - s)
+"""),
+    Probe("a model is given the host's picture", "TL114", "", """
+m = keras.Sequential([keras.layers.Dense(4)])
+a = np.random.rand(4000, 4000).astype('float32')
+m(a).numpy()
+s = time.perf_counter()
+m(a).numpy()
+print('GPU', time.perf_counter() - s)
+"""),
+    Probe("tested in a time that is the whole's", "TL108", "", MODEL + """
+m = made()
+s = time.perf_counter()
+m.fit(data, goal, epochs=20)
+m.evaluate(data, goal)
+print('total ' + str(time.perf_counter() - s))
+"""),
+    Probe("many batches predicted at once", "TL113", "", """
+m = keras.models.load_model('m.keras')
+window = np.ones((5000, 50, 5), 'float32')
+for _ in range(3):
+    s = time.perf_counter()
+    m.predict(window)
+    print(time.perf_counter() - s)
 """),
 ]  # fmt: skip
 

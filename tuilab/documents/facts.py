@@ -230,6 +230,15 @@ def _shapes(event: Event) -> tuple[object, ...]:
     return tuple(known) if known and len(known) == len(given) else ()
 
 
+def is_training(trace: Trace, event: Event) -> bool:
+    """Return whether a session's run is of what an optimiser made."""
+    fetched = event.runs
+    if not isinstance(fetched, Tensor):
+        return event.name == "sess.run"
+    made = trace.events[fetched.made].name if 0 <= fetched.made < len(trace.events) else ""
+    return made.rpartition(".")[2] in ("minimize", "apply_gradients")
+
+
 def may_run(event: Event) -> bool:
     """Return whether a call that is not understood may run TensorFlow."""
     return event.kind == "opaque" and runs_tensorflow(event.name)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tuilab.documents.interpreter import arithmetic, attributes
-from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.expressions import told
+from tuilab.documents.interpreter.interpreter import Interpreter, times_in
 from tuilab.documents.interpreter.items import iterate
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.scope import Scope
@@ -58,7 +59,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if handler is not None:
         made: Value = handler(interpreter, values, args)
         return made
-    if word in _PURE and values and all(isinstance(v, Known) for v in values) and len(args.values) < 4:
+    if word in _PURE and _are_known(values, args):
         return _pure(word, values, args.line)
     if word in ("exec", "eval", "compile", "__import__", "input"):
         interpreter.note(args.line, f"{word}() is not followed")
@@ -89,6 +90,10 @@ def counted(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def _wait(interpreter: Interpreter, word: str, values: Sequence[Value], line: int) -> None:
     for value in values:
         interpreter.reads(value, f"{word}()", line)
+
+
+def _are_known(values: Sequence[Value], args: Arguments) -> bool:
+    return bool(values) and all(isinstance(v, Known) for v in values) and len(args.values) < 4
 
 
 def _pure(word: str, values: Sequence[Value], line: int) -> Value:
@@ -239,7 +244,26 @@ def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Va
     return values[0] if is_time else _pure("round", values, args.line)
 
 
+def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
+    """Return the text of a value; a time's tells it."""
+    interpreter.dates(*values[:1])
+    if values and times_in(values[0]):
+        return told("", values[:1], args.line)
+    return _pure("str", values, args.line) if _are_known(values, args) else Unknown("a text", args.line)
+
+
+def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
+    """Both parts of a time, its minutes and seconds say, are that time."""
+    if values and isinstance(values[0], Elapsed):
+        return Listing("tuple", [values[0], values[0]])
+    return Unknown("what divmod() gives", args.line)
+
+
 _HANDLERS: dict[str, Any] = {
+    "str": _text,
+    "repr": _text,
+    "format": _text,
+    "divmod": _divmod,
     "round": _round,
     "print": _print,
     "super": lambda interpreter, values, args: OpaqueObject("super"),

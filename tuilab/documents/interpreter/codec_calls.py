@@ -17,6 +17,7 @@ from tuilab.documents.words import words
 _EFFECTS = ("random.", "logging.")
 # Parts that take the values of tensors which they are given.
 _READS = ("logging.", "matplotlib.", "pprint.", "json.", "pandas.", "warnings.", "collections.")
+_TELLS = ("logging.", "sys.", "matplotlib.", "pprint.", "json.", "pandas.", "csv.", "absl.")
 # Parts whose time may be what somebody measures.
 _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matplotlib.", "os.", "re.")
 
@@ -54,6 +55,8 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break
+    if name.startswith(_TELLS):
+        interpreter.tell(list(args.values.values()), args.line)
     if name.startswith(_READS):
         args.read(interpreter, f"{name}()")
     if name.startswith(_WORKS):

@@ -113,6 +113,12 @@ def _on_times(
         # In other units it is that reading.
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)
+    if (
+        isinstance(op, ast.Add)
+        and (_is_text(left) or _is_text(right))
+        and (times_in(left) or times_in(right))
+    ):
+        return told("", [left, right], line)
     if isinstance(left, Elapsed):
         if isinstance(right, Elapsed):
             if divides or isinstance(op, ast.Sub):
@@ -122,9 +128,11 @@ def _on_times(
         return left
     if isinstance(right, Elapsed):
         return right
-    if isinstance(op, ast.Add) and (times_in(left) or times_in(right)):
-        return told("", [left, right], line)
     return None
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value, Told) or (isinstance(value, Known) and isinstance(value.value, str))
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
@@ -298,6 +306,9 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
         known = interpreter.evaluate(key, scope)
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
+        elif isinstance(known, Tensor):
+            # What a session is fed, by its placeholders.
+            out.items[known] = value
         else:
             out.open = True
     return out

@@ -1,6 +1,7 @@
 """The state of one reading: the trace it writes, where it stands, and how far it may still go."""
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -123,6 +124,11 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
     return []
 
 
+_WORD = re.compile(r"[^\W\d_]{2}")
+# How far above a bare time its title is printed.
+_NEAR_EVENTS, _NEAR_LINES = 60, 12
+
+
 def _words_of(value: Value) -> str:
     if isinstance(value, Told):
         return value.words
@@ -229,6 +235,7 @@ class Interpreter:
         """Return a call of something that is not known. It may do any work, and may wait for it."""
         self.dates(*args)
         self.spans(*args)
+        self.tell(args, line)
         reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
         self.event("opaque", reason, line, numbered(args))
         return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
@@ -336,11 +343,22 @@ class Interpreter:
 
     def tell(self, values: Sequence[Value], line: int) -> None:
         """Record that times are printed or logged together, with the words between them."""
-        words = " ".join(_words_of(value) for value in values)[:400]
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
+        words = " ".join(_words_of(value) for value in values)[:400] if times else ""
+        if times and not _WORD.search(words):
+            words = f"{self._title(line)} {words}"
         for number in times:
             self.trace.regions[number].told.append((self.away or line, words))
         self.compare(times)
+
+    def _title(self, line: int) -> str:
+        """What is printed on a line of its own shortly before a bare time."""
+        for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
+            if event.kind == "print":
+                text = event.arguments.get("text")
+                near = event.line <= line <= event.line + _NEAR_LINES and event.place.file == self.place.file
+                return str(text.value)[:200] if near and isinstance(text, Known) else ""
+        return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
         """Take readings since event `first` as those of a timer's `with`: what they time stands in

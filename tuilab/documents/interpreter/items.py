@@ -288,6 +288,9 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
             "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
         )
     times = times_in(value)
+    if isinstance(value, Elapsed) and isinstance(index, Known) and isinstance(index.value, str):
+        region = interpreter.trace.regions[value.region]
+        region.name = region.name or index.value[:80]
     if times and isinstance(owner, Mapping):
         interpreter.compare([*(t for v in owner.items.values() for t in times_in(v)), *times])
     if isinstance(owner, Mapping) and isinstance(index, Known) and len(owner.items) < 1_000:

@@ -109,6 +109,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
         if root + "." in PREFIXES:
             return PREFIXES[root + "."](interpreter, known if root != "tf" else name, bound)
     interpreter.spans(*args, *keywords.values())
+    interpreter.tell([*args, *keywords.values()], line)
     if makes_model(name) and assumes_keras(interpreter.imported) and not interpreter.deferred:
         made = Model([], line, open=True, assumed=True)
         interpreter.event("build", name, line, bound.values, made)

@@ -110,7 +110,9 @@ def session(interpreter: Interpreter, asked: Asked) -> Value | None:
         return None
     interpreter.deferred = True
     fetched = _fetched(asked)
-    event = interpreter.event("graph", "sess.run", asked.line, {"fetches": fetched})
+    fed = asked.args[1] if len(asked.args) > 1 else asked.keywords.get("feed_dict", NONE)
+    given = {"fetches": fetched, **({"feed_dict": fed} if fed != NONE else {})}
+    event = interpreter.event("graph", "sess.run", asked.line, given)
     event.runs = fetched
     result = Tensor(None, None, "np", made=event.index)
     interpreter.sync("sess.run()", asked.line, result)

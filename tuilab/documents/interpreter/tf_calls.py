@@ -201,6 +201,8 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Return what takes a tensor's value, and so waits for it."""
     fetched = args.get("x", "0", "value")
+    if name == "tf.print":
+        interpreter.tell(list(args.values.values()), args.line)
     if interpreter.in_graph():
         interpreter.event("op", name, args.line, args.values)
     elif interpreter.deferred and name.startswith("tf.keras.backend.") and isinstance(fetched, Tensor):

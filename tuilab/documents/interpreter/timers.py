@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
+    Elapsed,
     Function,
     Graph,
     Instance,
@@ -44,6 +45,13 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     kind: Kind = "effect" if interpreter.in_graph() else "sleep"
     interpreter.event(kind, "time.sleep()", args.line, args.values)
     return NONE
+
+
+@handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
+def written(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Return a time in hours and minutes, which is that time."""
+    elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
+    return elapsed if elapsed is not None else other(interpreter, name, args)
 
 
 @handles("time.", "datetime.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
-from tuilab.documents.rules.regions import regions
+from tuilab.documents.rules.regions import label, regions
 from tuilab.documents.rules.rule import Hit, rule
 
 
@@ -70,6 +70,28 @@ def soft_placement(example: Example) -> Iterator[Hit]:
                 "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",
             )
             return
+    if checked is not None or example.facts.shows_placement or _LOOKS.search(example.block.code):
+        return
+    for region, events in regions(example):
+        told = label(region)
+        computes = any(e.kind in ("op", "graph", "train") and not e.place.families for e in events)
+        if computes and _CALLED.search(told) and not _ELSE.search(told):
+            yield Hit(
+                region.line,
+                "the time is called the GPU's, and nothing shows that one computed it: without a visible GPU "
+                "the CPU does, silently",
+                region=region,
+            )
+            return
+
+
+# Words of code that looks whether there is a GPU.
+_LOOKS = re.compile(
+    r"log_device_placement|is_gpu_available|list_local_devices|gpu_device_name|nvidia-smi|pynvml|nvml|GPUtil"
+    r"|is_built_with|list_(?:physical|logical)_devices|\.device\b(?!\()",
+)
+_CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
+_ELSE = re.compile(r"\bcpus?\b", re.IGNORECASE)
 
 
 def _is_timed(example: Example, scope: DeviceScope) -> bool:

@@ -8,7 +8,7 @@ from tuilab.documents.facts import subject
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.unread import callee, set_up
-from tuilab.documents.interpreter.values import Dataset, Tensor, Value, elements, integer
+from tuilab.documents.interpreter.values import Dataset, Listing, Tensor, Value, elements, integer
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
 
@@ -37,21 +37,25 @@ _RATE = re.compile(
 _GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
 
 
+def trains(events: list[Event]) -> bool:
+    """Return whether a model is trained: by its methods, or by gradients."""
+    return any(e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build"))
+
+
 def is_log(example: Example, region: Region) -> bool:
     """Whether a time is only logged: of a training, or of a whole cell, in what nowhere speaks of speed."""
     events = example.trace.inside(region)
     place = example.trace.events[region.first].place
     whole_cell = region.via == "magic" and not region.repeats
     # A training loop says how often it goes through the data, and what the loss is.
-    trains = any(
-        e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build")
+    is_training = trains(events) or any(
+        e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events
     )
-    trains = trains or any(e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events)
     if whole_cell:
         return True
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
     logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
-    if not trains and not written and not logged:
+    if not is_training and not written and not logged:
         return False
     # Of a training, its title, a rate or another beside it says that the speed is meant.
     if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
@@ -129,13 +133,38 @@ def compares(example: Example, region: Region) -> bool:
     """Whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
     if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
         return True
-    if region.beside:
+    if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
         return True
     if any(e.place.families for e in example.trace.inside(region)):
         return True
     return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
 
+# A time that is called a device's.
+_NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
+
+
+def is_only_timed(example: Example, region: Region) -> bool:
+    """Whether nothing uses what the timed call computes: then it is called for its time."""
+    for event in example.trace.inside(region):
+        computes = event.kind in ("graph", "op") or event.name in _CALLS
+        if not computes or event.place.traced is not None or not example.holds(event.line):
+            continue
+        found = _GIVES.match(example.text(event.line))
+        if found is None:
+            continue
+        name = found["name"]
+        if name is None or name == "_":
+            # A call in a line of its own: one that trains is called for what it does.
+            return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
+        if example.block.cell == 0:
+            return len(re.findall(rf"\b{name}\b", example.block.code)) == len(
+                re.findall(rf"\b{name}\b\s*=[^=]", example.block.code)
+            )
+    return False
+
+
+_GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")
 _TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
 _LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
 _LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)
@@ -508,20 +537,24 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         if holds_others(example, region):
             continue
         measured = any(_measures(event) for event in events)
+        # A time that is called the training's is not that of testing.
+        fits = any(e.name == "fit" for e in events) and bool(_TRAINING.search(label(region)))
         timer = example.trace.events[region.first].place.function
         told: set[str] = set()
         others: dict[str, Event] = {}
         for event in events:
-            what = _set_up(example, event, measured, timer)
+            what = _set_up(example, event, measured, timer, fits)
             beside = "" if what or not measured else _beside(event)
-            if what and not (what in told and event.kind == "python"):
-                told.add(what)
+            kind = "imports" if event.kind == "import" else what
+            if what and not (kind in told and event.kind in ("python", "import")):
+                told.add(kind)
                 here = example.holds(event.line)
                 what += "" if here else f" (on line {event.line})"
                 yield Hit(
                     event.line if here else region.line,
                     f"{what} inside the timed region, and counts as if it were the work",
                     region=region,
+                    severity="warning" if _LASTS.match(what) and is_said(example, region) else None,
                 )
             elif beside:
                 others.setdefault(beside, event)
@@ -536,6 +569,11 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="note" if _WHOLE.search(label(region)) or _is_video(example) else None,
             )
+
+
+# What lasts beside a training, too: that it takes minutes is no excuse.
+_LASTS = re.compile(r"a plot|the model is tested|\S+ is imported")
+_TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
 def _is_video(example: Example) -> bool:
@@ -555,7 +593,7 @@ def _beside(event: Event) -> str:
 
 # Labels of a time that is meant to be of everything between.
 _WHOLE = re.compile(
-    r"\b(?:fps|total|overall|whole|end[- ]to[- ]end|pipeline|elapsed|run ?time|script)\b", re.IGNORECASE
+    r"\b(?:fps|total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE
 )
 # NumPy's functions that compute for long, so that they are what is meant.
 _HEAVY = (
@@ -584,7 +622,7 @@ def _measures(event: Event) -> bool:
     return (lite or event.kind in ("op", "graph", "train")) and event.place.traced is None
 
 
-def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
+def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bool) -> str:
     if event.place.traced is not None:
         return ""
     if event.kind == "import":
@@ -593,6 +631,8 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str) -> str:
         return "a plot is drawn" if measured and not timer.startswith("on_") else ""
     if not measured:
         return ""
+    if event.name == "evaluate" and event.kind == "train" and fits:
+        return "the model is tested"
     own = event.place.function != timer
     if event.place.file and event.kind in ("create", "host-create"):
         # A module beside the document makes what it needs.
@@ -652,7 +692,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             if alone and again and _is_one_batch(event):
-                small = _is_known_small(event) and compares(example, region) and not is_log(example, region)
+                meant = compares(example, region) and not is_log(example, region)
+                small = meant and _is_small(example, event)
                 yield Hit(
                     event.line,
                     "predict() sets itself up anew at each call: the time is that and the model's together",
@@ -676,11 +717,22 @@ def _given(event: Event) -> Value | None:
     return event.arguments.get("x", event.arguments.get("0"))
 
 
-def _is_known_small(event: Event) -> bool:
-    """Whether predict() is given less than a usual batch, so that the model's own time is small."""
+def _is_small(example: Example, event: Event) -> bool:
+    """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
     given = _given(event)
     rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
-    return rows is not None and rows <= _BATCH
+    if rows is not None:
+        return rows <= _BATCH
+    if _is_video(example):
+        return False
+    return isinstance(given, Listing) or bool(_ONE.search(example.text(event.line)))
+
+
+# Arguments of predict() that are one batch or one image by their names.
+_ONE = re.compile(
+    r"\.predict\(\s*(?:x\s*=\s*)?(?:\[\[|\w*(?:batch(?!e)|img|image(?!s)|frame(?!s)|sample(?!s)|single|expand_dims))",
+    re.IGNORECASE,
+)
 
 
 def _is_one_batch(event: Event) -> bool:

@@ -1,0 +1,88 @@
+"""What travels to the device while the clock runs."""
+
+import re
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example, tensors_in
+from tuilab.documents.facts import is_training
+from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.values import Model, Tensor, elements
+from tuilab.documents.rules.regions import compares, is_log, label, regions, runs_on_cpu, trains
+from tuilab.documents.rules.rule import Hit, rule
+
+# Elements from which on a copy takes longer than it takes to call an op.
+_MUCH = 1 << 16
+_GPU = re.compile(r"gpus?\b|\bcuda\b", re.IGNORECASE)
+_SAID = re.compile(
+    r"\b(?:cop(?:y|ies|ied|ying)|transfer\w*|upload\w*|feed\w*|h2d|includ\w*|end[- ]to[- ]end|host)\b",
+    re.IGNORECASE,
+)
+
+
+@rule("TL114", "Input copied in the timed region", "warning")
+def copied_input(example: Example) -> Iterator[Hit]:
+    """A large array of the host's is given to what is timed on a GPU, so that it is copied in the time.
+
+    Why: A copy to the GPU takes as long as many ops on what is there, and the figure is of both.
+
+    Instead: Make tensors of the arrays before the clock starts, or say that the copy counts.
+
+    Wrong:
+        h = np.ones((512, 512), 'float32')
+        with tf.device('/GPU:0'):
+            tf.matmul(h, h)
+            t = time.perf_counter()
+            tf.matmul(h, h).numpy()
+            print(time.perf_counter() - t)
+
+    Right:
+        h = np.ones((512, 512), 'float32')
+        with tf.device('/GPU:0'):
+            g = tf.constant(h)
+            tf.matmul(g, g)
+            t = time.perf_counter()
+            tf.matmul(g, g).numpy()
+            print(time.perf_counter() - t)
+    """
+    if not _GPU.search(f"{example.block.code} {example.document_title}"):
+        return
+    for region, events in regions(example):
+        if is_log(example, region) or not compares(example, region) or _is_said(example, region):
+            continue
+        if trains(events) or any(
+            e.kind in ("train", "iterate", "opaque") or is_training(example.trace, e) for e in events
+        ):
+            continue
+        computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
+        if not any(not isinstance(e.arguments.get("self"), Model) for e in computes):
+            continue
+        for event in events:
+            if event.place.traced is None and not runs_on_cpu(example, event) and _copies(event):
+                here = example.holds(event.line)
+                yield Hit(
+                    event.line if here else region.line,
+                    "the host's array is copied to the GPU inside the timed region, and counts as if it were "
+                    "the work",
+                    region=region,
+                )
+                break
+
+
+def _is_said(example: Example, region: Region) -> bool:
+    lines = range(region.line - 3, min(region.last_line, region.line + 40) + 4)
+    function = example.trace.events[region.first].place.function.replace("_", " ")
+    return bool(_SAID.search(" ".join((label(region), function, *map(example.comment, lines)))))
+
+
+def _copies(event: Event) -> bool:
+    """Whether an op, a copy or a session's run is given a large array of the host's."""
+    if event.kind not in ("op", "graph", "copy") or isinstance(event.arguments.get("self"), Model):
+        return False
+    given = [t for name, value in event.arguments.items() if name != "fetches" for t in tensors_in(value)]
+    return any(_is_large(tensor) for tensor in given if tensor.library == "np" and not tensor.inside)
+
+
+def _is_large(array: Tensor) -> bool:
+    """Whether an array has many elements; one of two dimensions whose sides are not known is not small."""
+    count = elements(array.shape)
+    return count >= _MUCH if count is not None else array.shape is not None and len(array.shape) == 2
