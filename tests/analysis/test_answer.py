@@ -224,6 +224,10 @@ def test_nothing_yet_says_what_goes_on() -> None:
     assert answer(state) == "No figure yet: starting."
     state.apply(e.Progress(run="r", stage="warming up", done=0.4, total=1.0))
     assert answer(state) == "No figure yet: warming up."
+    state = begun([GRAPH, XLA], sizes=SIZES)
+    state.apply(e.FirstCalls(run="r", arm=GRAPH.id, point=1, first_s=0.3, second_s=0.1))
+    state.apply(e.Progress(run="r", stage="first call", arm=XLA.id))
+    assert answer(state) == "No figure yet: first call, 2 of 2."
     assert answer(RunState()) == ""
 
 

@@ -152,7 +152,10 @@ def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch, tmp_
         ("export zzz", ("zzz", "tuilab history")),
         ("nonsense", ("nonsense",)),
         (__file__, (f"`tuilab watch {__file__}`", f"`tuilab run {__file__}`")),
-        (f"{__file__}:small", (f"`tuilab run {__file__}:small` measures it",)),
+        (
+            f"{__file__}:small",
+            (f"`tuilab run {__file__}:small` measures it", f"`tuilab --preset {__file__}:small` opens"),
+        ),
         ("", ("terminal",)),
     ],
 )

@@ -1,6 +1,7 @@
 """A wait in a run says how long it is, once a second, and a run that goes on is not painted for it."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
-from tuilab.model.events import Block, Progress, Round, RunStarted
+from tuilab.model.events import Block, FirstCalls, Progress, Round, RunStarted, WarmUp
 from tuilab.model.requests import Measure
 from tuilab.presentation import painter
 from tuilab.presentation.status import status
@@ -148,4 +149,10 @@ async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, si
         assert app.screen.views.key == "sweep"
         assert "size 1 of" in text(app) and "x stops." in text(app)
         assert "Nothing has been measured yet" not in text(app)
+        run, (first, *others) = app.lab.state.shown.run, app.lab.state.shown.arms
+        app.runner._on_event(FirstCalls(run=run, arm=first, point=0, first_s=0.3, second_s=0.002))
+        app.runner._on_event(WarmUp(run=run, arm=first, point=0, samples_s=(0.002, 0.001)))
+        app.runner._on_event(Progress(run=run, stage="first call", arm=others[0]))
+        await until(pilot, lambda: "warming up: not counted" in text(app))
+        assert re.search("No figure yet: first call, 2 of [0-9]", text(app))
         app.runner.let_go()

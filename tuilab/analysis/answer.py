@@ -418,7 +418,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = short(state.progress.stage) if state.progress else "starting"
-        return [f"No figure yet: {stage}.", failed]
+        return [f"No figure yet: {stage}{_prepared(state, point)}.", failed]
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
@@ -434,6 +434,18 @@ def _nothing(state: RunState, point: int) -> list[str]:
             return ["The CPU was not among what was to be measured."]
         return [f"Nothing was measured: {short(reason)}."] if reason else ["Nothing was measured."]
     return ["Nothing was measured."]
+
+
+def _prepared(state: RunState, point: int) -> str:
+    """Which arm of how many is being made ready; "" before the second one, and once all are."""
+    arms = [
+        arm
+        for arm in state.arms.values()
+        if arm_status(state, arm, point)[0] not in ("unavailable", "failed")
+    ]
+    ready = sum(point in arm.cells and arm.cells[point].first_s is not None for arm in arms)
+    warming = state.progress is not None and state.progress.stage == "warming up"
+    return f", {ready + 1} of {len(arms)}" if 0 < ready < len(arms) and not warming else ""
 
 
 def brief(state: RunState) -> Brief:

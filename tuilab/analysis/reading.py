@@ -71,12 +71,13 @@ def summary_point(state: RunState) -> int:
     """Return the index of the point that a sweep's arms are summed up at: nearest to the scenario's own
     values.
 
-    Nearest in ratio, among the points that are finished, else begun, if there are any. 0 without a sweep.
+    Nearest in ratio, among the points that are finished, else begun, else being prepared, if there are any.
+    0 without a sweep.
     """
     if not state.points or state.sweep is None:
         return 0
     begun = {index for arm in state.arms.values() for index, cell in arm.cells.items() if cell.samples}
-    finished = begun - unfinished(state) or begun
+    finished = begun - unfinished(state) or begun or {i for arm in state.arms.values() for i in arm.cells}
     candidates = [p for p in state.points if p.index in finished] or state.points
     return min(candidates, key=lambda p: (_distance(state, p), p.index)).index
 

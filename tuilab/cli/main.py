@@ -99,7 +99,7 @@ def with_command(words: str) -> str:
     if not file.exists():
         return ""
     name = sanitize_line(words, 200)
-    measures = f"`tuilab run {name}` measures it"
+    measures = f"`tuilab run {name}` measures it, `tuilab --preset {name}` opens it in the lab"
     means = {
         "code": measures,
         "preset": measures,

@@ -13,7 +13,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.presentation.status import why_empty
 from tuilab.presentation.view_options import ViewOptions
-from tuilab.report.chart import Chart
+from tuilab.report.chart import Chart, live_chart
 from tuilab.report.rows import crossing_lines
 from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
 from tuilab.tui.views.base import View, folded_result, marks
@@ -31,13 +31,14 @@ class SweepView(View):
     HELP = """\
 ## Sweep
 
-Both axes are logarithmic. A point is the median at that size, with its 95 % interval; `◌` is one that is not
-finished, of which no sentence speaks; `┊` is where two arms
-cross, found by bisection, with its interval shaded. The slider shows the crossover too. **{plot.before}
-{plot.next}** (or a click) move along a curve, and the slider moves with you; below are the answer at that
-size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is faster there.
-**{sweep.measure}** measures there. A dashed line is a GPU that is not here, at best, by its data sheet: a
-bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes that the preset names.
+Until the first point the warm-up is drawn, which is not counted. Then both axes are logarithmic. A point is
+the median at that size, with its 95 % interval; `◌` is one that is not finished, of which no sentence speaks;
+`┊` is where two arms cross, found by bisection, with its interval shaded. The slider shows the crossover too.
+**{plot.before} {plot.next}** (or a click) move along a curve, and the slider moves with you; below are the
+answer at that size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is
+faster there. **{sweep.measure}** measures there. A dashed line is a GPU that is not here, at best, by its
+data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes that the
+preset names.
 """
 
     wants = Change.FIGURES | Change.PROGRESS  # until the first point it says what goes on
@@ -77,7 +78,11 @@ bound, not a measurement. **{sweep}** sweeps over the workload's size, or over t
             # Only what cannot run at all is folded: the others may have figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
-            plot.show_chart(sweep_chart(drawn), looks)
+            chart = sweep_chart(drawn)
+            if lab_state.shown.running and not any(series.x for series in chart.series):
+                shown = self.viewing.drawn(lab_state.shown)
+                chart = live_chart(lab_state.shown, shown=shown.__contains__, point=lab_state.point)
+            plot.show_chart(chart, looks)
             if self._here is not None:
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
