@@ -1,4 +1,5 @@
-"""Films of the lab, by keys in a terminal, with the runs that tests/recordings holds: `python -m tests.terminal.film`.
+"""Films of the lab, by keys in a terminal, with the runs that tests/recordings holds, and with a watched program
+whose events are constructed: `python -m tests.terminal.film`.
 
 Each becomes an asciinema recording (version 2) and its last picture in tests/pictures. What is filmed is what the
 terminal shows each time the lab is at rest; how long it stays is set here, so that a film is the same on every machine.
@@ -75,7 +76,17 @@ FILMS: dict[str, tuple[Step, ...]] = {
         Step("the first claim", rounds=ALL, see=("1 of 2 measured",), seconds=3),
         Step("the second", rounds=ALL, see=("2 of 2 measured", "Measured on"), seconds=6),
     ),
+    "watched-program": (
+        Step("tuilab watch train.py", see=("not imported TensorFlow",), seconds=3),
+        Step("its steps are timed", rounds=SOME, see=("a Keras step takes",), seconds=3),
+        Step("a window is read: what to change, and where", rounds=ALL, see=("mending it gains",), seconds=4),
+        Step("2: the parts of a step", "2", ("dispatch",), 3),
+        Step("3: its ops, with lines and reasons", "3", ("Conv2D",), 3),
+        Step("5: what the input waits for", "5", (".map(decode)",), 3),
+        Step("A: the whole page", "A", ("change:",), 5),
+    ),
 }
+WATCHED = "watched-program"
 
 
 Line = list[tuple[str, Char]]
@@ -97,10 +108,11 @@ def film(
     """Play it in a terminal; what shows after each step. rest: waits until a step's picture is whole."""
     out = []
     with tempfile.TemporaryDirectory() as home:
-        command = (sys.executable, "-m", "tests.terminal.film", "--lab")
+        way, sign = ("--watched", "running") if name == WATCHED else ("--lab", "ready")
+        command = (sys.executable, "-m", "tests.terminal.film", way)
         env = environment(Path(home), COLORTERM="truecolor")
         with opened(Path(home), SIZE, command=command, env=env) as terminal:
-            terminal.see("ready")
+            terminal.see(sign)
             for number, step in enumerate(FILMS[name]):
                 terminal.press(step.keys)
                 if step.rounds:
@@ -225,6 +237,26 @@ def lab() -> int:
         )
 
 
+def watched_program() -> int:
+    """The screen of `tuilab watch` in this terminal, on a program that is heard of when the signals say."""
+    from tests.tui import watched
+    from tuilab.lab.watch import Watching
+    from tuilab.tui.app import run
+    from tuilab.tui.options import Options
+
+    made = watched.watching(setattr, b"Epoch 1/3\r\n")
+
+    def when(number: int, tells: Callable[[Watching], None]) -> None:
+        def heard(*_: object) -> None:
+            asyncio.get_running_loop().call_soon_threadsafe(tells, made)
+
+        signal.signal(number, heard)
+
+    when(SOME, watched.hear)
+    when(ALL, watched.look)
+    return run(Options(watching=made, newcomer=False, theme="dark"))
+
+
 def main() -> None:
     for name in sys.argv[1:] or FILMS:
         frames = film(name)
@@ -234,4 +266,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(lab()) if sys.argv[1:] == ["--lab"] else main()
+    ways = {"--lab": lab, "--watched": watched_program}
+    way = ways.get(" ".join(sys.argv[1:]))
+    sys.exit(way()) if way else main()

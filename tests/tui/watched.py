@@ -102,10 +102,21 @@ def sample(at: int) -> DeviceSample:
     return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
 
 
-def play(made: Watching) -> None:
-    """Let it hear everything, with a window of the profiler at the end."""
+def hear(made: Watching) -> None:
+    """Let it hear everything that comes before a window of the profiler."""
     for told in events():
         made.take(1, told, None)
+    made.draw()
+
+
+def play(made: Watching) -> None:
+    """Let it hear everything, with a window of the profiler at the end."""
+    hear(made)
+    look(made)
+
+
+def look(made: Watching) -> None:
+    """Let it have a window of the profiler, and what the machine did meanwhile."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())
