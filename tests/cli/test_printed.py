@@ -63,6 +63,16 @@ def test_the_first_process_answers_before_the_others_and_quiet_does_not(capsys) 
         assert capsys.readouterr().err.count("after the first process: graph is 2 × faster") == (not quiet)
 
 
+def test_on_a_terminal_lines_break_between_words_and_a_state_stays_on_one(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    said = Narrator(answer=lambda: "words " * 40)
+    said(msgspec.structs.replace(STARTED, worker=1))
+    said(e.Progress(run="r", stage="reading the model" * 9))
+    found = capsys.readouterr().err.replace("\r\x1b[K", "").splitlines()
+    assert all(len(line) <= 80 for line in found) and " ".join(found[:-1]).count("words") == 40
+
+
 def test_tables_fit_80_columns_by_their_widest_text_and_leave_empty_columns_out() -> None:
     rows = [("2 ×", "MatMul", "", "a reason of many words " * 6), ("1 ×", "Relu", "", "short")]
     found = list(aligned(rows, 80))

@@ -1,7 +1,9 @@
 """What a command says on standard error while it works: the state it is in, how far, and how much longer."""
 
 import contextlib
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 
 from tuilab.model.arms import labels
@@ -26,7 +28,7 @@ BAR = 20
 
 
 class Narrator:
-    """Says each event in a line; on a terminal the line is overwritten, elsewhere each state is said once."""
+    """Says each event in a line; on a terminal that of a state is overwritten, else each is said once."""
 
     def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
         """answer: of the run so far; said once, when its first process is over and others follow."""
@@ -35,6 +37,7 @@ class Narrator:
         self._quiet = quiet
         self._said: set[tuple[str, str]] = set()
         self._absent: set[str] = set()
+        self._ready: set[str] = set()
         self._labels: Mapping[str, str] = {}
         self._limit_s = 0.0
         self._open = False
@@ -48,7 +51,8 @@ class Narrator:
         match event:
             case Warming():
                 self._say(_of(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin)
-            case Ready():
+            case Ready() if event.origin not in self._ready:
+                self._ready.add(event.origin)  # further processes are counted, not named
                 where = f" in {words}" if (words := whose(event.machine)) else ""
                 took = event.import_s + event.start_s
                 self._line(f"{_of(event.origin)}ready after {took:.1f} s{where}")
@@ -88,7 +92,8 @@ class Narrator:
         if self._quiet:
             return
         if self._terminal:
-            sys.stderr.write(f"\r\x1b[K{state}{detail}")
+            # A line that breaks could not be overwritten.
+            sys.stderr.write("\r\x1b[K" + f"{state}{detail}"[: shutil.get_terminal_size().columns - 1])
             self._open = True
         elif (origin, state) not in self._said:
             sys.stderr.write(state + "\n")
@@ -98,6 +103,8 @@ class Narrator:
     def _line(self, text: str) -> None:
         if not self._quiet:
             self.end()
+            if self._terminal:
+                text = textwrap.fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
             sys.stderr.write(text + "\n")
 
     def end(self) -> None:

@@ -74,11 +74,12 @@ def _lines(page: Page) -> Iterator[str]:
     if page.ops:
         yield ""
         yield "ops of a step:"
+        wide = max(24, *(len(op.op) for op in page.ops[:MOST_ROWS]))
         for op in page.ops[:MOST_ROWS]:
             where = place(op.file, op.line)
             reason = "" if page.ran_on.endswith(op.reason) else op.reason
             said = "  ".join(word for word in (op.layer, where, reason) if word)
-            yield f"  {percent(op.share):>6}  {op.op:<24} {op.device:<6} {said}"
+            yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {said}"
     told = [row for row in page.functions if row.traces > 1]
     if told:
         yield ""
