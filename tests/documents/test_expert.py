@@ -1164,6 +1164,55 @@ def benchmark():
     print('training took ' + str(time.perf_counter() - s))
 benchmark()
 """),
+    # What an unread name is, by what is done with it.
+    Probe("a model of an unread module predicts", "TL113", "m.predict(window)", """
+from nets import small
+m = small()
+window = np.ones((1, 50, 5), 'float32')
+m.predict(window)
+took = []
+for _ in range(9):
+    s = time.perf_counter()
+    y = m.predict(window)
+    took.append(time.perf_counter() - s)
+print(np.mean(took))
+"""),
+    Probe("what is asserted to be a model", "TL103", "took = time.perf_counter() - s", """
+from zoo import NAMES
+m = NAMES['small']()
+assert isinstance(m, tf.keras.Model)
+m(x)
+s = time.perf_counter()
+for _ in range(100):
+    m(x)
+took = time.perf_counter() - s
+print('throughput', 100 / took)
+"""),
+    Probe("a session is known by what it is fed", "TL104", "s = time.perf_counter()", """
+import loading
+sess, out, given = loading.opened()
+s = time.perf_counter()
+for _ in range(50):
+    sess.run(out, feed_dict={given: np.zeros((1, 8))})
+print('average', (time.perf_counter() - s) / 50)
+"""),
+    Probe("checkpoints in the time of a benchmark", "TL108", "m.fit", MODEL + """
+def benchmark():
+    m = made()
+    keeps = keras.callbacks.ModelCheckpoint('w.keras')
+    s = time.perf_counter()
+    m.fit(data, goal, epochs=20, callbacks=[keeps])
+    print(time.perf_counter() - s)
+benchmark()
+"""),
+    Probe("five epochs of a benchmark", "TL105", "s = time.perf_counter()", MODEL + """
+def benchmark():
+    m = made()
+    s = time.perf_counter()
+    m.fit(data, goal, epochs=5)
+    print(time.perf_counter() - s)
+benchmark()
+"""),
 ]  # fmt: skip
 
 
@@ -1770,6 +1819,32 @@ for _ in range(3):
     s = time.perf_counter()
     m.predict(window)
     print(time.perf_counter() - s)
+"""),
+    Probe("items that are written before", "TL106", "", """
+rows = np.random.rand(3, 512)
+padded = np.zeros((3, 600))
+for i, row in enumerate(rows):
+    for j, item in enumerate(row):
+        padded[i, j] = item
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print(time.perf_counter() - s)
+"""),
+    Probe("an estimator predicts", "TL113", "", """
+from sklearn.linear_model import LinearRegression
+m = LinearRegression().fit(np.ones((9, 2)), np.ones(9))
+for _ in range(9):
+    s = time.perf_counter()
+    m.predict(np.ones((1, 2)))
+    print(time.perf_counter() - s)
+"""),
+    Probe("minutes of training by an unread library's model", "TL107", "", """
+import keras_cv
+m = keras_cv.models.DarkNet53(classes=3)
+s = time.time()
+m.fit(x, y, epochs=25)
+print('Elapsed', time.time() - s)
 """),
 ]  # fmt: skip
 

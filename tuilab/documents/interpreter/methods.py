@@ -9,6 +9,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numb
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
 from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.unread import assumes_keras, callee
 from tuilab.documents.interpreter.values import (
     NONE,
     Bound,
@@ -28,6 +29,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
 )
+from tuilab.documents.words import words
 
 # Methods that every model of Keras has, beside those that train and predict.
 _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", "load_weights", "build")
@@ -65,7 +67,12 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return interpreter.call(owner, args, keywords, line)
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
-        case Unknown() if name in ONLY_KERAS or (name in TRAINS and _is_keras(interpreter, keywords)):
+        case Unknown() if name == "run" and "feed_dict" in keywords:
+            # Only a session of TensorFlow's is fed so.
+            return objects.method(
+                interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
+            )
+        case Unknown() if _is_keras(interpreter, owner, name, keywords):
             # Whose model it is is not known, but what its method does.
             interpreter.event("train", name, line, numbered(args) | keywords)
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
@@ -76,8 +83,23 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return Unknown(f"what {name}() gives", line)
 
 
-def _is_keras(interpreter: Interpreter, keywords: Keywords) -> bool:
-    """Whether a model of somebody is Keras', by arguments that no other library's methods take together."""
+# Libraries whose estimators predict too.
+_ESTIMATORS = words(
+    "sklearn xgboost lightgbm catboost statsmodels joblib pickle cuml prophet scipy cv2 mlflow surprise"
+)
+
+
+def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
+    """Whether a model of somebody is Keras': by its method's name, or by arguments that no other's takes.
+
+    What predicts in a document that imports Keras alone is Keras', unless another library made it.
+    """
+    if name not in TRAINS:
+        return name in ONLY_KERAS
+    made = callee(owner.reason).partition(".")[0]
+    alone = assumes_keras(interpreter.imported) and made not in _ESTIMATORS
+    if name == "predict" and alone and owner.reason.startswith("what "):
+        return True
     given = sum(name in keywords for name in ARGUMENTS_OF_KERAS)
     return given > 0 and any(
         use.name.startswith(("tf.", "keras", "tensorflow")) for use in interpreter.trace.uses

@@ -164,7 +164,8 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
     """A function of a SavedModel, one of its signatures too; of a model of a class what its method does."""
     if asked.name in TRAINS or asked.name in STEPS:
-        interpreter.event("train", asked.name, asked.line, {**numbered(asked.args), "self": asked.owner})
+        given = {**numbered(asked.args), **asked.keywords, "self": asked.owner}
+        interpreter.event("train", asked.name, asked.line, given)
         return Tensor(None, "float32", "np")
     if asked.name.startswith(_SETS_UP):
         interpreter.event("build", asked.name, asked.line)

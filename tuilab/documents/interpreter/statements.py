@@ -18,6 +18,7 @@ from tuilab.documents.interpreter.values import (
     Function,
     Known,
     Listing,
+    Model,
     Number,
     Tensor,
     Unknown,
@@ -44,7 +45,11 @@ def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        interpreter.event("bind", node.value.id, node.lineno, {"value": value})
+        # An item that is written is a copy, and not a name.
+        items = all(isinstance(target, ast.Subscript) for target in node.targets)
+        interpreter.event(
+            "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
+        )
     for target in node.targets:
         bind_target(interpreter, target, value, scope)
     return Flow.NEXT
@@ -233,6 +238,13 @@ def continues(interpreter: Interpreter, node: ast.Continue, scope: Scope) -> Flo
 @statement(ast.Assert)
 def asserts(interpreter: Interpreter, node: ast.Assert, scope: Scope) -> Flow:
     interpreter.reads(interpreter.evaluate(node.test, scope), "assert", node.lineno)
+    match node.test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kind]):
+            of = interpreter.evaluate(kind, scope)
+            unknown = isinstance(interpreter.evaluate(node.test.args[0], scope), Unknown)
+            if unknown and isinstance(of, Api) and of.name.endswith("keras.Model"):
+                model = Model([], node.lineno, open=True, assumed=True)
+                interpreter.journal.write(scope.elsewhere.get(name, scope).names, name, model)
     return Flow.NEXT
 
 

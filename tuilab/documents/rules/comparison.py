@@ -11,13 +11,11 @@ from tuilab.documents.interpreter.trace import WORK, Event, Region
 from tuilab.documents.interpreter.values import (
     Graph,
     Known,
-    Listing,
-    OpaqueObject,
     Tensor,
     elements,
     integer,
 )
-from tuilab.documents.rules.regions import label, regions
+from tuilab.documents.rules.regions import callbacks, label, regions
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 
@@ -182,9 +180,7 @@ def _is_compiled(events: list[Event]) -> bool:
 
 
 def _stops_early(events: list[Event]) -> bool:
-    given = (e.arguments.get("callbacks") for e in events if e.kind == "train")
-    found = [item for value in given if isinstance(value, Listing) for item in value.items]
-    return any(isinstance(item, OpaqueObject) and str(item.data).endswith(".EarlyStopping") for item in found)
+    return any("EarlyStopping" in callbacks(e) for e in events if e.kind == "train")
 
 
 Signature = Counter[tuple[str, str, object]]

@@ -4,11 +4,19 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.facts import subject
+from tuilab.documents.facts import may_run, subject
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
 from tuilab.documents.interpreter.unread import callee, set_up
-from tuilab.documents.interpreter.values import Dataset, Listing, Tensor, Value, elements, integer
+from tuilab.documents.interpreter.values import (
+    Dataset,
+    Listing,
+    OpaqueObject,
+    Tensor,
+    Value,
+    elements,
+    integer,
+)
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
 
@@ -572,7 +580,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 
 # What lasts beside a training, too: that it takes minutes is no excuse.
-_LASTS = re.compile(r"a plot|the model is tested|\S+ is imported")
+_LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
@@ -592,9 +600,7 @@ def _beside(event: Event) -> str:
 
 
 # Labels of a time that is meant to be of everything between.
-_WHOLE = re.compile(
-    r"\b(?:fps|total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE
-)
+_WHOLE = re.compile(r"\b(?:total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE)
 # NumPy's functions that compute for long, so that they are what is meant.
 _HEAVY = (
     "tf.matmul",
@@ -622,6 +628,13 @@ def _measures(event: Event) -> bool:
     return (lite or event.kind in ("op", "graph", "train")) and event.place.traced is None
 
 
+def callbacks(event: Event) -> list[str]:
+    """Return the classes of the callbacks that a training is given, so far as they are known."""
+    given = event.arguments.get("callbacks")
+    items = given.items if isinstance(given, Listing) else [given]
+    return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]
+
+
 def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bool) -> str:
     if event.place.traced is not None:
         return ""
@@ -633,6 +646,8 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bo
         return ""
     if event.name == "evaluate" and event.kind == "train" and fits:
         return "the model is tested"
+    if event.kind == "train" and "ModelCheckpoint" in callbacks(event):
+        return "the model is saved at each epoch"
     own = event.place.function != timer
     if event.place.file and event.kind in ("create", "host-create"):
         # A module beside the document makes what it needs.
@@ -683,7 +698,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        work = [e for e in works(events) if e.kind in ("train", "graph", "opaque") or not _prepares(e)]
+        work = [e for e in works(events) if e.kind in ("train", "graph") or not _prepares(e)]
         for event in work:
             if event.kind != "train" or event.name != "predict":
                 continue
@@ -705,6 +720,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
 
 def _prepares(event: Event) -> bool:
     """Whether an event only gets one batch ready, or is Python's own."""
+    if event.kind == "opaque":
+        return not may_run(event) or bool(set_up(event.name))
     return event.kind in ("python", "host-op", "host-create", "create", "copy") or event.name in _VIEWS
 
 

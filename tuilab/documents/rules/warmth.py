@@ -240,7 +240,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         )
 
 
-_MANY_EPOCHS, _FEW_EPOCHS = 10, 3
+_MANY_EPOCHS, _FEW_EPOCHS = 10, 5
 
 
 def _severity(few: bool, passing: bool) -> Severity | None:
@@ -313,7 +313,7 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
         if loop.last < loop.first:
             continue
         events = example.trace.events[loop.first : loop.last + 1]
-        binds = any(event.kind == "bind" for event in events)
+        binds = any(event.kind == "bind" and "item" not in event.arguments for event in events)
         if binds and not any(event.kind in WORK for event in events) and not example.timed(events[0]):
             yield Hit(
                 loop.line, "this warm-up does nothing: its loop only binds a name to a value already there"
