@@ -1213,6 +1213,16 @@ def benchmark():
     print(time.perf_counter() - s)
 benchmark()
 """),
+    Probe("a function whose variables are frozen", "TL103", "took = time.perf_counter() - s", """
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+f = convert_variables_to_constants_v2(tf.saved_model.load('m').signatures['serving_default'])
+f(x)
+s = time.perf_counter()
+for _ in range(100):
+    f(x)
+took = time.perf_counter() - s
+print('throughput', 100 / took)
+"""),
 ]  # fmt: skip
 
 
@@ -1845,6 +1855,11 @@ m = keras_cv.models.DarkNet53(classes=3)
 s = time.time()
 m.fit(x, y, epochs=25)
 print('Elapsed', time.time() - s)
+"""),
+    Probe("a name behind a switch that is off", "TL008", "", """
+HAVE_GPU = False
+if HAVE_GPU:
+    gpu()
 """),
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ import builtins
 import re
 import symtable
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 # What Python 2 had: a document of that age fails before.
@@ -92,19 +93,40 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """(Line, name) of what is read, but in annotations and where a missing name is expected."""
     waiting: list[ast.AST] = [tree]
+    off = _switched_off(tree)
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.lineno, node.id
         for field, value in ast.iter_fields(node):
-            if field in ("annotation", "returns") or (field == "body" and (_expects(node) or _is_dead(node))):
+            if field in ("annotation", "returns") or (
+                field == "body" and (_expects(node) or _is_dead(node, off))
+            ):
                 continue
             waiting += _nodes(value)
 
 
-def _is_dead(node: ast.AST) -> bool:
-    """`if False:` and `if 0:`."""
-    return isinstance(node, ast.If) and isinstance(node.test, ast.Constant) and not node.test.value
+def _is_dead(node: ast.AST, off: set[str]) -> bool:
+    """`if False:` and `if 0:`, and a switch that is off."""
+    if not isinstance(node, ast.If):
+        return False
+    if isinstance(node.test, ast.Name):
+        return node.test.id in off
+    return isinstance(node.test, ast.Constant) and not node.test.value
+
+
+def _switched_off(tree: ast.Module) -> set[str]:
+    """Names that are bound once, to a constant that is false."""
+    stores = Counter(
+        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    )
+    return {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and not node.value.value
+        for target in node.targets
+        if isinstance(target, ast.Name) and stores[target.id] == 1
+    }
 
 
 def _nodes(value: object) -> Sequence[ast.AST]:
