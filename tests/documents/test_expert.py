@@ -1861,6 +1861,12 @@ HAVE_GPU = False
 if HAVE_GPU:
     gpu()
 """),
+    Probe("a part of the work is called the GPU's", "TL302", "", """
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print(f'Training time with GPU preprocessing: {time.perf_counter() - s}')
+""", head=HEAD + TENSORS),
 ]  # fmt: skip
 
 

@@ -91,7 +91,8 @@ _LOOKS = re.compile(
     r"|is_built_with|list_(?:physical|logical)_devices|\.device\b(?!\()",
 )
 _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
-_ELSE = re.compile(r"\bcpus?\b", re.IGNORECASE)
+# Of both devices, or of a part of the work that somebody calls so.
+_ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
 def _is_timed(example: Example, scope: DeviceScope) -> bool:
