@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pytest
 
@@ -18,9 +19,12 @@ from tests.history.test_store import keep
 from tests.made import regular_run, run_of, started
 from tests.made import rounds as some_rounds
 from tuilab.history import recording, schema, spool, trouble
+from tuilab.history.browse import Entry
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import write
 from tuilab.history.store import FILE, Store
+from tuilab.lab.export import write_several
+from tuilab.lab.history import CancellableProgress, HistoryClient
 from tuilab.model import events as e
 from tuilab.spool import DONE, folder
 
@@ -166,6 +170,37 @@ def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatc
 
     monkeypatch.setattr(schema.Connection, "execute", once)
     assert here("export", "run1", "--format", "csv").stdout == whole and failed
+
+
+def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data, tmp_path, faulty):  # noqa: F811
+    """It is no damage, and what was exported would be without the rounds that cannot be had now."""
+    out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
+    calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
+    whole, ended = out.read_text(), Counter[bool]()
+    for number in range(calls - 5, calls + 2):
+        out.write_text("what was there")
+        fault = ("read", number, FOREVER, errno.EIO)
+        done = faulty.play(words, fault, below=data, TUILAB_DATA=str(data))
+        assert (done.code, out.read_text()) in ((0, whole), (2, "what was there")), (number, done)
+        ended[done.code == 0] += 1
+    assert ended[True] and ended[False]
+
+
+async def test_what_of_a_run_is_damaged_is_said_whenever_it_is_written(data, tmp_path):
+    store = Store.open()
+    store.connection.execute("UPDATE pieces SET data = substr(data, 1, 100) WHERE run = 'run1'")
+    client, going = HistoryClient(store), CancellableProgress("Writing")
+    entries = [Entry(line=store.find("run1"))]
+    said = await write_several(client, "csv", entries, {}, tmp_path, going)
+    assert "but stored rounds 1 to " in said and "cannot be read" in said
+    client.close()
+    store.close()
+    saved = ["history", "save", "run1", str(tmp_path / "run.jsonl")]
+    for words in (saved, *(["export", "run1", "--format", name] for name in ("json", "json", "csv"))):
+        done = here(*words)
+        assert done.returncode == 0 and "run run1: stored rounds 1 to " in done.stderr, (words, done)
+        assert "cannot be read" in done.stderr and "history check" in done.stderr
+    assert here("export", "run2").stderr == ""
 
 
 def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch):

@@ -20,6 +20,7 @@ from tuilab.lab.files import keep_fault
 from tuilab.lab.history import History, to_read
 from tuilab.model.arms import HERE
 from tuilab.model.environment import Environment
+from tuilab.model.sanitize import sanitize_line
 
 T = TypeVar("T")
 
@@ -110,7 +111,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 def kept_runs() -> Iterator[History]:
     """Open the history of a lab without workers, say its messages on standard error, close it at the end.
 
-    One that takes nothing now can be read all the same.
+    One that takes nothing now can be read all the same. What was damaged of the runs that were read is said.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history
@@ -119,4 +120,6 @@ def kept_runs() -> Iterator[History]:
     try:
         yield history
     finally:
+        for run, what in history.unread.items():
+            tell(f"run {sanitize_line(run[:8])}: {what}; `tuilab history check` says all that is damaged")
         lab.close_history()

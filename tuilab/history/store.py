@@ -74,6 +74,8 @@ class Piece:
     """Seconds inside timed blocks, of the run up to the piece's end."""
     data: Callable[[], bytes]
     """Raises packed.Damaged where it is, or has gone, and sqlite3.Error."""
+    unread: Callable[[str, Exception], e.Log]
+    """Makes the line that says what cannot be read."""
     lines: tuple[tuple[int, e.Event], ...] = ()
     """Other events that came between its rounds, each with how many of them came before it."""
 
@@ -109,7 +111,7 @@ class Piece:
             raise packed.Damaged("the rounds of another piece")
 
     def _unread(self, error: Exception) -> e.Log:
-        return _unread(self.run, f"stored rounds {self.first} to {self.last}", error)
+        return self.unread(f"stored rounds {self.first} to {self.last}", error)
 
 
 class Store:
@@ -123,6 +125,10 @@ class Store:
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
         """The history that takes nothing now, which this one reads, or in place of which it keeps runs."""
+        self.unread: dict[str, str] = {}
+        """Of each run that was read and is damaged, a part that is."""
+        self._readable = False
+        """Whether the file's bytes could be had when a part of it was found damaged."""
         self._loose: defaultdict[str, int] = defaultdict(int)
         self._inode = _inode(file) if file is not None else 0
 
@@ -331,6 +337,7 @@ class Store:
 
     def _take_file(self, other: "Store") -> None:
         self.connection, self._inode = other.connection, other._inode
+        self.unread, self._readable = {}, False
 
     @property
     def gone(self) -> bool:
@@ -571,7 +578,8 @@ class Store:
 
     def _pieces(self, run: str) -> Iterator[Piece]:
         for first, last, rounds, timed in self.connection.execute(_PIECES, (run,)):
-            yield Piece(run, first, last, rounds, timed, partial(self._data, run, first))
+            told = partial(self._unread, run)
+            yield Piece(run, first, last, rounds, timed, partial(self._data, run, first), told)
 
     def _data(self, run: str, first: int) -> bytes:
         query = "SELECT data FROM pieces WHERE run = ? AND first = ?"
@@ -583,10 +591,24 @@ class Store:
             try:  # a disk that reads badly for a moment is no damage
                 row = self.connection.execute(query, (run, first)).fetchone()
             except sqlite3.Error as again:
+                self._must_be_readable()
                 raise packed.Damaged(str(again)) from None
         if row is None or not isinstance(row[0], bytes):
             raise packed.Damaged("they are gone")
         return row[0]
+
+    def _must_be_readable(self) -> None:
+        """Raise sqlite3.Error where the disk does not give the file now, which is no damage of a run."""
+        if self.file is None or self._readable:
+            return
+        if why := trouble.why_unread(self.file):
+            raise sqlite3.OperationalError(f"its disk does not give it now: {why}")
+        self._readable = True
+
+    def _unread(self, run: str, what: str, error: Exception) -> e.Log:
+        text = sanitize_line(f"{what} cannot be read: {error}")
+        self.unread.setdefault(run, text)
+        return e.Log(text=text, level="error", source="tuilab", run=run)
 
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
         """Yield the events of a run in order, packed rounds together with what came between them.
@@ -620,7 +642,7 @@ class Store:
             try:
                 event = e.decode(_bytes(line))
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                yield number, _unread(run, f"stored event {number}", error)
+                yield number, self._unread(run, f"stored event {number}", error)
             else:
                 # The file is a person's, but who wrote into it is not known.
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
@@ -792,12 +814,6 @@ def _inode(file: Path) -> int:
 
 def _bytes(line: object) -> bytes:
     return line if isinstance(line, bytes) else str(line).encode(errors="replace")
-
-
-def _unread(run: str, what: str, error: Exception) -> e.Log:
-    return e.Log(
-        text=sanitize_line(f"{what} cannot be read: {error}"), level="error", source="tuilab", run=run
-    )
 
 
 def _timed_of_line(line: bytes) -> float:

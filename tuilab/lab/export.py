@@ -118,7 +118,9 @@ async def write_several(
         raise Stopped(f"Stopped: {len(paths)} of {plural(len(entries), 'file')} written.") from None
     except KeyError:
         raise InputError("run", titled(entries), "one that is still in the history") from None
-    return f"Written: {paths[0] if len(paths) == 1 else f'{len(paths)} files in {folder}'}"
+    unread = await history.do(lambda kept: kept.unread)
+    lacking = next((f", but {unread[entry.run]}" for entry in entries if entry.run in unread), "")
+    return f"Written: {paths[0] if len(paths) == 1 else f'{len(paths)} files in {folder}'}{lacking}"
 
 
 def free(path: Path) -> Path:

@@ -117,6 +117,11 @@ class History:
         return self.store.messages
 
     @property
+    def unread(self) -> Mapping[str, str]:
+        """Of each run that was read and is damaged, a part that is."""
+        return self.store.unread
+
+    @property
     def takes_nothing(self) -> bool:
         """Whether it can only be read now."""
         return self.store.unwritable is not None

@@ -79,7 +79,8 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
         why = "its beginning cannot be read"
         raise InputError(f"run {run[:8]}", why, "a sound one; see `tuilab history check`")
     result = summarise(state, claims)
-    keep_result(store, run, claims, state, result)
+    if run not in store.unread:
+        keep_result(store, run, claims, state, result)
     return result
 
 
