@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests import made
+from tuilab.analysis.account import unknown
 from tuilab.analysis.layers import OUTSIDE, layers_at, outside
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
@@ -70,6 +71,39 @@ def test_a_result_has_the_layers_of_the_arm_that_tells_them_and_the_report_adds_
     text = table(result)
     assert "Layers in a call of CPU graph:" in text
     assert "outside of layers" in text and "28 %" in text
+
+
+def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_that_is_said():
+    """As on a host that others use: the parts of the run's own calls are not known then, those of the others are."""
+    result = summarise(run(compute=4e-3, dispatch=1e-3))
+    assert list(result.arms[0].phases_s) == ["not_known"]
+    assert [layer.share for layer in result.model.layers] == pytest.approx([0.4, 0.2, 0.12])
+    assert result.model.layers_note == (
+        "Layers of profiled calls that took 5.00 ms each; in the rounds a call took 1.00 ms."
+    )
+    assert result.model.layers_note in table(result)
+
+
+@pytest.mark.parametrize(
+    ("mode", "account", "said"),
+    [
+        (made.GRAPH, unknown(1e-3, "a call of 40 s is too long"), "No layers: a call of 40 s is too long; a smaller batch takes less."),
+        (made.GRAPH, made.account(compute=1e-3), "No layers: what its graph does could not be counted."),
+        (SLOW, made.account(compute=1e-3), "Layers are told of graphs: none was measured"),
+        (made.GRAPH, None, ""),
+    ],
+    ids=["not profiled", "not counted", "no graph", "not looked for"],
+)  # fmt: skip
+def test_why_there_are_no_layers_is_said(mode, account, said):
+    state = made.folded(
+        made.started("r1", mode),
+        e.ModelOpened(run="r1", model=ModelInfo(kind="keras", parameters=7, inputs=(), batch="batch")),
+        *made.rounds("r1", 9, mode),
+        *([e.Accounted(run="r1", arm=mode.id, point=0, account=account)] if account else []),
+    )
+    result = summarise(state)
+    assert result.model.layers == () and result.model.layers_note.startswith(said)
+    assert bool(result.model.layers_note) == bool(said) and result.model.layers_note in table(result)
 
 
 def test_without_an_account_no_layer_has_a_share():

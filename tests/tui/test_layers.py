@@ -54,6 +54,16 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
 
 
+async def test_why_a_model_has_none_is_said(tmp_path: Path):
+    app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
+    async with opened(app, (100, 30)) as pilot:
+        await press(pilot, app, "r 4")
+        model = ModelInfo(kind="keras", parameters=1, inputs=())
+        app.runner._on_event(ModelOpened(run=app.lab.state.shown.run, model=model))
+        await rest(pilot, app)
+        assert "No layers: what its graph does could not be counted." in picture(app)
+
+
 async def test_they_are_those_of_the_arm_under_the_cursor(tmp_path: Path):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (100, 30)) as pilot:

@@ -1,10 +1,14 @@
 """A model's layers in a call of an arm: each one's part of the account, against its device's roof."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tuilab.analysis.reading import account_at, family_of, measured
 from tuilab.analysis.roofline import LITTLE, Floor, floor, raised
+from tuilab.model.account import Account
 from tuilab.model.models import Layer, LayerWork, ModelInfo
+from tuilab.model.quantity import seconds
 from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
@@ -13,23 +17,30 @@ OUTSIDE = "outside of layers"
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """Return the run's model, with the layers of the fastest arm that tells them."""
+    """Return the run's model, with the layers of the fastest arm that tells them, or why none does."""
     model = state.model
-    for arm in measured(state, point):
-        if model is not None and (layers := layers_at(state, arm, point)):
-            return msgspec.structs.replace(model, layers=layers, layers_of=arm.arm.id)
-    return model
+    if model is None:
+        return None
+    arms = measured(state, point)
+    for arm in arms:
+        if layers := layers_at(state, arm, point):
+            note = _of_other_calls(arm, point)
+            return msgspec.structs.replace(model, layers=layers, layers_of=arm.arm.id, layers_note=note)
+    return msgspec.structs.replace(model, layers_note=_why_none(model, arms, point))
 
 
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
-    """Each layer's part of a call of the arm, the longest first; none without a profile of its graph."""
-    account, device = account_at(arm, point), raised(state, arm, point)
+    """Each layer's part of a call of the arm, the longest first; none without a profile of its graph.
+
+    Where the calls that were profiled took another time than the run's own, it is a part of those.
+    """
+    account, device = _profiled(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
     if account is None or not computing:
         return ()
     out = []
     for layer in arm.layers.get(point, ()):
-        seconds = layer.computing * computing
+        took_s = layer.computing * computing
         least = floor(layer.work, device.roofs, "graph", gpu=gpu) if device is not None else None
         moved = layer.work.bytes or 0.0
         out.append(
@@ -38,9 +49,9 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 kind=layer.kind,
                 flop=layer.work.flop,
                 bytes=moved,
-                share=seconds / account.total_s if account.total_s > 0 else 0.0,
-                bound_by=_bound_by(layer, least, seconds),
-                of_roof=min(1.0, least.work_s / seconds) if least is not None and seconds > 0 else None,
+                share=took_s / account.total_s if account.total_s > 0 else 0.0,
+                bound_by=_bound_by(layer, least, took_s),
+                of_roof=min(1.0, least.work_s / took_s) if least is not None and took_s > 0 else None,
             )
         )
     return tuple(out)
@@ -52,10 +63,47 @@ def outside(layers: tuple[Layer, ...]) -> Layer:
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 
 
-def _bound_by(layer: LayerWork, least: Floor | None, seconds: float) -> BoundBy:
+def _profiled(arm: ArmState, point: int) -> Account | None:
+    """The account of a call; at the arm's median where the profiled calls are like the run's own."""
+    account, cell = account_at(arm, point), arm.cells.get(point)
+    return cell.account if account is not None and cell is not None and not account.calls else account
+
+
+def _of_other_calls(arm: ArmState, point: int) -> str:
+    """Say so where the layers are those of calls that took another time; else ""."""
+    account, own = _profiled(arm, point), account_at(arm, point)
+    if account is None or own is None or own.calls:
+        return ""
+    return (
+        f"Layers of profiled calls that took {seconds(account.total_s)} each; "
+        f"in the rounds a call took {seconds(own.total_s)}."
+    )
+
+
+def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
+    """Why no layers are told, and what to do; "" where nobody has looked for them."""
+    accounts = [(arm, account_at(arm, point)) for arm in arms]
+    if not any(account for _, account in accounts):
+        return ""
+    graphs = [account for arm, account in accounts if arm.arm.mode == "graph"]
+    if not graphs:
+        return (
+            "Layers are told of graphs: none was measured, and eager calls and XLA leave none to tell apart."
+        )
+    account = next((account for account in graphs if account is not None), None)
+    if account is None:
+        return ""
+    why = account.note or "what its graph does could not be counted"
+    smaller = (
+        f"; a smaller {model.batch} takes less" if model.batch and account.note and not account.calls else ""
+    )
+    return f"No layers: {why}{smaller}."
+
+
+def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
     """The nearer of the two roofs; `compute` where the layer comes near neither."""
-    if least is None or seconds <= 0:
+    if least is None or took_s <= 0:
         return "not known"
-    if least.work_s < LITTLE * seconds:
+    if least.work_s < LITTLE * took_s:
         return "compute"
     return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"

@@ -72,6 +72,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """In a result: each layer's part of a call of `layers_of`, the longest first."""
     layers_of: str = ""
     """The id of that arm: the fastest one whose graph was profiled; XLA leaves no layers to tell apart."""
+    layers_note: str = ""
+    """Why no layers are told, or that they are of calls that took another time than the run's; else ""."""
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):

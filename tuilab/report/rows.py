@@ -184,9 +184,16 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
     return state.arms[of].label, (*layers, outside(layers))
 
 
+def layers_note(result: RunResult) -> list[str]:
+    """Return why no layers are told, or which calls' they are, where that is to be said."""
+    return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
+
+
 def layers_title(result: RunResult) -> str:
     """Return whose layers those are."""
     of = result.model.layers_of if result.model is not None else ""
+    if not of:
+        return "Layers"
     label = next((arm.label for arm in result.arms if arm.id == of), of)
     return f"Layers in a call of {label}"
 
@@ -221,7 +228,7 @@ def sections(result: RunResult) -> list[Section]:
         Section("Sweep", crossing_lines(result), *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
-        Section(layers_title(result), (), LAYER_HEAD, layer_rows(layers_in(result))),
+        Section(layers_title(result), layers_note(result), LAYER_HEAD, layer_rows(layers_in(result))),
         Section("What to do", advice(result)),
         Section("Claims", (), CLAIM_HEAD, claim_rows(result)),
         Section("Doubts", doubts(result)),

@@ -21,6 +21,7 @@ from tuilab.report.rows import (
     interval_line,
     layer_rows,
     layers_in,
+    layers_note,
     layers_title,
     machine_lines,
     model_lines,
@@ -90,6 +91,7 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
     if rows := layer_rows(layers_in(result), None if details else MOST_LAYERS):
         yield from _some("prose", [f"{layers_title(result)}:"])
         yield from _rows(LAYER_HEAD, rows, most, None if details else BRIEF_LAYERS)
+    yield from _some("prose", layers_note(result))
     yield from _some("advice", [f"→ {line}" for line in advice(result)[: None if details else MOST_ADVICE]])
     yield from _some("prose", [line.sentence for line in result.contention])
     if result.claims:

@@ -13,6 +13,7 @@ from tuilab.profile.sums import sums
 from tuilab.profile.threads import activity
 from tuilab.profile.xplane import Recording, XLine
 from tuilab.worker.measure.bench import TimedArm
+from tuilab.worker.measure.counting import Counted, Part
 from tuilab.worker.measure.phases import OwnClock, account_of, measure_account
 from tuilab.workloads.base import Case
 
@@ -85,3 +86,15 @@ def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None
     found = next(measure_account(simulation.bench, cell)).account
     assert found.share("copy_in") == pytest.approx(1 / 3) and found.share("compute") == 0
     assert found.not_known > 0.6 and "too long to be profiled" in found.note
+
+
+@pytest.mark.parametrize(("op", "profiled"), [("MatMul", True), ("While", False)])
+def test_a_long_call_of_a_graph_with_few_ops_is_profiled(tf: Any, op: str, profiled: bool) -> None:
+    """How often a loop runs whose trips depend on the data is not known."""
+    simulation = Simulation()
+    simulation.bench.context.tf = tf
+    case = Case(call=lambda: tf.linalg.matmul([[1.0]], [[1.0]]))
+    cell = TimedArm(Arm("CPU:0", "graph"), 0, case, device="CPU:0", call_s=9.0)
+    cell.of_graph = Counted(parts=[Part("op", op, "float32", 1, None, {}, {})])
+    found = next(measure_account(simulation.bench, cell)).account
+    assert (found.calls > 0) is profiled

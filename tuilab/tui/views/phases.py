@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from tuilab.model.models import Layer
 from tuilab.model.result import RunResult
 from tuilab.presentation.status import why_no_phases
-from tuilab.report.rows import LAYER_HEAD, layer_row, layers_for, layers_in
+from tuilab.report.rows import LAYER_HEAD, layer_row, layers_for, layers_in, layers_note
 from tuilab.tui.views.base import View, fitting, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.look import MUTED
@@ -43,13 +43,11 @@ and which roof that is. Other name scopes, such as the optimizer's, have rows to
         phases.empty = why_no_phases(state, self.viewing)
         phases.show_arms(arms, marks(state.shown))
         self._show_layers(result)
+        note = layers_note(result) if result is not None else []
         roofs = [arm.roof.sentence for arm in arms if arm.roof is not None] if result and result.roofs else []
-        room = (
-            max(0, min(4, self.size.height - len(arms) - ROOM))
-            if not self.query_one(LayerTable).display
-            else 0
-        )
-        self.query_one(Sentences).show(roofs[:room])
+        beneath = self.query_one(LayerTable).display
+        room = 0 if beneath else max(0, min(4, self.size.height - len(arms) - ROOM) - len(note))
+        self.query_one(Sentences).show([*note, *roofs[:room]])
 
     def _show_layers(self, result: RunResult | None) -> None:
         """Those of the arm under the cursor; where it has none, those of the fastest arm that has."""

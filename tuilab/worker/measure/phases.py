@@ -23,6 +23,7 @@ from tuilab.profile.threads import activity
 from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.counting import LOOPS
 from tuilab.worker.measure.layers import layers_of
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
@@ -31,6 +32,8 @@ SECONDS: dict[BudgetName, float] = {"quick": 0.05, "standard": 0.1, "publish": 0
 """How long an arm is profiled, unless one call takes longer."""
 LONGEST_S = 3.0
 """The profiler keeps an event every microsecond or two: a call that takes longer could fill the memory."""
+GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
+"""Not so a graph that runs no more ops than these, known by their count, however long they take."""
 LARGEST = 4_000_000
 """Bytes of a profile: what is larger takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
@@ -53,7 +56,7 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     leaves over is not known, and is called so.
     """
     begun = time.perf_counter()
-    if cell.call_s > LONGEST_S:
+    if cell.call_s > _longest_s(cell):
         account, found = (
             _apart(bench, cell, f"a call of {seconds(cell.call_s)} is too long to be profiled"),
             None,
@@ -65,6 +68,14 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     if found is not None and cell.of_graph is not None:
         layers = layers_of(cell.of_graph, found, bench.workload.layers)
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
+
+
+def _longest_s(cell: TimedArm) -> float:
+    """Seconds of a call that is profiled, at most."""
+    parts = cell.of_graph.parts if cell.of_graph is not None else ()
+    endless = any(part.op in LOOPS for part in parts)  # their trips depend on the data
+    few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
+    return GRAPH_LONGEST_S if few else LONGEST_S
 
 
 def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
