@@ -7,6 +7,7 @@ where the lab is not installed, in Python 3.9 and later.
 import contextlib
 import inspect
 import json
+import logging
 import os
 import re
 import shutil
@@ -149,13 +150,25 @@ def _write(
     _remove_left(whole)
     try:
         beside.mkdir(parents=True)
-        with _held(beside):
+        with _held(beside), _quiet():
             tf.saved_model.save(root, str(beside), signatures=graphs, options=options)
             (beside / MANIFEST).write_text(json.dumps({"version": VERSION, **asdict(manifest)}, indent=1))
             _put(beside, whole, old)
     finally:
         shutil.rmtree(str(beside), ignore_errors=True)
     return path
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """TensorFlow tells where it writes, and that place is gone once the folder is whole."""
+    logger = logging.getLogger("tensorflow")
+    before = logger.level
+    logger.setLevel(max(before, logging.WARNING))
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextlib.contextmanager
