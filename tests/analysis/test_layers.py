@@ -89,17 +89,20 @@ def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_th
     [
         (made.GRAPH, unknown(1e-3, "a call of 40 s is too long"), "No layers: a call of 40 s is too long; a smaller batch takes less."),
         (made.GRAPH, made.account(compute=1e-3), "No layers: what its graph does could not be counted."),
+        (made.GRAPH, made.account(dispatch=1e-3), "No layers: its ops are too short for the profiler to see; at a larger batch"),
         (SLOW, made.account(compute=1e-3), "Layers are told of graphs: none was measured"),
         (made.GRAPH, None, ""),
     ],
-    ids=["not profiled", "not counted", "no graph", "not looked for"],
+    ids=["not profiled", "not counted", "too short", "no graph", "not looked for"],
 )  # fmt: skip
 def test_why_there_are_no_layers_is_said(mode, account, said):
+    known = [e.LayersKnown(run="r1", arm=mode.id, point=0, layers=LAYERS)] if "too short" in said else []
     state = made.folded(
         made.started("r1", mode),
         e.ModelOpened(run="r1", model=ModelInfo(kind="keras", parameters=7, inputs=(), batch="batch")),
         *made.rounds("r1", 9, mode),
         *([e.Accounted(run="r1", arm=mode.id, point=0, account=account)] if account else []),
+        *known,
     )
     result = summarise(state)
     assert result.model.layers == () and result.model.layers_note.startswith(said)

@@ -82,22 +82,25 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
     """Why no layers are told, and what to do; "" where nobody has looked for them."""
-    accounts = [(arm, account_at(arm, point)) for arm in arms]
-    if not any(account for _, account in accounts):
+    looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
+    if not looked:
         return ""
-    graphs = [account for arm, account in accounts if arm.arm.mode == "graph"]
-    if not graphs:
+    if all(arm.arm.mode != "graph" for arm in arms):
         return (
             "Layers are told of graphs: none was measured, and eager calls and XLA leave none to tell apart."
         )
-    account = next((account for account in graphs if account is not None), None)
-    if account is None:
-        return ""
-    why = account.note or "what its graph does could not be counted"
-    smaller = (
-        f"; a smaller {model.batch} takes less" if model.batch and account.note and not account.calls else ""
-    )
-    return f"No layers: {why}{smaller}."
+    for arm, account in looked:
+        if arm.arm.mode != "graph":
+            continue
+        if account.note:
+            smaller = f"; a smaller {model.batch} takes less" if model.batch and not account.calls else ""
+            return f"No layers: {account.note}{smaller}."
+        if point not in arm.layers:
+            return "No layers: what its graph does could not be counted."
+        if not account.seconds("compute"):
+            larger = f"; at a larger {model.batch} they take longer" if model.batch else ""
+            return f"No layers: its ops are too short for the profiler to see{larger}."
+    return ""
 
 
 def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
