@@ -172,5 +172,6 @@ model.fit(np.ones((2400, 16), "float32"), np.ones((2400, 4), "float32"), batch_s
         terminal.see("a Keras step takes")
         terminal.press("c")
         terminal.see("is caught at its next call")
-        terminal.see("batch", "24", "CPU graph", seconds=120)
-        terminal.see("done,", seconds=180)
+        terminal.see("batch", "24", "ready, r measures", seconds=120)
+        terminal.press("r")
+        terminal.see("CPU graph takes", "done,", seconds=180)
