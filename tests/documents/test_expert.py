@@ -1223,6 +1223,21 @@ for _ in range(100):
 took = time.perf_counter() - s
 print('throughput', 100 / took)
 """),
+    Probe("a device that an option chooses", "TL103", "print('took', ", """
+import sys
+where = sys.argv[1]
+n = int(sys.argv[2])
+if where == 'gpu':
+    where = '/gpu:0'
+else:
+    where = '/cpu:0'
+with tf.device(where):
+    tf.matmul(x, y).numpy()
+    s = time.perf_counter()
+    z = tf.matmul(x, y)
+    print(n, where)
+    print('took', time.perf_counter() - s)
+"""),
 ]  # fmt: skip
 
 
@@ -1867,6 +1882,15 @@ s = time.perf_counter()
 tf.matmul(x, y).numpy()
 print(f'Training time with GPU preprocessing: {time.perf_counter() - s}')
 """, head=HEAD + TENSORS),
+    Probe("the time of building is told beside", "TL108", "", """
+def built():
+    data = np.random.uniform(0, 1, (512, 512))
+    tf.matmul(data, data).numpy()
+s = time.perf_counter()
+m = built()
+build_time = time.perf_counter() - s
+print('Build time:', build_time)
+"""),
 ]  # fmt: skip
 
 

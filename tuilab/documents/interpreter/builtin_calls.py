@@ -150,7 +150,7 @@ def _number(word: str) -> Any:
                 return Known(arithmetic.bounded(made))
             except (ValueError, OverflowError, arithmetic.NotComputed):
                 pass
-        return Unknown("a number that is not known", args.line)
+        return Number("a number that is not known", args.line)
 
     return convert
 

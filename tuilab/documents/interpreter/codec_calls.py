@@ -2,6 +2,7 @@
 
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles
+from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.values import (
     NONE,
     Bound,
@@ -62,7 +63,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.startswith(_WORKS):
         interpreter.event("python", name, args.line)
     if name.startswith(("argparse.", "tf.flags.", "absl.flags.")):
-        return Unknown("it comes from the command line", args.line)
+        return Unknown(COMMAND_LINE, args.line)
     if name.startswith("random."):
         return Unknown("a random number", args.line)
     return OpaqueObject("object", name) if name.rpartition(".")[2][:1].isupper() else Unknown(name, args.line)

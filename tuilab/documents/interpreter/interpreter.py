@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import (
     Context,
@@ -122,6 +123,13 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
         items = value.items if isinstance(value, Listing) else value.items.values()
         return [time for item in list(items)[:16] for time in times_in(item, depth + 1)]
     return []
+
+
+def _is_plain(value: Unknown) -> bool:
+    """Whether what is not known is Python's own: a number, a text, one of several constants, an option."""
+    if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
+        return True
+    return bool(value.options) and all(isinstance(option, Known) for option in value.options)
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -313,7 +321,7 @@ class Interpreter:
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
                 self.sync(how, line, value)
-        elif isinstance(value, Unknown) and not isinstance(value, Number):
+        elif isinstance(value, Unknown) and not _is_plain(value):
             self.event("may-wait", how, line)
         elif isinstance(value, Listing | Mapping) and depth < 3:
             items = value.items[:16] if isinstance(value, Listing) else list(value.items.values())[:16]

@@ -71,8 +71,10 @@ _CONSTANTS: dict[str, Value] = {
     "np.inf": Unknown("infinity", 0),
     "np.nan": Unknown("not a number", 0),
 }
+# Why an option of a program is not known.
+COMMAND_LINE = "it comes from the command line"
 _OUTSIDE = {
-    "sys.argv": "it comes from the command line",
+    "sys.argv": COMMAND_LINE,
     "os.environ": "it comes from the environment",
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",

@@ -3,6 +3,7 @@
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles, short
+from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.trace import Kind, Traced
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -221,7 +222,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
-        unknown: list[Value] = [Unknown("it comes from the command line", args.line)]
+        unknown: list[Value] = [Unknown(COMMAND_LINE, args.line)]
         interpreter.call(main, unknown[: len(main.node.args.args)], {}, args.line)
     return NONE
 

@@ -64,7 +64,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
     for scope in example.scopes:
         if example.facts.device_known_before(scope.first):
             continue
-        if scope.families == ("GPU",) and _is_timed(example, scope):
+        if "GPU" in scope.families and _is_timed(example, scope):
             yield Hit(
                 scope.line,
                 "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",

@@ -542,7 +542,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        if holds_others(example, region):
+        if holds_others(example, region) or _MAKES.search(label(region)):
             continue
         measured = any(_measures(event) for event in events)
         # A time that is called the training's is not that of testing.
@@ -579,6 +579,11 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             )
 
 
+# Labels of a time that is meant to be of setting up.
+_MAKES = re.compile(
+    r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b",
+    re.IGNORECASE,
+)
 # What lasts beside a training, too: that it takes minutes is no excuse.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
