@@ -1238,6 +1238,13 @@ with tf.device(where):
     print(n, where)
     print('took', time.perf_counter() - s)
 """),
+    Probe("seconds are called milliseconds", "TL115", "print(f'Time", """
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+took = time.perf_counter() - s
+print(f'Time:{took} milisecs')
+"""),
 ]  # fmt: skip
 
 
@@ -1890,6 +1897,20 @@ s = time.perf_counter()
 m = built()
 build_time = time.perf_counter() - s
 print('Build time:', build_time)
+"""),
+    Probe("a clock in milliseconds", "TL115", "", """
+tf.matmul(x, y).numpy()
+s = int(round(time.time() * 1000))
+tf.matmul(x, y).numpy()
+e = int(round(time.time() * 1000))
+print('took ' + str(e - s) + 'ms')
+took = []
+for _ in range(9):
+    s = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    took.append(time.perf_counter() - s)
+print('%.1f ms' % (np.mean(took) * 1e3))
+print(f'{min(took) / 0.001} ms')
 """),
 ]  # fmt: skip
 

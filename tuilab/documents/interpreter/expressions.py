@@ -111,6 +111,7 @@ def _on_times(
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
         # In other units it is that reading.
+        interpreter.rescaled.add(left.event)
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)
     if (
@@ -125,10 +126,19 @@ def _on_times(
                 interpreter.compare([left.region, right.region])
         elif divides:
             interpreter.trace.regions[left.region].divided = True
+        _scale(interpreter, op, left, right)
         return left
     if isinstance(right, Elapsed):
+        _scale(interpreter, op, right, left)
         return right
     return None
+
+
+def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
+    """Note that a time is given another unit, or may be."""
+    known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
+    if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
+        interpreter.trace.regions[time.region].scaled = True
 
 
 def _is_text(value: Value) -> bool:

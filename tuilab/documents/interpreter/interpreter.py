@@ -185,6 +185,8 @@ class Interpreter:
         self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
         self._regions: dict[tuple[int, int], int] = {}
         self._withs: dict[int, tuple[int, int]] = {}
+        # Readings of a clock that were given another unit.
+        self.rescaled: set[int] = set()
         # By reading of a clock, how many such branches it stands in.
         self._branches_at: dict[int, int] = {}
 
@@ -395,6 +397,7 @@ class Interpreter:
         region = Region(
             first, last, start.name, line, last_line, start.place.block, file=start.place.file, **more
         )
+        region.scaled = bool(self.rescaled & {first, last})
         self._regions[first, last] = len(self.trace.regions)
         self.trace.regions.append(region)
         return Elapsed(len(self.trace.regions) - 1)

@@ -162,7 +162,8 @@ class Region:
     """What lies between two readings of a clock: the events after `first` and before `last`.
 
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
-    time is divided by something, so different counts of iterations may be compared. repeats: the timer takes
+    time is divided by something, so different counts of iterations may be compared. scaled: it is multiplied
+    by something, a thousand say, or divided by less than one. repeats: the timer takes
     several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
     several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
     lines and words by which it is printed. beside: the regions whose times stand with it in a ratio, a
@@ -178,6 +179,7 @@ class Region:
     block: int
     via: Literal["clock", "timeit", "magic"] = "clock"
     divided: bool = False
+    scaled: bool = False
     repeats: bool = False
     discarded: bool = False
     gathered: bool = False

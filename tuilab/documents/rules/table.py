@@ -1,7 +1,17 @@
 """Every rule, and what all of them find in an example."""
 
 from tuilab.documents.example import Example
-from tuilab.documents.rules import beliefs, comparison, copies, names, placement, regions, tracing, warmth  # noqa: F401
+from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
+    beliefs,
+    comparison,
+    copies,
+    names,
+    placement,
+    regions,
+    tracing,
+    units,
+    warmth,
+)
 from tuilab.documents.rules.rule import Finding, Hit, Rule, Severity, registered
 from tuilab.documents.rules.suppress import suppressed
 from tuilab.model.sanitize import sanitize_line
