@@ -149,7 +149,7 @@ class Shared:
 
     def _end(self, terminal: Terminal) -> Figures:
         if not self.finished.wait(RUN_S):
-            raise RuntimeError("the run did not end")
+            raise RuntimeError(f"the run did not end\n{terminal.text}")
         terminal.settle(0.3)
         return figures(self.seen)
 

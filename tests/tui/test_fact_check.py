@@ -1,8 +1,12 @@
 """A document's claims measured beside the lab: verdicts land one by one, it stops, goes on, and writes a page."""
 
+import asyncio
+
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.test_walk import heed
 from tuilab.tui.screens.document import DocumentScreen
 from tuilab.tui.screens.fact_check import FactCheckScreen
+from tuilab.tui.screens.lab import LabScreen
 
 ARTICLE = """\
 # Is the GPU faster?
@@ -63,6 +67,28 @@ async def test_it_stops_and_goes_on(tmp_path):
         app.lab.state.settings = None
         await press(pilot, app, "F")
         assert not isinstance(app.screen, FactCheckScreen), "there is no document to check"
+
+
+async def test_what_ends_while_the_page_closes_is_no_fault(tmp_path, monkeypatch):
+    wrong = list[BaseException | str]()
+    heed(wrong, monkeypatch.setattr)
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        await pilot.press("F")
+        await until(pilot, lambda: app.runner.holding)
+        cancel, page = app.runner.cancel, app.screen
+
+        async def later(run):
+            """End while the page is being taken away."""
+            while page.query("#statements"):
+                await asyncio.sleep(0)
+            await cancel(run)
+
+        app.runner.cancel = later
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, LabScreen))
+        await rest(pilot, app)
+    assert not wrong
 
 
 async def test_an_opened_articles_claims_are_measured_from_its_page(tmp_path):

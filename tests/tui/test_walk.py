@@ -67,6 +67,7 @@ def forward(batch: int = 32):
 def backward(batch: int = 32):
     raise ValueError("not yet")
 """
+NO_HOST = "this host name is unknown"
 LEG_S = 300.0
 """After so long beside one worker another seed begins with a fresh one."""
 
@@ -124,7 +125,8 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        wrong = [said.message for said in new if said.severity == "error"]
+        # That a machine whose name was typed by chance is not there is no fault of the key that asks it again.
+        wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered and errs: {wrong}"
 
     async def words(self) -> None:

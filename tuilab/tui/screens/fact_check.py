@@ -102,12 +102,14 @@ history too.
         self._show_going()
 
     def _show(self) -> None:
-        if self.is_mounted:
-            self.query_one("#statements", Static).update(dressed(self, fact_check_page(self.check)))
-            self._show_going()
+        # What ends after the page was closed finds nothing left of it.
+        for shown in self.query("#statements").results(Static):
+            shown.update(dressed(self, fact_check_page(self.check)))
+        self._show_going()
 
     @on(LabChanged)
     def _show_going(self) -> None:
         """How far it is."""
         words = [fact_check_progress(self.check, self.lab.state), self._said]
-        self.query_one("#going", Static).update(Content(spoken(self, "\n".join(filter(None, words)))))
+        for shown in self.query("#going").results(Static):
+            shown.update(Content(spoken(self, "\n".join(filter(None, words)))))
