@@ -14,7 +14,8 @@
 /* Of tensorflow/c/eager/c_api_experimental.h, which the wheel's headers cannot include from C. */
 extern void TFE_OpSetAttrValueProto(const TFE_Op* op, const char* name, const void* proto, size_t length, TF_Status* status);
 
-#define MOST_IO 64
+#define MOST_IN 1024 /* a large model's gradients are packed into one tensor */
+#define MOST_OUT 64
 #define MOST_DIMS 12
 #define MOST_ATTRS 128
 
@@ -27,8 +28,8 @@ typedef struct Shapes {
   struct Shapes* next;
   char* key;
   size_t key_length;
-  int rank[MOST_IO];
-  int64_t size[MOST_IO][MOST_DIMS];
+  int rank[MOST_OUT];
+  int64_t size[MOST_OUT][MOST_DIMS];
 } Shapes;
 
 typedef struct {
@@ -43,9 +44,9 @@ typedef struct {
 typedef struct {
   Kernel* kernel;
   int inputs, outputs, keep;
-  TF_Tensor *in[MOST_IO], *results[MOST_IO];
-  void* out_data[MOST_IO];
-  size_t out_size[MOST_IO];
+  TF_Tensor *in[MOST_IN], *results[MOST_OUT];
+  void* out_data[MOST_OUT];
+  size_t out_size[MOST_OUT];
   TF_Status* status;
 } Job;
 
@@ -137,8 +138,8 @@ static void execute(void* with) {
   Job* job = with;
   Kernel* k = job->kernel;
   TF_Status* status = job->status;
-  TFE_TensorHandle *in[MOST_IO], *out[MOST_IO];
-  int given = 0, count = MOST_IO;
+  TFE_TensorHandle *in[MOST_IN], *out[MOST_OUT];
+  int given = 0, count = MOST_OUT;
   TFE_Op* op = TFE_NewOp(host_context(), k->op, status);
   for (int i = 0; i < k->attr_count && TF_GetCode(status) == TF_OK; i++)
     TFE_OpSetAttrValueProto(op, k->attrs[i].key, k->attrs[i].value, k->attrs[i].length, status);
@@ -277,14 +278,14 @@ static void compute(void* kernel, TF_OpKernelContext* context) {
     TF_DeleteStatus(status);
     return;
   }
-  if (inputs > MOST_IO || outputs > MOST_IO || fails(k->op)) {
+  if (inputs > MOST_IN || outputs > MOST_OUT || fails(k->op)) {
     TF_SetStatus(status, TF_INTERNAL, fails(k->op) ? "CUBLAS_STATUS_EXECUTION_FAILED (emulated)" : "more inputs or outputs than the emulation takes");
     TF_OpKernelContext_Failure(context, status);
     TF_DeleteStatus(status);
     return;
   }
-  TF_Tensor* in[MOST_IO];
-  char on_host[MOST_IO];
+  TF_Tensor* in[MOST_IN];
+  char on_host[MOST_IN];
   for (int i = 0; i < inputs; i++) {
     TF_GetInput(context, i, &in[i], status);
     on_host[i] = TF_IsHostMemoryInput(context, i, status);
