@@ -9,6 +9,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
+from tuilab.model.requests import Declare
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen
 from tuilab.tui.screens.menu import MenuScreen
@@ -150,6 +151,16 @@ async def test_a_preset_file_and_what_is_wrong_is_said_and_the_lab_goes_on(tmp_p
         await rest(pilot, app)
         assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
         assert "Others and yours" in text(app) and "Mine" in text(app)
+
+
+async def test_the_lab_begins_with_a_model(tmp_path: Path):
+    (tmp_path / "model.keras").write_bytes(b"PK")
+    app = lab(tmp_path, preset=str(tmp_path / "model.keras"))
+    async with opened(app) as pilot:
+        asked = lambda: [one.file for one in app.runner.sent if isinstance(one, Declare)]  # noqa: E731
+        await until(pilot, asked)
+        assert asked() == [f"{tmp_path}/model.keras"], "the worker is asked what it is"
+        assert not any("There is no preset" in said.message for said in app._notifications)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -117,7 +117,9 @@ def with_command(words: str) -> str:
 @click.group(cls=Lazy, invoke_without_command=True)
 @click.version_option(__version__, prog_name="tuilab")
 @click.option(
-    "--preset", default="", help="Open the lab with this preset: a name, a file, or model.py:forward."
+    "--preset",
+    default="",
+    help="Open the lab with this: a preset or its file, model.py:forward, model.keras.",
 )
 @click.option("--demo", is_flag=True, help="Open with the demo: guess first, then see it measured.")
 @click.option(

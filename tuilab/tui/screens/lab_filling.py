@@ -110,7 +110,12 @@ class Filling(Opening):
         self.refresh_bindings()
         for problem in [*notices, *self._read_keymap()]:
             self.warn(problem)
-        if wrong and ".py:" not in options.preset:
+        own = False
+        if wrong:
+            from tuilab.lab.opening import kind
+
+            own = kind(options.preset) == "code"
+        if wrong and not own:
             self.warn(wrong)
         self.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)
@@ -120,7 +125,7 @@ class Filling(Opening):
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:
             await self.play(str(options.replay))
-        elif ".py:" in options.preset:
+        elif own:
             self.open_soon(options.preset)
         elif options.demo:
             await self.action_demo()
