@@ -114,7 +114,8 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                if self._watched:
+                # What the app has asked meanwhile is answered always: it begins no run before that.
+                if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))
                 if isinstance(event, events.Finished):
