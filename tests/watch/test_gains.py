@@ -93,20 +93,3 @@ def test_what_lies_between_the_calls_is_no_less_for_a_profile_that_makes_the_res
     (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
     assert of.gain_at_most == pytest.approx(7 / 2)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(6 / 1, rel=0.01)
-
-
-@pytest.mark.parametrize(("cpu_s", "most"), [(0.24, 2 / 0.2), (1.2, 6 / 1)])
-def test_what_stands_beside_a_wait_may_be_slower_for_it(cpu_s: float, most: float) -> None:
-    """A callback of 5 ms in a step of 6; the process was at work for a fifth of the time, or for all of it."""
-    process = Process()
-    process.apply(Hello(pid=7, parent=1, now=1.0, processors=2))
-    process.apply(Function(number=0, name="step", file="train.py", line=3, own=True, caller=("train.py", 9)))
-    calls = [(0, 2.0 + n * 0.006, 2.001 + n * 0.006, False) for n in range(200)]
-    lines = (("train.py", 12, "on_train_batch_end", "", -1, 20),)
-    process.apply(Steps(now=2.0, cpu=9.0, calls=tuple(calls[:1]), samples=lines))
-    process.apply(Steps(now=3.2, cpu=9.0 + cpu_s, calls=tuple(calls[1:])))
-    window = seen()
-    window.steps = [{"python": 0.005, "compute on CPU": 0.001}] * 12
-    process.windows.append((Window(start=2.0, end=2.1, steps=12), window))
-    (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
-    assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(most, rel=0.01)

@@ -555,12 +555,7 @@ def between(case: Case) -> Iterator[Finding]:
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
         # Profiling makes the rest of a step longer, and so this share of it less than it is.
-        most = max(share, interval[1], gaps.python / gaps.total)
-        # What comes after a wait is slower for it: threads and caches are cold. All that is sure to be left
-        # is what its processors do, if never idle.
-        if 0 < of.at_work < share:
-            most = max(most, 1 - of.processors)
-        interval = min(share, interval[0]), most
+        interval = min(share, interval[0]), max(share, interval[1], gaps.python / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = libraries[at].most_common(1)[0][0]
     if share - of.starved < BETWEEN:

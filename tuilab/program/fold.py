@@ -283,17 +283,12 @@ class Process:
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     @property
-    def at_work(self) -> float:
-        """How many processors it had at work while it made steps, in the mean; 0 where that is not known."""
-        if len(self.worked) < 2:
-            return 0.0
-        (begin, before), (end, after) = self.worked
-        return (after - before) / (end - begin) if end > begin else 0.0
-
-    @property
     def processors(self) -> float:
         """The share of the processors that it may use at which it was at work while it made steps."""
-        return self.at_work / self.hello.processors if self.hello and self.hello.processors else 0.0
+        if len(self.worked) < 2 or self.hello is None or not self.hello.processors:
+            return 0.0
+        (begin, before), (end, after) = self.worked
+        return (after - before) / (end - begin) / self.hello.processors if end > begin else 0.0
 
     @property
     def seen(self) -> list[dict[str, float]]:
