@@ -96,7 +96,7 @@ ESCAPE = re.compile("[\x1b\x9b\x07]")
 @pytest.mark.timeout(7_200)
 def test_hostile_code_of_ones_own(tmp_path, request):
     long = bool(request.config.getoption("--long"))
-    kinds = {name: f"N = 'LENGTH'\ndef f(x):\n    {body}\n" for name, body in BODIES.items()} | TOPS
+    kinds = {name: f"N = 'LENGTH'\ndef f(x=32):\n    {body}\n" for name, body in BODIES.items()} | TOPS
     kinds = kinds if long else {name: kinds[name] for name in FEW[:2]}
     orphans = tracebacks = escapes = hung = unsaid = 0
     environment = {**os.environ, "TUILAB_DATA": knowing(tmp_path / "data"), "HOME": str(tmp_path)}
