@@ -1,8 +1,8 @@
 """A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: nothing fails, every page can be left.
 
 Short as it stands; `--long` walks on with other seeds. A step that failed is told with those before it;
-`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not; `TUILAB_WALK_REAL=MINUTES` says for how
-long one goes on beside a real worker.
+`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not; `TUILAB_WALK_REAL=MINUTES[:FIRST]` says for how
+long one goes on beside a real worker, and with which seed it begins.
 """
 
 import asyncio
@@ -326,8 +326,9 @@ async def test_nothing_fails_beside_a_real_worker(tmp_path, monkeypatch):
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     prepare()
     Path("mine.py").write_text(OWN)
-    end = time.monotonic() + 60 * float(os.environ.get("TUILAB_WALK_REAL", "1"))
-    failed, done, seed = list[Exception](), 0, 0
+    minutes, _, first = os.environ.get("TUILAB_WALK_REAL", "1").partition(":")
+    end, seed = time.monotonic() + 60 * float(minutes), int(first or 0)
+    failed, done = list[Exception](), 0
     while time.monotonic() < end:
         with monkeypatch.context() as patch:
             try:
@@ -336,7 +337,9 @@ async def test_nothing_fails_beside_a_real_worker(tmp_path, monkeypatch):
                 failed.append(error)
         seed += 1
     runs = Store.open(tmp_path / "history").runs(limit=100_000)
-    print(f"a walk of {done:,} steps by {seed} seeds beside a real worker, {len(failed)} of which failed")
+    print(
+        f"a walk of {done:,} steps by {seed - int(first or 0)} seeds beside a real worker, {len(failed)} of which failed"
+    )
     print(f"{len(runs)} runs with {sum(run.rounds for run in runs):,} rounds were kept")
     assert runs, "nothing was measured on the way"
     if failed:
