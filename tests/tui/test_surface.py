@@ -54,6 +54,16 @@ async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
         assert app.screen.maximized is None
 
 
+async def test_what_was_placed_without_room_for_it_shows_once_there_is(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r")
+        assert "Placement:" not in text(app)
+        await pilot.resize_terminal(160, 50)
+        await rest(pilot, app)
+        assert "Placement: no op" not in text(app) and "CPU:0" in str(app.screen.placement.content)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_click_selects_and_a_second_one_opens_and_measures(tmp_path, size):
     app = lab(tmp_path)

@@ -108,7 +108,7 @@ class LabBase(Screen[None]):
         if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
             self.call_later(self.controls.draw)
         if change & Change.FIGURES and self.placement.is_on_screen:
-            self.placement.draw(state)
+            self.placement.draw()
         view = self.views.view
         if view is not None and view.wants & change:
             view.draw()

@@ -97,7 +97,7 @@ class Filling(Opening):
         wrong = lab.open_first(options.preset)
         self._list_presets()
         self.viewing.newcomer = options.newcomer if options.newcomer is not None else first_visit()
-        self.answer, self.controls, self.placement = AnswerPanel(), Controls(state), PlacementLog()
+        self.answer, self.controls, self.placement = AnswerPanel(), Controls(state), PlacementLog(self.lab)
         with self.app.batch_update():
             self.set_focus(self.presets)
             await self.query_one("#answer", Container).mount(self.answer)

@@ -7,7 +7,6 @@ from textual.widget import Widget
 from textual.widgets import OptionList, Static
 
 from tuilab.lab import Lab
-from tuilab.lab.state import LabState
 from tuilab.model.quantity import size
 from tuilab.model.result import PlacementRow
 from tuilab.model.run import RunState
@@ -46,12 +45,18 @@ How many ops ran on which device, and why. The Placement view (**{view-placement
 op, with a filter.
 """
 
-    def __init__(self) -> None:
+    def __init__(self, lab: Lab) -> None:
         super().__init__("Placement: no op has been placed yet.", markup=False)
-        self._drawn: object = None
+        self._lab = lab
+        self._drawn: object = version(RunState())
 
-    def draw(self, lab_state: LabState) -> None:
+    def on_show(self) -> None:
+        """Catch up: what was placed while there was no room for it was not drawn."""
+        self.draw()
+
+    def draw(self) -> None:
         """Show the groups, where there are others than before."""
+        lab_state = self._lab.state
         if version(lab_state.shown) == self._drawn:
             return
         self._drawn = version(lab_state.shown)
