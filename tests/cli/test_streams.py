@@ -51,6 +51,14 @@ def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed)
     assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "what is opened is no stream"
 
 
+def test_a_dash_is_standard_output(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for line in ("export run1 --format csv", "check --no-worker - <<< 'import tensorflow as tf'"):
+        plain, dash = shell(data, line), shell(data, line.replace(" ", " -o - ", 1))
+        assert dash.stdout == plain.stdout and dash.returncode == 0 == plain.returncode, dash
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("size", ["99999999999", "-1", "0", "x", "\u0663"])
 def test_a_size_that_no_screen_has_is_not_believed(data, size):
     done = shell(data, "history", COLUMNS=size, LINES=size)

@@ -338,11 +338,14 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
-    saved = _saved(eager, graph, point)
-    if not after or many <= left:
-        return f": {saved}." if saved else "."
     # A few ops less are no reason why it is faster; half of them may be.
-    lead = ":" if many >= 2 * left else f": {saved};" if saved else ";"
+    if after and many >= 2 * left:
+        lead = ":"
+    else:
+        saved = _saved(eager, graph, point)
+        if not after or many <= left:
+            return f": {saved}." if saved else "."
+        lead = f": {saved};" if saved else ";"
     text = f"{lead} it launches {launches(graph, point)} instead of {many:,}."
     if _has_gpu_kernels(state, graph, after):
         which = "Both" if left == 2 else f"All {left}"
@@ -358,10 +361,10 @@ def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
         return ""
     left = {part.phase: part for part in after.parts}
     both = [(part, left[part.phase]) for part in before.parts if part.phase in left]
-    part, other = max(both, key=lambda pair: pair[0].seconds - pair[1].seconds, default=(None, None))
-    if part is None or other is None or part.phase == NOT_KNOWN:
+    if not both:
         return ""
-    if part.seconds - other.seconds < (before.total_s - after.total_s) / 2:
+    part, other = max(both, key=lambda pair: pair[0].seconds - pair[1].seconds)
+    if part.phase == NOT_KNOWN or part.seconds - other.seconds < (before.total_s - after.total_s) / 2:
         return ""
     one, instead = (seconds(each.seconds, each.half_width_s) for each in (other, part))
     return f"{PHASE_WORDS.get(part.phase, part.phase)} takes {one} instead of {instead}"

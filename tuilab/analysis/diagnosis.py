@@ -24,7 +24,7 @@ from tuilab.analysis.words import listed, on_axis, percent, size, times
 from tuilab.model.account import COPIES, Account
 from tuilab.model.arms import family
 from tuilab.model.events import ops_of
-from tuilab.model.quantity import plural, seconds
+from tuilab.model.quantity import half_of, plural, seconds
 from tuilab.model.result import Diagnosis, Severity
 from tuilab.model.run import ArmState, RunState
 
@@ -297,7 +297,7 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
         if found.status != "found" or found.ci95 is None or type(here) is not int or here >= found.ci95[0]:
             continue
         winner, loser = state.arms[found.a].label, state.arms[found.b].label
-        least = on_axis(names[0], size(found.ci95[1], (found.ci95[1] - found.ci95[0]) / 2))
+        least = on_axis(names[0], size(found.ci95[1], half_of(found.ci95)))
         text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays off from {least} on."
         remedy = f"Batch small inputs until a call reaches that size, or stay with {loser}."
         yield Diagnosis("too-small", "info", text, remedy, found.a)

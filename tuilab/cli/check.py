@@ -11,7 +11,7 @@ import msgspec
 
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
-from tuilab.cli.lab import tell
+from tuilab.cli.lab import file_or_output, tell
 from tuilab.documents import RULES
 from tuilab.documents.api.versions import check_version, table_of
 from tuilab.documents.checker import fix, output, settings
@@ -73,7 +73,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="full also shows examples, the presets that they make, and what was not understood.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--output", "target_file", type=FILE, help="Write to this file.")
+@click.option("-o", "--output", "target_file", type=FILE, callback=file_or_output, help="Write to this file.")
 @click.option("--fix", "write", is_flag=True, help="Fix what is safe to fix: TL107, many of TL001, TL002.")
 @click.option("--diff", "differences", is_flag=True, help="Print what --fix would change.")
 @click.option("--baseline", type=FILE, help="Leave out the findings listed in this file.")

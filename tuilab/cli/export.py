@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.lab import kept_runs
+from tuilab.cli.lab import file_or_output, kept_runs
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.program import PREFIX
@@ -28,6 +28,7 @@ SHORT = {"md": "markdown", "htm": "html"}
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=file_or_output,
     help="A file instead of standard output.",
 )
 def export(run: str, format_: str | None, output: Path | None) -> None:

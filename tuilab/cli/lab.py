@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
@@ -41,6 +42,11 @@ def tell(text: str) -> None:
 def columns() -> int:
     """Return how wide what is printed may be; 0 where that is no terminal: then nothing is cut or broken."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+
+
+def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Return the file that an option names; None, which is standard output, for `-`."""
+    return None if path == Path("-") else path
 
 
 def emit(data: Any) -> None:

@@ -152,12 +152,11 @@ def probe(found: Libraries) -> Probe:
         what = f"{found.hung} did not answer" if found.hung else f"a process that loads them {found.crashed}"
         return Probe(name, "fail", f"opening: {what}")
     device = [library for library in found.found if library.wanted.need == "device"]
-    without = found.missing("device")
-    beside = (*found.missing("driver"), *found.missing("extra"))
+    without, driver = found.missing("device"), found.missing("driver")
+    beside = (*driver, *found.missing("extra"))
     counted = f"{len(device) - len(without)} of {len(device)}" if without else f"all {len(device)}"
     said = "; ".join([f"{counted} load", *_why(without, "missing"), *_why(beside, "missing too")])
-    fails = without or found.missing("driver")
-    return Probe(name, "fail" if fails else "warn" if beside else "ok", said)
+    return Probe(name, "fail" if without or driver else "warn" if beside else "ok", said)
 
 
 FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (for some work)"}

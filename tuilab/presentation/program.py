@@ -28,15 +28,15 @@ def verdict(page: Page, *, running: bool) -> Said:
     if not steps.kind:
         said = "No step was seen" + (" yet: the program prepares." if running else ".")
         return Said(said, detail="" if running else listed_notes(page))
-    detail = list(filter(None, [page.ran_on, step(page), cost(page)]))
+    detail = SEPARATOR.join(filter(None, [page.ran_on, step(page), cost(page)]))
     if page.findings:
         first = page.findings[0]
         gain = f"; mending it gains {times(first.gain_at_most)} at most" if first.gain_at_most else ""
-        return Said(headline(page) + gain, detail=SEPARATOR.join(detail))
+        return Said(headline(page) + gain, detail=detail)
     if running and not page.parts:
         return Said("Nothing to mend was found so far; no step was profiled yet.", detail=step(page))
     so_far = " so far" if running else ""
-    return Said(f"Nothing to mend was found{so_far}.", detail=SEPARATOR.join(detail))
+    return Said(f"Nothing to mend was found{so_far}.", detail=detail)
 
 
 def listed_notes(page: Page) -> str:

@@ -8,7 +8,7 @@ from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRo
 from tuilab.model.quantity import seconds
 from tuilab.program.findings import Beside, Case, difference, findings
 from tuilab.program.fold import Process, lasted
-from tuilab.program.graph import ops_of, reason_of
+from tuilab.program.graph import Op, ops_of, reason_of
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 STARVED = 0.1
@@ -46,7 +46,7 @@ def page_of(
     of = busiest(named or processes)
     assert of is not None
     case = Case(of, sources, place)
-    parts = of.parts()
+    parts, rows_of_ops = of.parts(), ops_of(of)
     if said := slowest(rows):
         notes.append(said)
     return Page(
@@ -60,8 +60,8 @@ def page_of(
         steps=of.times(),
         parts=parts,
         functions=functions(case),
-        ops=ops(of),
-        ran_on=ran_on(of),
+        ops=ops(of, rows_of_ops),
+        ran_on=ran_on(of, rows_of_ops),
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=findings(case),
         cost=cost(of),
@@ -140,8 +140,8 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
     return tuple(sorted(rows, key=lambda row: (-row.traces, -row.calls))[:MOST_FUNCTIONS])
 
 
-def ops(of: Process) -> tuple[OpRow, ...]:
-    """Return the ops of a step, the longest first."""
+def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
+    """Return the ops of a step, the longest first, with their shares of it."""
     profiled = lasted(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
@@ -153,13 +153,12 @@ def ops(of: Process) -> tuple[OpRow, ...]:
             line=op.line,
             layer=op.layer,
         )
-        for op in (ops_of(of)[:MOST_OPS] if profiled else ())
+        for op in (rows[:MOST_OPS] if profiled else ())
     )
 
 
-def ran_on(of: Process) -> str:
+def ran_on(of: Process, rows: Sequence[Op]) -> str:
     """Say on which devices the ops of a step ran, the busiest first, and why not on a GPU; "" without any."""
-    rows = ops_of(of)
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
         spent[row.device] += row.seconds

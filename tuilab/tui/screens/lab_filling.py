@@ -114,9 +114,8 @@ class Filling(Opening):
         if wrong:
             from tuilab.lab.opening import kind
 
-            own = kind(options.preset) == "code"
-        if wrong and not own:
-            self.warn(wrong)
+            if not (own := kind(options.preset) == "code"):
+                self.warn(wrong)
         self.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.look_at_devices()

@@ -289,8 +289,8 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
     def draw(self) -> None:
         """Show what is known now."""
         watching, running = self.watching, self.watching.running
-        if self._can != (running, watching.catches):
-            self._can = running, watching.catches
+        if self._can != (can := (running, watching.catches)):
+            self._can = can
             self.refresh_bindings()
         page = watching.page
         for output in self.query(Output):
