@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tuilab.analysis.crossover import Place, _straight_lines, crossings, places, signs
+from tuilab.analysis.crossover import SizeRatio, _straight_lines, crossings, places, signs
 from tuilab.analysis.statistics import Location
 
 
-def place(size: int, mean: float, error: float = 0.001, n: int = 20) -> Place:
-    return Place(size, Location(mean, error, n - 1, n))
+def place(size: int, mean: float, error: float = 0.001, n: int = 20) -> SizeRatio:
+    return SizeRatio(size, Location(mean, error, n - 1, n))
 
 
 def test_a_power_law_is_interpolated_exactly() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.reading import Place, estimate_at, ordered, place_words, places, swept
+from tuilab.analysis.reading import AxisValues, estimate_at, ordered, place_words, places, swept
 from tuilab.analysis.words import listed, quotient, times
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import interval, median_of
@@ -91,7 +91,7 @@ def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> st
     return ONE_PROCESS if alone else ""
 
 
-def _at(place: Place, arm: ArmState, here: int, other: ArmState, there: int) -> ArmComparison | None:
+def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int) -> ArmComparison | None:
     a, b = estimate_at(arm, here), estimate_at(other, there)
     if a is None or b is None or a.low is None or a.high is None or b.low is None or b.high is None:
         return None

@@ -26,7 +26,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SizeRatio:
     """One size and the mean log ratio of a over b there."""
 
     size: int
@@ -68,7 +68,7 @@ class Crossing:
         return max(math.log(self.high / self.at), math.log(self.at / self.low))
 
 
-def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[Place]:
+def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
     """Return the sizes (positive, ascending) at which both arms have rounds in common.
 
     begun: the round with which each further process began (`processes.combined`). The autocorrelation of the
@@ -81,7 +81,7 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[Place]:
     found = {size: _located(samples, rho) for size, (samples, _) in logs.items()}
     if begun:
         found = {s: combined(whole, _by_process(a[s], b[s], begun, rho)) for s, whole in found.items()}
-    return [Place(size, ratio) for size, ratio in found.items() if ratio is not None]
+    return [SizeRatio(size, ratio) for size, ratio in found.items() if ratio is not None]
 
 
 def _by_process(
@@ -102,13 +102,13 @@ def _paired(a: _ByRound, b: _ByRound) -> tuple[tuple[float, ...], float]:
 _located = remembered(locate)
 
 
-def signs(at: Sequence[Place]) -> list[int]:
+def signs(at: Sequence[SizeRatio]) -> list[int]:
     """Return the sign at each place, of a family of tests that together err in at most 5 % (Bonferroni)."""
     level = 1 - (1 - LEVEL) / max(1, len(at))
     return [place.sign(level) for place in at]
 
 
-def crossings(at: Sequence[Place]) -> list[Crossing]:
+def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
     """Return every change of sign between two places whose ratios both differ from 1 significantly, in order.
 
     Places between them that could be either leave the bracket as wide as it is.
@@ -121,7 +121,7 @@ def crossings(at: Sequence[Place]) -> list[Crossing]:
     ]
 
 
-def _crossing(bracket: Sequence[Place], overtakes: bool) -> Crossing:
+def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     """The crossing inside a bracket whose first and last place differ from 1 in opposite directions.
 
     Between neighbouring sizes the log ratio L is taken as linear in log size (so for power laws it is). `at`
@@ -150,7 +150,7 @@ def _crossing(bracket: Sequence[Place], overtakes: bool) -> Crossing:
     return Crossing(size, min(ends[0], size), max(ends[1], size), below, above, curvature, overtakes)
 
 
-def _straight_lines(left: Place, right: Place) -> tuple[float, float]:
+def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
     """The two extremes of where costs α + β · size with these two ratios can be equal.
 
     r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 moves
@@ -169,7 +169,7 @@ def _between(low: int, high: int, share: float) -> float:
     return math.log(low) + share * (math.log(high) - math.log(low))
 
 
-def _held(left: Place, right: Place) -> list[float]:
+def _held(left: SizeRatio, right: SizeRatio) -> list[float]:
     """The ends (logs of size) of what lies between two places and is not told from a ratio of 1 at 95 %.
 
     At the share w of the way the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
@@ -303,7 +303,7 @@ def _found(found: Sequence[Crossing], pair: Pair) -> Crossover:
     )
 
 
-def _unknown(at: Sequence[Place], pair: Pair) -> Crossover:
+def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     if any(math.isfinite(place.error) for place in at):
         sentence = f"No size tells {pair.a_label} from {pair.b_label}: they are equal within the noise."
     else:
@@ -311,7 +311,7 @@ def _unknown(at: Sequence[Place], pair: Pair) -> Crossover:
     return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)
 
 
-def _one_sided(at: Sequence[Place], sign: int, pair: Pair) -> Crossover:
+def _one_sided(at: Sequence[SizeRatio], sign: int, pair: Pair) -> Crossover:
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
     first, last = at[0], at[-1]
@@ -332,12 +332,12 @@ def _one_sided(at: Sequence[Place], sign: int, pair: Pair) -> Crossover:
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 
 
-def _lead(place: Place, sign: int) -> str:
+def _lead(place: SizeRatio, sign: int) -> str:
     found = from_location(place.ratio)
     return (found if sign > 0 else found.turned).words
 
 
-def _closes(at: Sequence[Place]) -> bool:
+def _closes(at: Sequence[SizeRatio]) -> bool:
     """Whether the gap shrinks towards the largest size, so that it would be gone by 16 times that size.
 
     Against one and two sizes before: smaller at 95 %, and the straight line through both log ratios over log

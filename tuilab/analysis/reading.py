@@ -355,7 +355,7 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
     return arm.placement[min(arm.placement)] if arm.placement else ()
 
 
-Place = tuple[tuple[str, Value], ...]
+AxisValues = tuple[tuple[str, Value], ...]
 """The parameters that any of the runs sweeps, each with its value; empty where none sweeps."""
 
 
@@ -364,22 +364,22 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for state in states for name in axes(state)))
 
 
-def places(state: RunState, names: Sequence[str]) -> dict[Place, int]:
+def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
     """The index of each of a run's points, by its place; a run without a sweep has one, at its own values."""
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
 
-def place_of(state: RunState, point: Point, names: Sequence[str]) -> Place:
+def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
     """Return a point's values of the named parameters."""
     return tuple((name, value_at(state, point, name)) for name in names)
 
 
-def ordered(found: Sequence[Place]) -> list[Place]:
+def ordered(found: Sequence[AxisValues]) -> list[AxisValues]:
     """Return each place once, ascending; words go after numbers."""
     return sorted(set(found), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
-def place_words(place: Place) -> str:
+def place_words(place: AxisValues) -> str:
     """Return `1,024 samples and frame length 256`; "" for the one place of runs that sweep nothing."""
     return listed([on_axis(name, size(v) if type(v) is int else str(v)) for name, v in place])
 

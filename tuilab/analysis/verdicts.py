@@ -6,7 +6,7 @@ from typing import assert_never
 
 import msgspec
 
-from tuilab.analysis.crossover import Crossing, Place, crossings, places, signs
+from tuilab.analysis.crossover import Crossing, SizeRatio, crossings, places, signs
 from tuilab.analysis.operations import computes
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
@@ -56,7 +56,7 @@ from tuilab.model.events import Fact, Node
 from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.run import ArmState, RunState
 
-Finding = tuple[VerdictWord, str]
+Judgement = tuple[VerdictWord, str]
 """A verdict and its evidence."""
 
 
@@ -71,7 +71,7 @@ def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
     return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
 
 
-def missing(state: RunState, pattern: ArmPattern) -> Finding:
+def missing(state: RunState, pattern: ArmPattern) -> Judgement:
     """Why none of the pattern's arms gave a figure: cannot here (untestable), or did not (undecided)."""
     arms, point = matching(state, pattern), summary_point(state)
     wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
@@ -99,7 +99,7 @@ def _gpu(arm: ArmState) -> bool:
     return family(arm.arm.device) == "GPU"
 
 
-def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
+def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
     """Return the fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
@@ -125,7 +125,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Finding:
     return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 
 
-def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Finding | None:
+def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
     """Why a side has no figure; of two reasons the one that no further measuring would mend."""
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((found for found in reasons if found[0] == "untestable"), next(iter(reasons), None))
@@ -165,7 +165,7 @@ def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
 
 def phase_share(
     state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float, claim: Claim
-) -> Finding:
+) -> Judgement:
     """Return whether the phases together take at least `share` of a call in every arm of the pattern.
 
     A share is known to within its phases' intervals; what is not known may belong to them too.
@@ -200,7 +200,7 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
     return f"{percent(share)}{of}{span}"
 
 
-def share_grows(when: ShareGrows, state: RunState) -> Finding:
+def share_grows(when: ShareGrows, state: RunState) -> Judgement:
     """Return whether the phases take a larger part of a call at the greatest size than at the least, in every
     arm.
 
@@ -243,7 +243,7 @@ def _taking(phases: Sequence[str]) -> tuple[str, str]:
     return listed([PHASE_WORDS.get(phase, phase) for phase in phases]), "take" if len(phases) > 1 else "takes"
 
 
-def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Finding:
+def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
     """What every arm must show: the verdict that stands most against it, with the arms that gave it."""
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
@@ -254,7 +254,7 @@ def _needs_sweep(axis: str) -> str:
     return f"It needs a sweep over {axis.replace('_', ' ')}."
 
 
-def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
+def crosses(when: Crosses, state: RunState, claim: Claim) -> Judgement:
     """Return whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
@@ -264,7 +264,7 @@ def crosses(when: Crosses, state: RunState, claim: Claim) -> Finding:
     return "undecided", " ".join(evidence for _, evidence in findings) or "No point was measured."
 
 
-def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Finding:
+def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Judgement:
     sides = []
     for pattern in (when.a, when.b):
         ids = {arm.arm.id for point in series.points.values() for arm in timed(state, pattern, point)}
@@ -280,7 +280,7 @@ def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Fi
     return _within(when, at, found), f"{evidence} {taken[:1].upper()}{taken[1:]}."
 
 
-def _within(when: Crosses, at: Sequence[Place], found: Sequence[Crossing]) -> VerdictWord:
+def _within(when: Crosses, at: Sequence[SizeRatio], found: Sequence[Crossing]) -> VerdictWord:
     ours = [crossing for crossing in found if crossing.overtakes]
     if any(when.low <= c.low and c.high <= when.high for c in ours):
         return "confirmed"
@@ -301,7 +301,7 @@ def short_device(name: str) -> str:
     return name.rpartition("device:")[2]
 
 
-def placed_on(when: PlacedOn, state: RunState) -> Finding:
+def placed_on(when: PlacedOn, state: RunState) -> Judgement:
     """Return whether every op of the type, in all arms of the pattern, ran on a device of the family.
 
     An op that the optimiser fused with its neighbours is still the op that does the work: `_FusedMatMul`
@@ -336,7 +336,7 @@ def _fused(op: str, nodes: Sequence[Node]) -> str:
     return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
 
 
-def same_placement(when: SamePlacement, state: RunState) -> Finding:
+def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     """Return whether each type of op keeps its devices at every point of the sweep, in every arm of the
     pattern.
 
@@ -388,7 +388,7 @@ def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
     return out
 
 
-def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Finding:
+def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Judgement:
     """Return whether TensorFlow's kernel registry lists the kernel: no device is needed to know."""
     name = f"kernel:{when.op}:{when.dtype}:{when.device}"
     facts = [fact for fact in _all_facts(state) if fact.name == name]
@@ -404,17 +404,11 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
     return "confirmed" if has == when.exists else "refuted", text
 
 
-def raises(when: Raises, state: RunState) -> Finding:
+def raises(when: Raises, state: RunState) -> Judgement:
     """Whether every arm of the pattern that could run raised the error, or a kind of it, at some point."""
     wanted = when.error.rpartition(".")[2]
     arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
-    rows = []
-    for arm in arms:
-        errors = [arm.error] if arm.status == "failed" else []
-        errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
-        ran = any(cell.samples for cell in arm.cells.values()) or arm.status == "ok"
-        if errors or ran:
-            rows.append((arm, [tuple(name.rpartition(".")[2] for name in error) for error in errors]))
+    rows = [(arm, errors) for arm in arms if (errors := _raised(arm)) or _ran(arm)]
     if not rows:
         return missing(state, when.arms)
     for arm, errors in rows:
@@ -433,7 +427,18 @@ def raises(when: Raises, state: RunState) -> Finding:
     return "confirmed", f"{text}: {why}." if why else f"{text}."
 
 
-def fact_is(when: FactIs, state: RunState, claim: Claim) -> Finding:
+def _raised(arm: ArmState) -> list[tuple[str, ...]]:
+    """What an arm raised, at each point: the names of the error's class and of those that it is a kind of."""
+    errors = [arm.error] if arm.status == "failed" else []
+    errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
+    return [tuple(name.rpartition(".")[2] for name in error) for error in errors]
+
+
+def _ran(arm: ArmState) -> bool:
+    return any(cell.samples for cell in arm.cells.values()) or arm.status == "ok"
+
+
+def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     """Return whether every observation of the fact, in the arms of the pattern, has the value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
@@ -479,7 +484,7 @@ Registry = Mapping[str, frozenset[str]]
 BY_BOUND = "By a bound, not a measurement:"
 
 
-def by_bound(claim: Claim, state: RunState) -> Finding | None:
+def by_bound(claim: Claim, state: RunState) -> Judgement | None:
     """Return what the least times on any known GPU say of a claim that no GPU is here to test; None if
     nothing.
 
@@ -496,7 +501,7 @@ def by_bound(claim: Claim, state: RunState) -> Finding | None:
     return None
 
 
-def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) -> Finding | None:
+def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) -> Judgement | None:
     gpu_first = family(when.a.device) == "GPU"
     if gpu_first and family(when.b.device) == "GPU":
         return _faster_than_the_host(when, state, point)
@@ -519,7 +524,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     return None
 
 
-def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Finding | None:
+def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
     """Of two GPU arms, where the host's own library does the work of `b`, which was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     found = estimate_at(host[0], point) if host else None
@@ -537,7 +542,7 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Finding 
     return "confirmed", f"{BY_BOUND} {text}."
 
 
-def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Finding | None:
+def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement | None:
     """Where the claimed range was measured from end to end and no GPU could be the faster anywhere in it."""
     if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
         return None
@@ -559,7 +564,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Finding |
     return "impossible", f"{BY_BOUND} {text}."
 
 
-def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Finding | None:
+def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
     """Of the host's own library: its time was measured here, and copies have a slowest link."""
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
@@ -620,7 +625,7 @@ def threshold(claim: Claim, amount: str) -> str:
     return f"the document says {amount}" if claim.quoted else f"the threshold, {amount}, is ours"
 
 
-def _judge(claim: Claim, state: RunState, registry: Registry) -> Finding:
+def _judge(claim: Claim, state: RunState, registry: Registry) -> Judgement:
     when = claim.when
     match when:
         case Faster():

@@ -60,7 +60,7 @@ from tuilab.model.workload import Declaration
 if TYPE_CHECKING:
     from tuilab.analysis.compare import Comparison
     from tuilab.lab.history import History, HistoryClient
-    from tuilab.lab.machines import Line
+    from tuilab.lab.machines import MachineLine
     from tuilab.lab.offers import Offer
 
 T = TypeVar("T")
@@ -636,7 +636,7 @@ class Lab:
 
         return await run_in_daemon_thread(recorded, self.store)
 
-    async def machines(self) -> "tuple[list[Line], str]":
+    async def machines(self) -> "tuple[list[MachineLine], str]":
         """Return every machine of the history by preset; and why not all could be worked out, else ""."""
         from tuilab.lab.machines import load
 

@@ -46,7 +46,7 @@ def _claims() -> dict[str, Sequence[Claim]]:
     return {preset.name: preset.claims for preset in catalogue.load().presets}
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     """One machine under one preset."""
 
     preset: str
@@ -57,13 +57,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """On what the preset's machines disagree."""
 
 
-def load(store: Store) -> tuple[list[Line], str]:
+def load(store: Store) -> tuple[list[MachineLine], str]:
     """Return every line, and why not all could be worked out, "" if they were. Takes its time on new runs."""
     own = store.again().draft()
     try:
         problem = sum_up(own)
         found = [
-            Line(
+            MachineLine(
                 preset=preset.preset,
                 differing=" ".join(f"{name}={typed(value)}" for name, value in preset.differing.items()),
                 row=row,
@@ -78,7 +78,7 @@ def load(store: Store) -> tuple[list[Line], str]:
     return found, problem
 
 
-def about(line: Line) -> str:
+def about(line: MachineLine) -> str:
     """Say on what machines disagree, unlike versions, its devices, and which run it is."""
     s = line.row.summary
     unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""

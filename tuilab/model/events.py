@@ -31,7 +31,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Calls = Annotated[int, msgspec.Meta(ge=1, le=2**53)]
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 Difference = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
-Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
+Finite = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
 Workers = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 
 
@@ -211,7 +211,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     error: tuple[str, ...] = ()
     """The exception's type with its bases, most derived first."""
     point: Count | None = None
-    """Null for the whole arm."""
+    """None for the whole arm."""
 
 
 class FirstCalls(_RunEvent, frozen=True, kw_only=True, tag="first-calls"):
@@ -411,7 +411,7 @@ class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
 
     name: str
     """A stable name for scripts."""
-    value: Value | Figure
+    value: Value | Finite
     text: str
     """A sentence."""
     arm: str = ""

@@ -60,7 +60,7 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     """Its name for people, as a run has it."""
     device: str | None = None
-    """Null where nothing ran."""
+    """None where nothing ran."""
     nodes: tuple[Node, ...] = ()
     ops: int = 0
     folded: int = 0

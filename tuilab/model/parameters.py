@@ -1,7 +1,7 @@
 """A parameter, declared once: its slider, flag, validation, help text and sweep axis come from here."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Union
+from typing import Annotated, Union, cast
 
 import msgspec
 
@@ -117,7 +117,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
         ok = ok and (value - parameter.low) % step == 0
     if not ok:
         raise InputError(parameter.name, value, expectation(parameter))
-    return value  # type: ignore[return-value]
+    return cast(Value, value)
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:

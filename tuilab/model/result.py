@@ -222,7 +222,7 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     b: str
     """An arm's id."""
     at: float | None
-    """Null unless `status` is found or several (then the first)."""
+    """None unless `status` is found or several (then the first)."""
     ci95: tuple[float, float] | None
     """The 95 % interval of `at`."""
     status: CrossoverStatus

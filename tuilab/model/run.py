@@ -95,7 +95,7 @@ class ArmState:
     arm: Arm
     label: str
     status: Status | None = None
-    """Null until something is known of it."""
+    """None until something is known of it."""
     device: str | None = None
     reason: str = ""
     detail: str = ""
@@ -182,7 +182,7 @@ class RunState:
             self.status, self.message, self.detail = None, "", ""  # gone on with, it is over no more
             self._begin(-1 if event.zygote is None else event.zygote)
             return
-        self.__init__()  # type: ignore[misc]
+        vars(self).update(vars(RunState()))
         self.run, self.scenario, self.preset = event.run, event.scenario, event.preset
         self.budget, self.machine, self.at = event.budget, event.machine, event.at
         self.sweep, self.points, self.workers = event.sweep, list(event.points), 1

@@ -83,7 +83,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     link_received: float | None = None
     """Bytes per second over PCIe, as seen from the GPU."""
     processes: tuple[GpuProcess, ...] | None = None
-    """Null where the driver does not list them (in a container it often does not)."""
+    """None where the driver does not list them (in a container it often does not)."""
     unread: dict[str, str] = {}
     """Figures that this GPU or this user's rights do not give, and why."""
 

@@ -24,14 +24,14 @@ from tuilab.report.rows import (
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
 """What a piece of a line is, so that a face can dress it."""
-Line = tuple[tuple[str, Role], ...]
-EMPTY: Line = (("", "text"),)
+PageLine = tuple[tuple[str, Role], ...]
+EMPTY: PageLine = (("", "text"),)
 
 
-def answer_page(lab_state: LabState) -> list[Line]:
+def answer_page(lab_state: LabState) -> list[PageLine]:
     """Tell the answer, how sure it is, arms and claims, every caveat, what to do, how it was measured."""
     said, result = answer(lab_state), lab_state.result()
-    out: list[Line] = [((result.answer if result and result.answer else said.sentence, "title"),)]
+    out: list[PageLine] = [((result.answer if result and result.answer else said.sentence, "title"),)]
     if said.detail:
         out.append(((said.detail, "muted"),))
     if result is None:
@@ -60,7 +60,7 @@ def answer_page(lab_state: LabState) -> list[Line]:
     return out
 
 
-def verdict_page(lab_state: LabState) -> list[Line]:
+def verdict_page(lab_state: LabState) -> list[PageLine]:
     """Return what the document claims, what was measured, what its code got wrong, what to do."""
     settings, result = lab_state.settings, lab_state.result()
     if settings is None:
@@ -91,9 +91,9 @@ def verdict_page(lab_state: LabState) -> list[Line]:
     return [*out, *_others(preset, lab_state)]
 
 
-def fact_check_page(check: FactCheck) -> list[Line]:
+def fact_check_page(check: FactCheck) -> list[PageLine]:
     """Return each statement, and under it its verdict with the evidence, or that it is measured now."""
-    out: list[Line] = []
+    out: list[PageLine] = []
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
         mark: str = statement.mark
@@ -120,13 +120,13 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
     return f"{check.summary()}. {now}"
 
 
-def section(title: str, lines: Iterable[str]) -> list[Line]:
+def section(title: str, lines: Iterable[str]) -> list[PageLine]:
     """Return the lines under their title; nothing where there are none."""
-    found: list[Line] = [((line, "text"),) for line in lines]
+    found: list[PageLine] = [((line, "text"),) for line in lines]
     return [EMPTY, ((title, "head"),), *found] if found else []
 
 
-def _place(preset: Preset) -> Iterator[Line]:
+def _place(preset: Preset) -> Iterator[PageLine]:
     if source := preset.source:
         place = f"document {source.document}"
         place += f", example {source.example}" if source.example else ", in its prose"
@@ -135,7 +135,7 @@ def _place(preset: Preset) -> Iterator[Line]:
         yield ((place, "aside"),)
 
 
-def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[Line]:
+def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[PageLine]:
     """A claim's verdict with its evidence, and the advice that goes with it."""
     if verdict is None:
         yield (("Not measured yet; {run} measures.", "aside"),)
@@ -149,10 +149,10 @@ def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[L
         yield ((claim.advice, "aside"),)
 
 
-def _others(preset: Preset, lab_state: LabState) -> list[Line]:
+def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
     """What else the same document claims and gets wrong, with the verdicts that are known here."""
     number = preset.source.document if preset.source else ""
-    out: list[Line] = []
+    out: list[PageLine] = []
     for other in lab_state.presets:
         if number and other.source and other.source.document == number and other.name != preset.name:
             word = lab_state.verdicts.get(other.name)

@@ -99,20 +99,16 @@ def live_chart(
     title = " · ".join([WARMING] * warming + [EARLIER] * bool(series) + [RESIDENT] * resident)
     levels: list[float] = []
     for arm, known in drawn.items():
-        cell, result = known.cells.get(point) or ArmSamples(), (figures or {}).get(arm)
-        xs, ys = (range(len(cell.warming)), cell.warming) if warming else (cell.rounds, cell.samples)
-        median, band = (result.median_s, result.ci95_s) if result and not warming else (None, None)
-        note = ""
-        if median is not None:
-            note = median_of(median, result.half_width_s if result else None)
-        elif not cell.samples and known.status not in (None, "ok"):
-            note = str(known.status)
-        if ys:
-            levels += [min(ys), max(ys)] if warming else [cell.fastest, cell.slowest]
-        tell = None if warming else partial(about_sample, known, cell, median)
-        series.append(
-            Series(arm, known.label, xs, ys, arm=arm, median=median, band=band, note=note, tell=tell)
-        )
+        cell = known.cells.get(point) or ArmSamples()
+        if warming:
+            warm = cell.warming
+            series.append(
+                Series(arm, known.label, range(len(warm)), warm, arm=arm, note=_missing(known, cell))
+            )
+            levels += [min(warm), max(warm)] if warm else []
+        else:
+            series.append(_counted(arm, known, cell, (figures or {}).get(arm)))
+            levels += [cell.fastest, cell.slowest] if cell.samples else []
     return Chart(
         key=f"{state.run} warm-up" if warming else state.run,
         series=series,
@@ -120,6 +116,23 @@ def live_chart(
         y=PlotAxis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
         title=title,
     )
+
+
+def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
+    """The samples of an arm, with its median and band where it has a result."""
+    median, band = (result.median_s, result.ci95_s) if result else (None, None)
+    note = _missing(known, cell)
+    if result is not None and median is not None:
+        note = median_of(median, result.half_width_s)
+    tell = partial(about_sample, known, cell, median)
+    return Series(
+        arm, known.label, cell.rounds, cell.samples, arm=arm, median=median, band=band, note=note, tell=tell
+    )
+
+
+def _missing(known: ArmState, cell: ArmSamples) -> str:
+    """Why an arm has no samples, "" where it has, or is still to have some."""
+    return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from tuilab.lab.machines import Line, about, text_of
+from tuilab.lab.machines import MachineLine, about, text_of
 from tuilab.model.machine_summary import Best
 from tuilab.report.machines import crossover, fastest, median, verdict_marks
 from tuilab.tui.screens.modal import Page, framed
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 
-def machines_table() -> Table[Line]:
+def machines_table() -> Table[MachineLine]:
     """Return a row for each machine under each preset."""
-    columns: list[Column[Line]] = [
+    columns: list[Column[MachineLine]] = [
         Column("preset", lambda line: line.preset, most=24, flex=True),
         Column("with", lambda line: line.differing, most=24),
         Column("machine", lambda line: line.row.summary.machine, most=24),

@@ -15,7 +15,7 @@ from tuilab.model.verdicts import VERDICTS
 from tuilab.tui.keys import keys_here, spoken
 
 if TYPE_CHECKING:
-    from tuilab.presentation.pages import Line
+    from tuilab.presentation.pages import PageLine
 
 Result = TypeVar("Result")
 Panel = TypeVar("Panel", bound=Widget)
@@ -74,7 +74,7 @@ STYLES = {
 """Of each role that a piece of a page has."""
 
 
-def dressed(widget: Widget, page: "Iterable[Line]") -> Content:
+def dressed(widget: Widget, page: "Iterable[PageLine]") -> Content:
     """Give a page of the lab's the keys that the person has."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page

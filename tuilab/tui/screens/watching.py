@@ -40,6 +40,8 @@ from tuilab.tui.widgets.table import Column, Table
 from tuilab.tui.widgets.wording import clip, fit
 
 if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
     from tuilab.lab.shown_program import ShownProgram
 
 TITLES = {
@@ -440,9 +442,9 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             return
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
 
-    def say(self, text: str, tone: str = "information") -> None:
+    def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
         """Show a short message in the corner."""
-        self.notify(spoken(self, text), severity=tone, markup=False)  # type: ignore[arg-type]
+        self.notify(spoken(self, text), severity=tone, markup=False)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
         """Yield what the command palette offers."""
