@@ -31,7 +31,7 @@ def written(file: Path) -> list[str]:
     return found
 
 
-INSIDE = ("store", "recorder", "runner", "_controller", "_store")
+INSIDE = ("store", "recorder", "runner", "receive", "_store")
 """Of a lab: what it measures and keeps with."""
 
 

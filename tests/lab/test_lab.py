@@ -207,17 +207,17 @@ async def test_what_comes_while_a_long_run_is_summed_up_waits_and_is_not_lost(tm
     async with made:
         await made.measure(SMALL, budget="quick")
         begun, end = asyncio.Event(), threading.Event()
-        loop, controller, seen = asyncio.get_running_loop(), made._controller, []
+        loop, seen = asyncio.get_running_loop(), []
 
         def slow() -> None:
             loop.call_soon_threadsafe(begun.set)
             end.wait(30)
 
         made.state.sum_up = slow
-        summing = asyncio.ensure_future(controller.sum_up(lambda: seen.append(len(made.state.shown.log))))
+        summing = asyncio.ensure_future(made.sum_up(lambda: seen.append(len(made.state.shown.log))))
         await begun.wait()
         before = len(made.state.shown.log)
-        controller.receive(Log(run=made.state.shown.run, text="meanwhile", level="info"))
+        made.receive(Log(run=made.state.shown.run, text="meanwhile", level="info"))
         assert len(made.state.shown.log) == before
         end.set()
         await summing

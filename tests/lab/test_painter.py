@@ -9,7 +9,6 @@ from tests.lab.test_state import lab_state
 from tests.tui.scripted import GPU_MACHINE, Script, ScriptedRunner
 from tuilab.lab import Lab
 from tuilab.lab.changes import Change
-from tuilab.lab.controller import RunController
 from tuilab.model.events import Event, Progress, Round
 from tuilab.model.requests import Painted
 from tuilab.presentation.painter import Pacing, Painter
@@ -40,8 +39,8 @@ class Canvas:
 
 def painting(
     canvas: Canvas,
-) -> tuple[Painter, RunController, list[ScriptedRunner], list[list[Event]]]:
-    """A painter on that canvas, its lab's controller, the runners that this makes, and a run's events."""
+) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
+    """A painter on that canvas, its lab, the runners that this makes, and a run's events."""
     made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
@@ -50,7 +49,7 @@ def painting(
 
     lab = Lab(state=made, runner=runner)
     painter = Painter(lab, canvas.draw, lambda: canvas.bytes)
-    return painter, lab._controller, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
+    return painter, lab, runners, list(Script(made.request(), GPU_MACHINE, 20).batches())
 
 
 @pytest.fixture
@@ -74,44 +73,44 @@ def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
 
 async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free(passes):
     canvas = Canvas()
-    painter, control, runners, batches = painting(canvas)
+    painter, lab, runners, batches = painting(canvas)
     for event in batches[0]:
-        control.receive(event)
+        lab.receive(event)
     await passes(0.15)
     canvas.bytes += 100_000
     canvas.drawn.clear()
     runners[0].sent.clear()
-    control.receive(next(event for batch in batches for event in batch if isinstance(event, Progress)))
+    lab.receive(next(event for batch in batches for event in batch if isinstance(event, Progress)))
     await passes(0.05)
     assert not canvas.drawn and any(isinstance(r, Painted) for r in runners[0].sent)
     painter.close()
-    await control.close()
+    await lab.close()
 
 
 async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered(passes):
     canvas = Canvas()
-    painter, control, runners, batches = painting(canvas)
+    painter, lab, runners, batches = painting(canvas)
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
     for batch in batches[:10]:
         for event in batch:
-            control.receive(event)
+            lab.receive(event)
     await passes(0.15)
     canvas.drawn.clear()
     runners[0].sent.clear()
     for event in rounds[:3]:
-        control.receive(event)
+        lab.receive(event)
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert len(canvas.drawn) == 1, "three rounds of one write are one paint"
     for event in rounds[3:6]:
-        control.receive(event)
+        lab.receive(event)
     await passes(0.02)
     assert len(canvas.drawn) == 1, "too early for another"
     assert len([r for r in runners[0].sent if isinstance(r, Painted)]) == 2, "but the worker need not wait"
     await passes(0.9)
     assert len(canvas.drawn) == 2, "what was put off is painted though nothing follows"
     painter.close()
-    await control.close()
+    await lab.close()
 
 
 def test_a_run_that_takes_long_to_draw_is_drawn_the_more_seldom():

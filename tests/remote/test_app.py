@@ -28,14 +28,15 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
-        lab_state, control = app.screen.lab.state, app.screen.lab._controller
+        lab = app.screen.lab
+        lab_state = lab.state
         lab_state.budget = "quick"
         await until(lambda: lab_state.machine is not None)
         await pilot.press("H")
         await until(lambda: not isinstance(app.screen, LabScreen))
         await pilot.press(*"gpu", "minus", *"07", "enter")
         await until(lambda: "gpu-07" in lab_state.hosts.machines)
-        control.set(lab_state.settings.with_arms(modes=("graph",), devices=("CPU",)))
+        lab.set(lab_state.settings.with_arms(modes=("graph",), devices=("CPU",)))
         await pilot.press("r")
         await until(lambda: lab_state.shown.status is not None)
         assert lab_state.shown.status == "ok"
@@ -45,7 +46,7 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
 
         first = lab_state.shown.run
         sizes = (512, 2_048)
-        control.run("quick", Sweep(axes=(Axis("samples", sizes),), refine=False))
+        lab.begin("quick", Sweep(axes=(Axis("samples", sizes),), refine=False))
         await until(lambda: lab_state.shown.run != first and measured(lab_state.shown))
         cut(app)
         await until(lambda: lab_state.shown.status is not None)
@@ -57,7 +58,7 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
         assert len(here.cells) == len(sizes)
 
         swept = lab_state.shown.run
-        control.run("quick")
+        lab.begin("quick")
         await until(lambda: lab_state.shown.run != swept and lab_state.shown.status is not None)
         assert lab_state.shown.status == "ok"
         assert {arm.arm.host for arm in lab_state.shown.arms.values()} == {"", "gpu-07"}

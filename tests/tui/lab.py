@@ -78,7 +78,7 @@ async def opened(
         await rest(pilot, app)
         yield pilot
         app.painter.close()
-        await app.lab._controller.close()
+        await app.lab.close()
 
 
 PATIENCE_S = 30.0
@@ -110,7 +110,7 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 def still(app: TestLab) -> bool:
     """Whether nothing goes on now."""
     assert app.lab is not None and app.painter is not None
-    if (app.runner.busy and not app.runner.holding) or not (app.lab._controller.idle and app.painter.idle):
+    if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False
     return app.screen.size == app.size and all(worker.is_finished for worker in app.workers)
 

@@ -119,7 +119,6 @@ async def until(true: Callable[[], object]) -> None:
 async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monkeypatch):
     lab_state, canvas = begun(made_session()), Canvas()
     lab, go, threads = painted(lab_state, canvas), threading.Event(), []
-    control = lab._controller
     sum_up = lab_state.sum_up
 
     def slowly():
@@ -131,11 +130,11 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
     heard: list[Event] = []
     lab.subscribe(lambda change, event: heard.append(event) if event is not None else None)
     for index in range(20):
-        control.receive(a_round(index))
+        lab.receive(a_round(index))
     await until(lambda: lab_state.summing)
     taken, drawn = lab_state.shown.rounds, len(canvas.drawn)
-    control.receive(a_round(20))
-    control.log("meanwhile")
+    lab.receive(a_round(20))
+    lab.log("meanwhile")
     assert lab_state.shown.rounds == taken == 20 and len(heard) == 20
     assert lab_state.result() is None, "nothing is known yet, and nobody waits"
     go.set()
@@ -144,15 +143,15 @@ async def test_a_long_run_is_summed_up_in_a_thread_while_events_wait(short, monk
     assert lab_state.shown.rounds == 21 and len(heard) == 21
     assert lab_state.log[-1] == Log(text="meanwhile", source="tuilab")
     assert threads == [False]
-    await control.close()
+    await lab.close()
 
 
 async def test_the_end_of_a_long_run_is_summed_up_at_once(short):
     lab_state, canvas = begun(made_session()), Canvas()
-    control = painted(lab_state, canvas)._controller
+    lab = painted(lab_state, canvas)
     for index in range(20):
-        control.receive(a_round(index))
-    control.receive(Finished(run="r1", status="ok", elapsed_s=1.0))
+        lab.receive(a_round(index))
+    lab.receive(Finished(run="r1", status="ok", elapsed_s=1.0))
     assert not lab_state.long
     assert lab_state.result().status == "ok" and lab_state.result().rounds == 20
-    await control.close()
+    await lab.close()

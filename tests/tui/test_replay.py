@@ -24,10 +24,10 @@ async def recorded(pilot, app):
     await pilot.press("R")
     await rest(pilot, app)
     await pilot.press("enter")
-    await until(pilot, lambda: made._controller.replaying)
+    await until(pilot, lambda: made.replaying)
     await until(pilot, lambda: made.state.shown.status == "ok")
     await rest(pilot, app)
-    return made._controller.replaying
+    return made.replaying
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])

@@ -112,7 +112,7 @@ async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytes
     app = lab(tmp_path, lab_state=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
     async with opened(app, (120, 30)) as pilot:
         assert app.lab is not None and app.painter is not None
-        app.lab._controller.runner = Hanging(app.lab._controller.receive)
+        app.lab.runner = Hanging(app.lab.receive)
         await app.lab.runner.start()
         await pilot.press("r")
         await until(pilot, lambda: "warming up · " in text(app))

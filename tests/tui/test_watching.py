@@ -31,7 +31,7 @@ async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterat
         if app.lab is not None:
             assert app.painter is not None
             app.painter.close()
-            await app.lab._controller.close()
+            await app.lab.close()
 
 
 async def press(pilot: Pilot[int], app: TestLab, *keys: str) -> None:

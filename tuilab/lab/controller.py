@@ -23,20 +23,23 @@ from tuilab.model.scenario import BudgetName, Sweep
 REST_S = 0.1
 """How long a slider must rest before its value is measured."""
 
-Tell = Callable[[Change, Event | None], None]
+Listener = Callable[[Change, Event | None], None]
 """Called with what changed, and with the worker's event that did it; None where it was a person, a recording
 or the lab itself."""
 
 
 class RunController:
-    """Owns the runner and folds its events into the state. All methods belong to one event loop."""
+    """The part of a lab that a person at the controls asks: owns the runner, folds its events into the state.
 
-    def __init__(self, state: LabState, runner: RunnerFactory, tell: Tell, rerun: bool = True) -> None:
+    All methods belong to one event loop.
+    """
+
+    def __init__(self, state: LabState, runner: RunnerFactory, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """Measure again when a slider stops moving."""
+        """Whether live sliders are on: a slider at rest is measured."""
         self._make_runner = runner
-        self._tell = tell
+        self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._held: list[tuple[Callable[[Event], None], Event]] = []
@@ -56,7 +59,7 @@ class RunController:
     # Life
 
     async def start(self) -> None:
-        """Begin to warm a worker. A worker that cannot be started is said, and the lab goes on."""
+        """Begin to warm the workers; returns at once. One that cannot be started is told in the state."""
         state = self.state
         if state.worker.phase == "down" or not state.worker.since:
             state.worker = Worker(since=state.clock())
@@ -71,8 +74,8 @@ class RunController:
         """Write a line of the lab's own into the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 
-    async def close(self) -> None:
-        """End the worker. A run under way is stopped first, with all that it has measured."""
+    async def _end(self) -> None:
+        """The workers end; a run under way is stopped first, with all that it has measured."""
         self._closed = True
         if self._playing is not None:
             self._playing.cancel()
@@ -85,9 +88,25 @@ class RunController:
         """Nothing is about to be asked of the runner."""
         return self._rest is None and not self._tasks
 
+    # What changes
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener` called after every change; returns what ends that."""
+        self._listeners.append(listener)
+
+        def end() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return end
+
+    def _told(self, change: Change, event: Event | None = None) -> None:
+        for listener in list(self._listeners):
+            listener(change, event)
+
     # Measuring
 
-    def run(
+    def _measure_now(
         self,
         budget: BudgetName | None = None,
         sweep: Sweep | None = None,
@@ -110,19 +129,19 @@ class RunController:
         self._sliding = slid
         if further is not None:
             state.expect(further)
-            self._spawn(self.measure(further))
+            self._spawn(self._queue(further))
         elif state.machine is None:
             # Which arms there are depends on the devices, which a warming worker does not know yet.
             state.wanted = Wanted(budget, sweep, state.clock())
         else:
-            self._spawn(self.measure(state.request(budget, sweep, slid=slid)))
+            self._spawn(self._queue(state.request(budget, sweep, slid=slid)))
         if state.worker.phase == "down":
             self._spawn(self.start())
-        self._changed(Change.WORKER)
+        self._told(Change.WORKER)
         return True
 
-    async def measure(self, request: Measure) -> None:
-        """Queue a run, with what is known of the machines' roofs."""
+    async def _queue(self, request: Measure) -> None:
+        """A run is queued, with what is known of the machines' roofs."""
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
 
     def add_host(self, name: str, environment: str = "") -> bool:
@@ -136,11 +155,11 @@ class RunController:
         self._spawn(self.runner.start())
         if state.settings is not None and (known := state.hosts.reach(state.settings.file)):
             state.change(state.settings.at_device(EVERYWHERE, known, state.hosts.environments))
-        self._changed(Change.SETTINGS)
+        self._told(Change.SETTINGS)
         return new
 
     def stop(self) -> bool:
-        """Stop what runs or waits to run; False where there is nothing."""
+        """Stop what runs or waits to run, keeping what was measured; False where there is nothing."""
         self._forget_rest()
         state = self.state
         if self._end_replay():
@@ -151,18 +170,18 @@ class RunController:
             self._spawn(self.runner.cancel(state.asked))
         else:
             return False
-        self._changed(Change.WORKER)
+        self._told(Change.WORKER)
         return True
 
-    def replay(self, replay: Replay) -> None:
-        """Show a recorded run in place of what is on the screen."""
+    def _replay(self, replay: Replay) -> None:
+        """A recorded run takes the place of what is on the screen."""
         self.stop()
         started = replay.started
         if started is None:
             return
         self.state.begin_replay(label(started), started)
         self.replaying, self._anew_said = replay, False
-        self._changed(Change.SETTINGS | Change.WORKER)
+        self._told(Change.SETTINGS | Change.WORKER)
         self._playing = asyncio.ensure_future(
             replay.play(self._show, self.state.rewind, lambda: not self.state.summing, self._take)
         )
@@ -172,11 +191,11 @@ class RunController:
         if self.replaying is None:
             return False
         do(self.replaying)
-        self._changed(Change.WORKER)
+        self._told(Change.WORKER)
         return True
 
     def spare_replay(self) -> bool:
-        """Return whether a key that would measure in place of a replay must be pressed a second time."""
+        """Return whether what would measure in place of a replay must be asked for a second time."""
         spared = bool(self.state.replay) and not self._anew_said
         self._anew_said = True
         return spared
@@ -207,21 +226,21 @@ class RunController:
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
         if changed:
-            self._changed(Change.SETTINGS)
+            self._told(Change.SETTINGS)
         if final and (changed or dragged):
             self._rested()
 
-    def moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """Follow settings that the state has already, by an undo or another preset.
+    def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
+        """The state has other settings already, by an undo or another preset.
 
         now: measure at once. quiet: do not measure.
         """
-        self._changed(Change.SETTINGS)
+        self._told(Change.SETTINGS)
         if quiet:
             return
         if now and self.rerun:
             sweep = self.state.settings.preset.sweep if self.state.settings else None
-            self.run(self.state.budget, sweep, slid=True)
+            self._measure_now(self.state.budget, sweep, slid=True)
         else:
             self._rested()
 
@@ -232,7 +251,7 @@ class RunController:
             return  # Only who asks for it measures in place of a replay.
         if self.rerun and (not self.state.running or self._sliding):
             loop = asyncio.get_running_loop()
-            self._rest = loop.call_later(REST_S, lambda: self.run(slid=True))
+            self._rest = loop.call_later(REST_S, lambda: self._measure_now(slid=True))
 
     def _forget_rest(self) -> None:
         if self._rest is not None:
@@ -246,25 +265,22 @@ class RunController:
         if self.state.summing:
             self._held.append((self.receive, event))
             return
-        self._changed(self.state.apply(event), event)
+        self._told(self.state.apply(event), event)
         wanted = self.state.wanted
         if wanted is not None and self.state.machine is not None:
             self.state.wanted = None
-            self.run(wanted.budget, wanted.sweep, slid=self._sliding)
+            self._measure_now(wanted.budget, wanted.sweep, slid=self._sliding)
 
     def _show(self, event: Event) -> None:
         """An event that is none of the worker's."""
         if self.state.summing:
             self._held.append((self._show, event))
         else:
-            self._changed(self.state.apply(event))
+            self._told(self.state.apply(event))
 
     def _take(self, rounds: Rounds) -> None:
         """Many rounds of a replay, which asks first whether a summary is being worked out."""
-        self._changed(self.state.take(rounds))
-
-    def _changed(self, change: Change, event: Event | None = None) -> None:
-        self._tell(change, event)
+        self._told(self.state.take(rounds))
 
     async def sum_up(self, then: Callable[[], None]) -> None:
         """Sum a long run up in a thread; events wait meanwhile, and with them the worker.

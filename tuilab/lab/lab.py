@@ -66,13 +66,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Body = TypeVar("Body", bound=msgspec.Struct)
 
-Listener = Callable[[Change, Event | None], None]
-"""Called with what changed, and with the worker's event that did it; None where a person or a replay did."""
 What = str | Preset | Settings
 """What to measure: a preset by name or path, `path/to/file.py:name`, a preset, or settings."""
 
 
-class Lab:
+class Lab(RunController):
     """One worker (or one on each host), one history, and the state that a screen draws.
 
         async def main(lab: Lab) -> None:
@@ -102,15 +100,12 @@ class Lab:
         store, state: other ones than the real ones. rerun: measure again when a slider comes to rest.
         Raises InputError for what can be no host's name.
         """
-        self.state = state or LabState()
-        self.hosts = tuple(hosts)
+        self.hosts, self.environments = tuple(hosts), {one.name: one for one in environments}
+        usual = partial(_run_on, self.hosts, self.environments)
+        super().__init__(state or LabState(), usual if runner is None else runner, rerun)
         for host in self.hosts:
             if host != HERE:
                 self.state.hosts.add(host)
-        self.environments = {one.name: one for one in environments}
-        usual = partial(_run_on, self.hosts, self.environments)
-        self._runner = usual if runner is None else runner
-        self._controller = RunController(self.state, self._runner, self._told, rerun)
         self.questions = Questions(lambda request: self.runner.send(request))
         self.recorder: RunRecorder | None = None
         self.diagnosis: DoctorReport | None = None
@@ -119,7 +114,6 @@ class Lab:
         """Empty until somebody has it look."""
         self._store, self._say = store, say or _say
         self._opened: Store | None = None
-        self._listeners: list[Listener] = []
         self._ends: dict[str, asyncio.Future[Finished]] = {}
         self._failed: dict[str, str] = {}
         self._news = asyncio.Event()
@@ -148,10 +142,6 @@ class Lab:
         words = await self.close()
         if words:
             self._say(words)
-
-    async def start(self) -> None:
-        """Begin to warm the workers; returns at once. One that cannot be started is told in the state."""
-        await self._controller.start()
 
     def open_history(self) -> RunRecorder:
         """Keep runs from now on, and take in those that went on after their lab had gone."""
@@ -184,7 +174,7 @@ class Lab:
 
         A run under way is stopped first, with all that it has measured.
         """
-        await self._controller.close()
+        await self._end()
         self.devices.close()
         if (doctor := sys.modules.get("tuilab.doctor.children")) is not None:
             doctor.kill_all()
@@ -218,11 +208,6 @@ class Lab:
         if self._opened is not None:
             self._opened.close()
         return ""
-
-    @property
-    def runner(self) -> Runner:
-        """What runs the measurements."""
-        return self._controller.runner
 
     @property
     def store(self) -> Store:
@@ -272,37 +257,26 @@ class Lab:
         if self.environments.get(one.name, one) != one:
             raise InputError("environment", one.name, "a name that no other environment has")
         self.environments[one.name] = one
-        self._controller.add_host(one.name, word)
+        self.add_host(one.name, word)
         remember_environment(word)
         return one.name
 
     # What changes
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called after every change; returns what ends that."""
-        self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
-
     def changed(self, change: Change) -> None:
         """Tell every listener of a change that no event made, such as which arms are drawn."""
-        self._told(change, None)
+        self._told(change)
 
-    def _told(self, change: Change, event: Event | None) -> None:
+    def _told(self, change: Change, event: Event | None = None) -> None:
         if event is not None:
             self.questions.receive(event)
             if self.recorder is not None:
                 self.recorder.receive(event)
-            self._take(event)
+            self._note(event)
             roofs.learn(event)
-        for listener in list(self._listeners):
-            listener(change, event)
+        super()._told(change, event)
 
-    def _take(self, event: Event) -> None:
+    def _note(self, event: Event) -> None:
         if isinstance(event, WorkerExited):
             self._failed.setdefault(event.origin, event.message)
         elif isinstance(event, Refused):
@@ -409,12 +383,12 @@ class Lab:
             self.state.expect(request)
             return await self.carry_out(request)
         finally:
-            await self._replace(self._runner)
+            await self._replace(self._make_runner)
 
     async def _replace(self, runner: RunnerFactory) -> None:
         await self.runner.close()
-        self._controller.runner = runner(self._controller.receive)
-        if runner is not self._runner:
+        self.runner = runner(self.receive)
+        if runner is not self._make_runner:
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
@@ -428,7 +402,7 @@ class Lab:
             self.state.expect(request, earlier)
         ended = self._ends[request.id] = asyncio.get_running_loop().create_future()
         try:
-            await self._controller.measure(request)
+            await self._queue(request)
             ending = await ended
         except asyncio.CancelledError:
             await self.runner.cancel(request.id)
@@ -453,10 +427,6 @@ class Lab:
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    def stop(self) -> bool:
-        """Stop what runs or waits to run, keeping what was measured; False where there is nothing."""
-        return self._controller.stop()
-
     # At the controls: what is asked for is done soon, and told to those who subscribed
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
@@ -473,26 +443,19 @@ class Lab:
                     further = None
             except sqlite3.Error:
                 further = None
-        return self._controller.run(budget, sweep, further=further)
-
-    def set(self, settings: Settings, final: bool = True) -> None:
-        """Take new settings; measure them when they have rested, where live sliders are on.
-
-        A drag is one change with many that are not final before it.
-        """
-        self._controller.set(settings, final)
+        return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
         """Go back to the settings before the last change; False where there was none."""
-        return self._moved(self.state.undo())
+        return self._gone(self.state.undo())
 
     def redo(self) -> bool:
         """Redo the change that was undone last; False where none was."""
-        return self._moved(self.state.redo())
+        return self._gone(self.state.redo())
 
-    def _moved(self, changed: bool) -> bool:
+    def _gone(self, changed: bool) -> bool:
         if changed:
-            self._controller.moved()
+            self._moved()
         return changed
 
     def restore(self) -> None:
@@ -507,7 +470,7 @@ class Lab:
     def open(self, preset: Preset) -> None:
         """Set everything as `preset` has it, and measure that where live sliders are on."""
         self.state.choose(preset)
-        self._controller.moved(now=True)
+        self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
         """Set everything as `preset` has it, with nothing measured yet on the screen.
@@ -519,7 +482,7 @@ class Lab:
         self.state.choose(preset)
         if sizes and self.state.settings is not None:
             self.state.change(self.state.settings.near(sizes))
-        self._controller.moved(quiet=True)
+        self._moved(quiet=True)
 
     def add_preset(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
         """List one more preset. own: of a person's own code, what it declares and where it is."""
@@ -530,39 +493,11 @@ class Lab:
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
-    @property
-    def rerun(self) -> bool:
-        """Whether live sliders are on: a slider at rest is measured."""
-        return self._controller.rerun
-
-    @rerun.setter
-    def rerun(self, on: bool) -> None:
-        self._controller.rerun = on
-
-    def add_host(self, name: str) -> bool:
-        """Measure on another host too, from now on; False where it was known. Raises InputError."""
-        return self._controller.add_host(name)
-
-    def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Write a line of the lab's own into the log."""
-        self._controller.log(text, level)
-
     # For who paints what is measured
 
     def pace(self) -> None:
         """Have the worker wait, after each report, for `painted`; long runs are summed up by `sum_up`."""
         self.state.beside = self.state.paced = True
-
-    def painted(self) -> None:
-        """Tell the worker, which waits for it before it times anything, that the screen is done."""
-        self._controller.painted()
-
-    async def sum_up(self, then: Callable[[], None]) -> None:
-        """Sum a long run up in a thread; events wait meanwhile, and with them the worker.
-
-        then: called before those that waited are let in.
-        """
-        await self._controller.sum_up(then)
 
     def result(self) -> RunResult:
         """Return what the run that is shown came to, with its placement. Raises ValueError without one."""
@@ -606,7 +541,7 @@ class Lab:
         run = self.state.shown.run
         found = await self.ask("profile", question, Profile)
         if run:
-            self._controller.receive(Profiled(run=run, arm=question.arm.id, profile=found))
+            self.receive(Profiled(run=run, arm=question.arm.id, profile=found))
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
@@ -654,21 +589,8 @@ class Lab:
     async def replay(self, run: str) -> Replay:
         """Show a recorded run as if live: one of the history (`run:ID`) or a file. Raises InputError."""
         replay = await run_in_daemon_thread(load_recording, self.store, run)
-        self._controller.replay(replay)
+        self._replay(replay)
         return replay
-
-    @property
-    def replaying(self) -> Replay | None:
-        """What is played, with its controls; None once something else is on the screen."""
-        return self._controller.replaying
-
-    def play(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of what is played; False where nothing is."""
-        return self._controller.play(do)
-
-    def spare_replay(self) -> bool:
-        """Return whether what would measure in place of a replay must be asked for a second time."""
-        return self._controller.spare_replay()
 
     async def show_pinned(self) -> None:
         """Have the runs that are pinned in the history drawn under those of the same workload."""
@@ -678,7 +600,7 @@ class Lab:
         try:
             self.state.pinned = await client.do(ghosts)
         except sqlite3.Error as error:
-            self._controller.log(f"pinned runs cannot be drawn ({error})", "warning")
+            self.log(f"pinned runs cannot be drawn ({error})", "warning")
         finally:
             client.close()
         if before or self.state.pinned:
