@@ -9,6 +9,7 @@ from tests.tui.data import ARMS, run_result, run_state
 from tests.tui.lab import PRESETS
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE, Script
 from tuilab.catalogue.load import Catalogue, read_file
+from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState, ghost, overall
 from tuilab.model.events import (
@@ -263,9 +264,10 @@ def test_a_presets_usual_values_are_its_documents_and_a_workloads_its_own():
 
 def test_a_preset_that_is_asked_for_is_chosen_and_one_that_is_not_there_is_said():
     made = lab_state()
-    assert made.open_first(MEDIUM.name) == "" and made.settings.preset is MEDIUM
-    assert "There is no preset 'x'" in made.open_first("x")
-    assert made.open_first("") == "" and made.settings.preset is made.presets[0]
+    lab = Lab(state=made)
+    assert lab.open_first(MEDIUM.name) == "" and made.settings.preset is MEDIUM
+    assert "There is no preset 'x'" in lab.open_first("x")
+    assert lab.open_first("") == "" and made.settings.preset is made.presets[0]
 
 
 def test_a_crossover_is_of_the_preset_that_was_swept():

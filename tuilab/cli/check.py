@@ -270,17 +270,8 @@ def _print(
 def rule_lines(as_json: bool = False) -> Iterator[str]:
     """Yield the rules as a reference."""
     if as_json:
-        rows = [
-            {
-                "code": r.code,
-                "title": r.title,
-                "severity": r.severity,
-                "preview": r.preview,
-                "why": r.why,
-                "remedy": r.remedy,
-            }
-            for r in RULES
-        ]
+        names = ("code", "title", "severity", "preview", "why", "remedy")
+        rows = [{name: getattr(rule, name) for name in names} for rule in RULES]
         yield msgspec.json.format(msgspec.json.encode(rows), indent=2).decode()
         return
     for rule in RULES:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,47 +67,18 @@ def opened(words: dict[str, Any]) -> Opening:
     return Opening(trust, *(str(Path(path).expanduser().resolve()) if path else "" for path in (code, data)))
 
 
-def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the options that say how a model's file is opened, for a command's decorator."""
-    options = [
-        click.option("--trust", is_flag=True, help="Let Python that is in a model's file run."),
-        click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
-        click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def arm_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the options that choose what is measured, for a command's decorator."""
-    many: dict[str, Any] = {"multiple": True}
-    options = [
-        click.option(
-            "--set",
-            "settings",
-            metavar="NAME=VALUE",
-            help="Change a parameter.",
-            shell_complete=completion.settings,
-            **many,
-        ),
-        click.option(
-            "--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure on this device only.", **many
-        ),
-        click.option("--mode", "modes", type=click.Choice(MODES), help="Measure this mode only.", **many),
-        click.option("--input", "inputs", type=click.Choice(INPUTS), help="Where the input lives.", **many),
-        click.option("--dtype", "dtypes", help="Arms of this dtype.", **many),
-        click.option("--variant", "variants", help="Arms of this variant.", **many),
-        click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
-        click.option("--cold", is_flag=True, help="Rotate inputs too large for the cache."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
-        _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
-        _remembered("--details", help="Print every caveat and all advice, not a summary."),
-        quiet_option,
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def together(*options: Decorator) -> Decorator:
+    """Return one decorator that gives a command all these options, in this order."""
+
+    def given(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given
 
 
 def _remembered(*names: str, help: str) -> Callable[..., Any]:
@@ -119,6 +91,41 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
 
 
 quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard error.")
+model_options = together(
+    click.option("--trust", is_flag=True, help="Let Python that is in a model's file run."),
+    click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
+    click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
+)
+"""How a model's file is opened."""
+_many = partial(click.option, multiple=True)
+arm_options = together(
+    _many(
+        "--set",
+        "settings",
+        metavar="NAME=VALUE",
+        help="Change a parameter.",
+        shell_complete=completion.settings,
+    ),
+    _many("--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure on this device only."),
+    _many("--mode", "modes", type=click.Choice(MODES), help="Measure this mode only."),
+    _many("--input", "inputs", type=click.Choice(INPUTS), help="Where the input lives."),
+    _many("--dtype", "dtypes", help="Arms of this dtype."),
+    _many("--variant", "variants", help="Arms of this variant."),
+    click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),
+    click.option("--cold", is_flag=True, help="Rotate inputs too large for the cache."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+    _remembered("--markdown", help="Print Markdown, as for the page of a CI job."),
+    _remembered("--details", help="Print every caveat and all advice, not a summary."),
+    quiet_option,
+)
+"""What is measured."""
+host_option = click.option(
+    "--host",
+    "hosts",
+    metavar="HOST",
+    multiple=True,
+    help="Measure on this host, over ssh: an alias or user@host; `local` is this machine.",
+)
 
 
 def details() -> bool:
@@ -139,14 +146,3 @@ def quiet() -> bool:
 def _meta(name: str) -> bool:
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(f"tuilab.{name}"))
-
-
-def host_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `--host`, for a command's decorator."""
-    return click.option(
-        "--host",
-        "hosts",
-        metavar="HOST",
-        multiple=True,
-        help="Measure on this host, over ssh: an alias or user@host; `local` is this machine.",
-    )(command)

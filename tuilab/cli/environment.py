@@ -1,7 +1,6 @@
 """The options that say in whose Python is measured."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
@@ -13,21 +12,28 @@ from tuilab.model.errors import InputError
 _PYTHON = "tuilab.python"
 
 
-def python_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `--python`, for a command's decorator; no command takes it as an argument."""
+def _remember(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
+    if value:
+        ctx.meta[_PYTHON] = value
 
-    def remember(ctx: click.Context, parameter: click.Parameter, value: str) -> None:
-        if value:
-            ctx.meta[_PYTHON] = value
 
-    return click.option(
-        "--python",
-        metavar="PATH",
-        default="",
-        help="Measure with the TensorFlow of this Python, or of this virtual or conda environment.",
-        expose_value=False,
-        callback=remember,
-    )(command)
+python_option = click.option(
+    "--python",
+    metavar="PATH",
+    default="",
+    help="Measure with the TensorFlow of this Python, or of this virtual or conda environment.",
+    expose_value=False,
+    callback=_remember,
+)
+"""No command takes it as an argument: `chosen_environment` has it."""
+env_option = click.option(
+    "--env",
+    "envs",
+    metavar="NAME=PATH[,VARIABLE=VALUE]",
+    multiple=True,
+    help="Measure in this environment, by turns with the others named so; `.` is the lab's own.",
+    callback=lambda ctx, parameter, words: environments(words),
+)
 
 
 def chosen_environment(tensorflow: bool = True) -> Environment | None:
@@ -38,18 +44,6 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
     context = click.get_current_context(silent=True)
     place = context.meta.get(_PYTHON, "") if context else ""
     return environment(place, tensorflow=tensorflow) if place else None
-
-
-def env_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `--env`, for a command's decorator."""
-    return click.option(
-        "--env",
-        "envs",
-        metavar="NAME=PATH[,VARIABLE=VALUE]",
-        multiple=True,
-        help="Measure in this environment, by turns with the others named so; `.` is the lab's own.",
-        callback=lambda ctx, parameter, words: environments(words),
-    )(command)
 
 
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:

@@ -5,10 +5,11 @@ import math
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
+from tuilab.cli.choose import together
 from tuilab.cli.lab import act_stoppably, tell
 from tuilab.fleet.scheduler import Progress
 from tuilab.lab.fleet import PATIENCE_S, Fleet, open_grid
@@ -19,19 +20,18 @@ SLURM = "slurm"
 JOBS = 4
 
 
-def fleet_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `--on` and `--jobs`, for a command's decorator."""
-    on = click.option(
+fleet_options = together(
+    click.option(
         "--on", metavar="tcp://HOST:8786|slurm", help="Measure on the nodes of a fleet, through Dask."
-    )
-    jobs = click.option(
+    ),
+    click.option(
         "--jobs",
         type=click.IntRange(1),
         default=JOBS,
         show_default=True,
         help="With --on slurm: how many nodes.",
-    )
-    return on(jobs(command))
+    ),
+)
 
 
 def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:

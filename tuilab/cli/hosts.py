@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import columns, kept_runs
+from tuilab.cli.lab import columns, emit, kept_runs
 from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
@@ -79,8 +79,7 @@ def hosts(words: str, as_json: bool) -> None:
         machine_summaries = search(machine_summaries, [text_of(s) for s in machine_summaries], words)
     found = compared(machine_summaries)
     if as_json:
-        answer = Hosts(schema=SCHEMA, presets=tuple(map(line, found)))
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+        emit(Hosts(schema=SCHEMA, presets=tuple(map(line, found))))
     elif found:
         click.echo(machines_text(found, columns()))
     else:

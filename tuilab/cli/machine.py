@@ -1,7 +1,6 @@
 """`tuilab machine`: what this machine can do at most."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 import msgspec
@@ -16,17 +15,13 @@ from tuilab.model.machine import Machine
 from tuilab.model.roofline import AskRoofs, Roofs
 from tuilab.report.roofs import roofs_text
 
-
-def against_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the option that names a GPU to hold a run against: `against`, "" where it is not given."""
-    option = click.option(
-        "--against",
-        default="",
-        metavar="GPU",
-        callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
-        help="What this GPU could give at most, by its data sheet: h100, rtx4090, …",
-    )
-    return option(command)
+against_option = click.option(
+    "--against",
+    default="",
+    metavar="GPU",
+    callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
+    help="What this GPU could give at most, by its data sheet: h100, rtx4090, …",
+)
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,10 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
-from tuilab.analysis.reading import summary_point
-from tuilab.analysis.summary import placement_of
 from tuilab.history import recording
 from tuilab.history.store import Store
 from tuilab.lab.history import CancellableProgress, Entry, History, HistoryClient, Stopped, checked, titled
@@ -63,15 +59,10 @@ def write_shown(
     state, path = lab_state.shown, new_file(lab_state, key, folder)
     if key == "svg":
         write_text(path, [picture()])
-        return path
-    if key == "recording":
+    elif key == "recording":
         recording.write(path, store.events(state.run))
-        return path
-    result = lab_state.result()
-    if result is None:
-        raise ValueError("there is no run on the screen")
-    result = msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))
-    write_text(path, [FORMATS[key][1](to_share(result), state)])
+    else:
+        write_text(path, [FORMATS[key][1](to_share(lab_state.whole_result()), state)])
     return path
 
 

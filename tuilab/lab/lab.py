@@ -34,6 +34,7 @@ from tuilab.lab.settings import (
     chosen_sweep,
     is_own,
     place_of,
+    preset_file,
     representative,
 )
 from tuilab.lab.state import LabState
@@ -54,7 +55,7 @@ from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
-from tuilab.model.scenario import AS_IT_IS, BudgetName, Opening, Sweep
+from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
 from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Body = TypeVar("Body", bound=msgspec.Struct)
 
+StoreFactory = Callable[[], Store]
+"""Opens the history."""
 What = str | Preset | Settings
 """What to measure: a preset by name or path, `path/to/file.py:name`, a preset, or settings."""
 
@@ -89,7 +92,7 @@ class Lab(RunController):
         hosts: Sequence[str] = (HERE,),
         environments: Sequence[Environment] = (),
         runner: RunnerFactory | None = None,
-        store: Callable[[], Store] | None = None,
+        store: StoreFactory | None = None,
         state: LabState | None = None,
         say: Callable[[str], None] | None = None,
         rerun: bool = True,
@@ -167,7 +170,19 @@ class Lab(RunController):
 
         Returns what is wrong with the name, "" where nothing is.
         """
-        return self.state.open_first(name)
+        state, wrong = self.state, ""
+        if name.endswith(".toml"):
+            try:
+                state.add(preset := preset_file(name))
+                name = preset.name
+            except InputError as error:
+                wrong = str(error)
+        first = next((p for p in state.presets if p.name == name), None)
+        if name and first is None and not wrong:
+            wrong = f"There is no preset {name!r}; the list shows those that there are."
+        if first is not None or state.presets:
+            state.choose(first or state.presets[0])
+        return wrong
 
     async def close(self) -> str:
         """End the workers and the history; what a person must know of what could not be written.
@@ -465,7 +480,7 @@ class Lab(RunController):
 
     def next_budget(self) -> None:
         """Measure with another budget from now on, round and round."""
-        self.state.next_budget()
+        self.state.budget = BUDGETS[(BUDGETS.index(self.state.budget) + 1) % len(BUDGETS)]
 
     def open(self, preset: Preset) -> None:
         """Set everything as `preset` has it, and measure that where live sliders are on."""
@@ -501,14 +516,7 @@ class Lab(RunController):
 
     def result(self) -> RunResult:
         """Return what the run that is shown came to, with its placement. Raises ValueError without one."""
-        from tuilab.analysis.reading import summary_point
-        from tuilab.analysis.summary import placement_of
-
-        state = self.state.shown
-        result = self.state.result()
-        if result is None:
-            raise ValueError("there is no run on the screen")
-        return msgspec.structs.replace(result, placement=placement_of(state, summary_point(state)))
+        return self.state.whole_result()
 
     # Asking
 

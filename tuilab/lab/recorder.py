@@ -86,11 +86,9 @@ class RunRecorder:
     def receive(self, event: Event) -> None:
         """Keep an event; at a run's end, its answer too."""
         self.record(event)
-        if isinstance(event, Finished) and event.run == self._state.shown.run:
-            result = self._state.result()
-            if result is not None:
-                shown = self._state.shown
-                self._keep_answer(shown, result, self._state.claims_of(shown.preset))
+        shown = self._state.shown
+        if isinstance(event, Finished) and event.run == shown.run and self._state.result() is not None:
+            self.conclude(shown, self._state.claims_of(shown.preset))
         if isinstance(event, Finished) or bool(self._recorder.problem) != self._failing:
             self._look()
 
@@ -107,22 +105,17 @@ class RunRecorder:
         self._recorder.record(event)
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
-        """Return the result of such a run, whose answer is kept."""
-        from tuilab.analysis.summary import summarise
-
-        result = summarise(run, claims)
-        self._keep_answer(run, result, claims)
-        return result
-
-    def _keep_answer(self, run: RunState, result: RunResult, claims: Sequence[Claim]) -> None:
+        """Return the result of a run that is over; it is kept, and its answer."""
         from tuilab.analysis.answer import brief
         from tuilab.analysis.summary import summarise
 
+        result = summarise(run, claims)
         self._recorder.conclude(run.run, result.answer, brief(run))
         if self._recorder.written(run.run) and not self._recorder.problem:
             from tuilab.lab.results import keep_result
 
-            keep_result(self.store, run.run, claims, run, summarise(run, claims))
+            keep_result(self.store, run.run, claims, run, result)
+        return result
 
     def go_on(self, run: str) -> None:
         """Continue a run that the store has already. Raises sqlite3.Error."""

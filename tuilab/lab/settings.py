@@ -394,10 +394,7 @@ def place_of(name: str) -> str:
         return _place_of_model(name)
     path, _, function = name.rpartition(":")
     place = Path(path).expanduser().resolve()
-    try:
-        names = top_names(read_regular(place, MOST_CODE))
-    except SyntaxError as error:
-        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+    names = top_names(_module(name, place))
     if names is not None and function.partition(".")[0] not in names:
         there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
         raise InputError(name, function, f"a name that {place.name} defines; it defines {there}")
@@ -410,7 +407,7 @@ def functions(name: str) -> dict[str, str]:
 
     Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
     """
-    module = _module(name)
+    module = _module(name, Path(name).expanduser())
     ready: dict[str, str] = {}
     lacking: dict[str, str] = {}
     for node in module.body:
@@ -430,13 +427,13 @@ def does_something(name: str) -> bool:
     return any(
         not isinstance(node, (*silent, ast.AnnAssign))
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in _module(name).body
+        for node in _module(name, Path(name).expanduser()).body
     )
 
 
-def _module(name: str) -> ast.Module:
+def _module(name: str, place: Path) -> ast.Module:
     try:
-        return ast.parse(read_regular(Path(name).expanduser(), MOST_CODE))
+        return ast.parse(read_regular(place, MOST_CODE))
     except SyntaxError as error:
         raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
 
@@ -452,10 +449,10 @@ def _place_of_model(name: str) -> str:
     return f"{folder.resolve()}:{signature}" if signature else str(folder.resolve())
 
 
-def top_names(code: bytes) -> set[str] | None:
-    """Return the names that a module gives itself; None if only running it can tell. Raises SyntaxError."""
+def top_names(module: ast.Module) -> set[str] | None:
+    """Return the names that a module gives itself; None if only running it can tell."""
     names: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(code)]
+    waiting: list[ast.AST] = [module]
     while waiting:
         node = waiting.pop()
         match node:

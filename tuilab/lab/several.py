@@ -97,7 +97,6 @@ class FarProgram(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """Whether it has been started and has not ended."""
         return self._far is not None and not self._over.is_set()
 
     @property
@@ -116,11 +115,9 @@ class FarProgram(ShownProgram):
         self._ask(Choose(self.rows[index].pid))
 
     def output(self, lines: int) -> list[str]:
-        """Return the last lines that it has written, as they stand in its terminal."""
         return last_lines(bytes(self._written[-TAIL:]), lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal that size."""
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
@@ -128,11 +125,9 @@ class FarProgram(ShownProgram):
         raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
-        """Give that to its standard input."""
         self._ask(Type(text.encode()))
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
         self._ask(Signal(number))
 
     def _ask(self, what: Asked) -> None:

@@ -14,7 +14,7 @@ from tuilab.catalogue.load import Catalogue, Problem
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import command_line
 from tuilab.lab.hosts import Hosts
-from tuilab.lab.settings import Settings, default_sweep, preset_file
+from tuilab.lab.settings import Settings, default_sweep
 from tuilab.model.claims import Claim, VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
@@ -41,7 +41,7 @@ from tuilab.model.result import Crossover, RunResult
 from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
-from tuilab.model.scenario import BUDGET, BUDGETS, IMPORT_S, BudgetName, Sweep
+from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
 from tuilab.model.workload import Declaration
 
 MOST_GHOSTS = 3
@@ -160,25 +160,6 @@ class LabState:
         declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
         self.change(Settings.of(preset, declaration, file).where(self.settings, self.hosts.environments))
 
-    def open_first(self, name: str) -> str:
-        """Have a preset open from the start, by its name or file, else the first; nothing is measured yet.
-
-        Returns what is wrong with the name, "" where nothing is.
-        """
-        wrong = ""
-        if name.endswith(".toml"):
-            try:
-                self.add(preset := preset_file(name))
-                name = preset.name
-            except InputError as error:
-                wrong = str(error)
-        first = next((p for p in self.presets if p.name == name), None)
-        if name and first is None and not wrong:
-            wrong = f"There is no preset {name!r}; the list shows those that there are."
-        if first is not None or self.presets:
-            self.choose(first or self.presets[0])
-        return wrong
-
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
         """Return what a run of that preset measures as its document has it, else the workload's own values.
 
@@ -215,23 +196,18 @@ class LabState:
 
     def undo(self) -> bool:
         """Go back to the settings before the last change."""
-        if not self.past or self.settings is None:
-            return False
-        self.future.append(self.settings)
-        self.settings = self.past.pop()
-        return True
+        return self._go(self.past, self.future)
 
     def redo(self) -> bool:
         """Redo what was undone last."""
-        if not self.future or self.settings is None:
-            return False
-        self.past.append(self.settings)
-        self.settings = self.future.pop()
-        return True
+        return self._go(self.future, self.past)
 
-    def next_budget(self) -> None:
-        """Measure with another budget from now on, round and round."""
-        self.budget = BUDGETS[(BUDGETS.index(self.budget) + 1) % len(BUDGETS)]
+    def _go(self, to: list[Settings], back: list[Settings]) -> bool:
+        if not to or self.settings is None:
+            return False
+        back.append(self.settings)
+        self.settings = to.pop()
+        return True
 
     @property
     def cost(self) -> str:
@@ -402,6 +378,15 @@ class LabState:
         if self.summing or (self.beside and self.long):
             return next((kept for (run, _), kept in self._results.items() if run == state.run), None)
         return self.sum_up()
+
+    def whole_result(self) -> RunResult:
+        """Return the same with those rows. Raises ValueError where there is no run."""
+        from tuilab.analysis.summary import placement_of
+
+        result = self.result()
+        if result is None:
+            raise ValueError("there is no run on the screen")
+        return msgspec.structs.replace(result, placement=placement_of(self.shown, self.point))
 
     @property
     def crossover(self) -> Crossover | None:

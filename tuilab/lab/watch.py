@@ -285,7 +285,6 @@ class Watching(ShownProgram):
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal that size."""
         if self.hosted is not None:
             self.hosted.resize(columns, rows)
 
@@ -303,12 +302,10 @@ class Watching(ShownProgram):
         return name
 
     def type(self, text: str) -> None:
-        """Give that to its standard input."""
         if self.hosted is not None:
             self.hosted.type(text.encode())
 
     def signal(self, number: int) -> None:
-        """Send it a signal."""
         if self.hosted is not None:
             self.hosted.signal(number)
 
@@ -465,13 +462,10 @@ def keep(program: str, page: Page) -> str:
     from tuilab.history.store import Store
 
     try:
-        store = Store.open()
-        try:
+        with contextlib.closing(Store.open()) as store:
             programs.keep(store, program, page)
             if store.file is None or store.file.parent != data_folder():
                 return f"the program is not in the history yet: {sanitize_line(store.messages[0], 300)}"
-        finally:
-            store.close()
     except (sqlite3.Error, OSError) as error:
         return f"the program is not kept in the history: {sanitize_line(str(error), 200)}"
     return ""
@@ -487,11 +481,8 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
     from tuilab.history import programs
     from tuilab.history.store import Store
 
-    store = Store.open(to_read=True)
-    try:
+    with contextlib.closing(Store.open(to_read=True)) as store:
         return programs.listed(store, limit)
-    finally:
-        store.close()
 
 
 def kept(start: str) -> Page:
@@ -499,8 +490,5 @@ def kept(start: str) -> Page:
     from tuilab.history import programs
     from tuilab.history.store import Store
 
-    store = Store.open(to_read=True)
-    try:
+    with contextlib.closing(Store.open(to_read=True)) as store:
         return programs.find(store, start)
-    finally:
-        store.close()

@@ -42,7 +42,7 @@ class Profiling:
     @property
     def account(self) -> Account | None:
         """The profile of that arm in the run; None where it has none."""
-        result = self._lab.state.result() if self._lab.state.shown.run else None
+        result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
     @property
@@ -66,7 +66,7 @@ class Profiling:
         arms = self._arms()
         if self._picked and self.arm in arms:
             return
-        result = self._lab.state.result() if self._lab.state.shown.run else None
+        result = self._lab.state.result()
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
         known = self._lab.state.shown.arms
         kept = [arm for arm in arms if known[arm].profile is not None] or arms

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tuilab.history.store import Store
+    from tuilab.lab.lab import StoreFactory
     from tuilab.lab.runner import RunnerFactory
     from tuilab.lab.shown_program import ShownProgram
     from tuilab.lab.state import LabState
@@ -45,5 +45,5 @@ class Options:
     """Makes the state that screens draw, None for a new one."""
     watching: "ShownProgram | None" = None
     """A program to show, which was started."""
-    store: "Callable[[], Store] | None" = None
+    store: "StoreFactory | None" = None
     """Opens the history, None for the person's own."""
