@@ -51,7 +51,8 @@ class NvmlUnavailable(RuntimeError):
 
 
 def words(mask: int) -> tuple[str, ...]:
-    """The reasons in a clock event mask, without `idle`. A bit that is new to us is named by its number."""
+    """Return the reasons in a clock event mask, without `idle`. A bit that is new to us is named by its
+    number."""
     out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
     unknown = mask & ~sum(REASONS)
     return tuple(out) + ((f"reason {unknown:#x}",) if unknown else ())
@@ -197,7 +198,7 @@ class _Reader:
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        """One that notes elsewhere what cannot be read."""
+        """Return one that notes elsewhere what cannot be read."""
         return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:

@@ -97,7 +97,8 @@ def descendants(pid: int) -> list[Process]:
 
 
 def marked(mark: str) -> list[Process]:
-    """Every process of this user's that was started with that mark in its environment, but this one."""
+    """Return every process of this user's that was started with that mark in its environment, but this
+    one."""
     wanted = f"{MARK}={mark}".encode()
     out = []
     for _, process in _every().values() if mark else ():

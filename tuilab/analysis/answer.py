@@ -76,7 +76,8 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """What one point of a sweep has shown, in sentences: the fastest arm, and the one asked for next."""
+    """Return what one point of a sweep has shown, in sentences: the fastest arm, and the one asked for
+    next."""
     return [part for part in _of_each_kind(state, point) if part]
 
 

@@ -13,7 +13,8 @@ ENOUGH = 0.9
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """The batch that pays, the largest that fits, and from which on a GPU wins; None without a model."""
+    """Return the batch that pays, the largest that fits, and from which on a GPU wins; None without a
+    model."""
     model = state.model
     if model is None or not model.batch:
         return None

@@ -40,7 +40,8 @@ def count(samples: Sequence[float]) -> int:
 
 
 def outliers(samples: Sequence[float]) -> Doubt | None:
-    """A doubt that names how many of `samples` (seconds per call) are outliers, and the worst of them."""
+    """Return a doubt that names how many of `samples` (seconds per call) are outliers, and the worst of
+    them."""
     finite = [s for s in samples if math.isfinite(s)]
     found = count(finite)
     if not found:
@@ -124,7 +125,8 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Doubt | None:
-    """A doubt where `samples` moved by more than 2 % over the run; s per call, in order, evenly spaced."""
+    """Return a doubt where `samples` moved by more than 2 % over the run; s per call, in order, evenly
+    spaced."""
     found = movement(samples)
     if found is None:
         return None

@@ -73,7 +73,8 @@ def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[st
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """The arms that both runs measured, at each place where both did; names: what tells places apart."""
+    """Return the arms that both runs measured, at each place where both did; names: what tells places
+    apart."""
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
     return tuple(

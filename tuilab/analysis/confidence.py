@@ -33,7 +33,8 @@ MOST_NAMED = 2
 
 
 def confidence(state: RunState) -> Confidence:
-    """What the run reached at the point that its figures are given for, over all of its measured arms."""
+    """Return what the run reached at the point that its figures are given for, over all of its measured
+    arms."""
     point = summary_point(state)
     arms = measured(state, point)
     halves = [found.relative_half_width for arm in arms if (found := estimate_at(arm, point)) is not None]

@@ -30,7 +30,7 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 
 
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
-    """Each layer's part of a call of the arm, the longest first; none without a profile of its graph.
+    """Return each layer's part of a call of the arm, the longest first; none without a profile of its graph.
 
     Where the calls that were profiled took another time than the run's own, it is a part of those.
     """

@@ -121,7 +121,8 @@ def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
 
 
 def log_mean(cell: ArmSamples) -> Location | None:
-    """The mean of the logs of a cell's samples, with the error among processes as `combined` has it."""
+    """Return the mean of the logs of a cell's samples, with the error among processes as `combined` has
+    it."""
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell)) if cell.begun else ()
     return combined(locate(logs(cell.samples)), [locate(logs(cut)) for cut in cuts])
 
@@ -237,7 +238,8 @@ def said(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """The median of the first process alone, with the interval that a budget's precision is held against."""
+    """Return the median of the first process alone, with the interval that a budget's precision is held
+    against."""
     if not cell.begun:
         return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])

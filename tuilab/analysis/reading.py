@@ -138,7 +138,8 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """How many times as long as b a takes at a point, paired where they share rounds; None without both."""
+    """Return how many times as long as b a takes at a point, paired where they share rounds; None without
+    both."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -365,7 +366,8 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """The index of each of a run's points, by its place; a run without a sweep has one, at its own values."""
+    """Return the index of each of a run's points, by its place; a run without a sweep has one, at its own
+    values."""
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
 

@@ -107,7 +107,8 @@ def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | N
 
 
 def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """`memory`, or `cache` with the size of the set that was gone through in it; the same in every view."""
+    """Return `memory`, or `cache` with the size of the set that was gone through in it; the same in every
+    view."""
     return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
@@ -167,7 +168,8 @@ def _crossing(work: Work, copied: bool) -> tuple[float, float]:
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """The best that either saw: a machine that was busy while it was measured can do no less for that."""
+    """Return the best that either saw: a machine that was busy while it was measured can do no less for
+    that."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -217,7 +219,8 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """What a call of the arm has to do at a point; where only another arm tells it, as that one does."""
+    """Return what a call of the arm has to do at a point; where only another arm tells it, as that one
+    does."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in _like(state, arm.arm) if point in a.work), None)
@@ -272,7 +275,8 @@ def _prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
 
 
 def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | None = None) -> Floor | None:
-    """The least time of a call of the arm by the roofs of the device that computed: as measured, or these."""
+    """Return the least time of a call of the arm by the roofs of the device that computed: as measured, or
+    these."""
     work, machine = work_of(state, arm, point), machine_of(state, arm)
     device = device or device_roofs(state, arm, point)
     if work is None or device is None or machine is None:
@@ -474,7 +478,8 @@ class GpuCall:
         return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * self.on(sheet).seconds
 
     def on(self, sheet: DataSheet) -> GpuBound:
-        """Its least time on the GPU of a data sheet; measured_s and what follows from it are left out."""
+        """Return its least time on the GPU of a data sheet; measured_s and what follows from it are left
+        out."""
         unknown = []
         moved, arithmetic = self.work.bytes, 0.0
         if self.work.flop is None:
@@ -608,7 +613,8 @@ def fastest_cpu(state: RunState, point: int) -> ArmState | None:
 
 
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
-    """The least times beside the fastest CPU arm at a point: with the input resident, and with copies."""
+    """Return the least times beside the fastest CPU arm at a point: with the input resident, and with
+    copies."""
     lead = fastest_cpu(state, point)
     calls = _calls(state, gpu_arms(state, lead), point) if lead is not None else []
     return tuple(_beside(state, lead, point, found) for found in _best(calls, sheet).values()) if lead else ()
@@ -839,7 +845,8 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
 
 
 def against(state: RunState, asked: str = "") -> str:
-    """The table's name of the GPU that a run is held against: as asked, else its own, else the usual one."""
+    """Return the table's name of the GPU that a run is held against: as asked, else its own, else the
+    usual one."""
     if asked:
         return asked
     machine = state.machine

@@ -59,7 +59,7 @@ class Series:
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
-        """Of these arms the one measured at most sizes; among equals, the fastest on (geometric) average."""
+        """Return the arm measured at most sizes; among equals, the fastest on (geometric) average."""
         wanted = {arm.arm.id for arm in arms}
         behind: dict[str, list[float]] = {}
         for size, here in self.arms.items():

@@ -66,13 +66,15 @@ def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
 
 
 def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
-    """Those measured at a point, fastest first; none that computed on another device than the pattern's."""
+    """Return those measured at a point, fastest first; none that computed on another device than the
+    pattern's."""
     found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Judgement:
-    """Why none of the pattern's arms gave a figure: cannot here (untestable), or did not (undecided)."""
+    """Return why none of the pattern's arms gave a figure: cannot here (untestable), or did not
+    (undecided)."""
     arms, point = matching(state, pattern), summary_point(state)
     wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
     if wants_gpu and not has_gpu(state):

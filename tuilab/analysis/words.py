@@ -37,7 +37,8 @@ def percent(share: float) -> str:
 
 
 def size(value: float, half_width: float | None = None) -> str:
-    """A place on a sweep's axis: `1,024`, `262 k`; with ± `half_width` no more digits than it allows."""
+    """Return a place on a sweep's axis: `1,024`, `262 k`; with ± `half_width` no more digits than it
+    allows."""
     digits = digits_for(value, half_width)
     if value < (100_000 if half_width is None else 10_000):
         return f"{value:,.0f}" if half_width is None else significant(value, digits)

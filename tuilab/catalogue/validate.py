@@ -19,7 +19,8 @@ MOST_POINTS = 400
 
 
 def validate(preset: Preset) -> Preset:
-    """The preset with its texts cleaned. Raises InputError naming the key, the value and what is right."""
+    """Return the preset with its texts cleaned. Raises InputError naming the key, the value and what is
+    right."""
     declaration = find(preset.workload).declaration
     with keyed("parameters"):
         check_values(declaration.parameters, declaration.constraints, preset.parameters)

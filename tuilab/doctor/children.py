@@ -119,7 +119,8 @@ def own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran
 
 
 def known(out: bytes) -> dict[str, Any]:
-    """All JSON lines of a child in one object, later ones winning. A line cut off by a kill is dropped."""
+    """Return all JSON lines of a child in one object, later ones winning. A line cut off by a kill is
+    dropped."""
     facts: dict[str, Any] = {}
     for line in out.splitlines():
         try:

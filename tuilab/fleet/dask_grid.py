@@ -57,7 +57,8 @@ class DaskGrid:
         return cls(client, cluster)
 
     async def nodes(self) -> Mapping[str, Address]:
-        """The scheduler's workers that have the resource. Raises WorkerError where the scheduler has gone."""
+        """Return the scheduler's workers that have the resource. Raises WorkerError where the scheduler
+        has gone."""
         try:
             identity = await self._client.scheduler.identity()
         except (OSError, CommClosedError) as error:

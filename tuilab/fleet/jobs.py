@@ -42,7 +42,8 @@ def common_devices(machines: Sequence[Machine]) -> list[str]:
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """The first of these device families that some other machine has and this one has not; "" for none."""
+    """Return the first of these device families that some other machine has and this one has not; "" for
+    none."""
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")
 

@@ -91,7 +91,8 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def labels(arms: Sequence[Arm]) -> list[str]:
-    """A short name for each arm, saying what tells it from the others: `CPU graph`, `GPU eager copied`."""
+    """Return a short name for each arm, saying what tells it from the others: `CPU graph`, `GPU eager
+    copied`."""
     numbered = len({a.device for a in arms if family(a.device) == "GPU"}) > 1
     numbered = numbered or len({a.device for a in arms if family(a.device) == "CPU"}) > 1
     many = {name: len({getattr(a, name) for a in arms}) > 1 for name in ("dtype", "host", "mode", "variant")}

@@ -122,7 +122,8 @@ def name_of(found: DataSheet) -> str:
 
 
 def recognised(description: str) -> str:
-    """The table's name of a GPU by what its driver calls it (`NVIDIA H100 80GB HBM3`); "" for another."""
+    """Return the table's name of a GPU by what its driver calls it (`NVIDIA H100 80GB HBM3`); "" for
+    another."""
     words = _plain(description)
     every = sorted(SHEETS, key=len, reverse=True)
     # A10 and A100, L4 and L40S: the longer name first, and no digit or letter of another one behind it.

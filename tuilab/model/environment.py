@@ -28,7 +28,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 def whose(machine: "Machine | MachineLine") -> str:
-    """The environment that measured, in words: its folder, versions and settings; "" of the lab's own."""
+    """Return the environment that measured, in words: its folder, versions and settings; "" of the lab's
+    own."""
     if not machine.environment:
         return ""
     versions = f"TensorFlow {machine.tensorflow}, Python {machine.python}"

@@ -105,7 +105,8 @@ def expectation(parameter: Parameter) -> str:
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
-    """`value` if the parameter allows it; else InputError naming parameter, value and what is allowed."""
+    """Return `value` if the parameter allows it; else InputError naming parameter, value and what is
+    allowed."""
     ok = False
     if isinstance(parameter, Choice):
         ok = isinstance(value, str) and value in parameter.options

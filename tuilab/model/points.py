@@ -7,7 +7,8 @@ from tuilab.model.scenario import Sweep
 
 
 def grid(sweep: Sweep | None) -> tuple[Point, ...]:
-    """The points of a sweep, the first axis slowest; one point without values where there is no sweep."""
+    """Return the points of a sweep, the first axis slowest; one point without values where there is no
+    sweep."""
     if sweep is None:
         return (Point(0),)
     names = [axis.parameter for axis in sweep.axes]

@@ -42,7 +42,8 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
 
 
 def significant(value: float, digits: int) -> str:
-    """`value` rounded to `digits` significant digits; with an exponent where nobody would count zeros."""
+    """Return `value` rounded to `digits` significant digits; with an exponent where nobody would count
+    zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     if not LEAST <= abs(value) < GREATEST:
@@ -62,7 +63,7 @@ def _rounded(value: float, digits: int) -> tuple[float, int]:
 
 
 def digits_for(value: float, half_width: float | None) -> int:
-    """Significant digits that an interval of ± `half_width` around `value` leaves meaningful: 2 to 4.
+    """Return significant digits that an interval of ± `half_width` around `value` leaves meaningful: 2 to 4.
 
     The last digit shown is the first one that the half-width touches.
     """
@@ -78,7 +79,8 @@ _PREFIXES: Units = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), 
 
 
 def unit_for(value: float, digits: int, units: Units = _PREFIXES) -> tuple[float, str]:
-    """The unit in which `value`, rounded to `digits` significant digits, is below 1,000; else the greatest.
+    """Return the unit in which `value`, rounded to `digits` significant digits, is below 1,000; else the
+    greatest.
 
     Rounded first, because 999.6 k reads 1.00 M rather than 1,000 k.
     """
@@ -86,24 +88,24 @@ def unit_for(value: float, digits: int, units: Units = _PREFIXES) -> tuple[float
 
 
 def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
-    """The unit in which `seconds` reads best, as (seconds per unit, name)."""
+    """Return the unit in which `seconds` reads best, as (seconds per unit, name)."""
     return unit_for(seconds, digits, _TIME_UNITS)
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """`0.000483` → `483 µs`: as many digits as the interval allows."""
+    """Return 0.000483 as `483 µs`: as many digits as the interval allows."""
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
     return f"{significant(value / scale, digits)} {name}"
 
 
 def rough(seconds: float) -> str:
-    """A length of time in whole seconds or minutes, for what is only expected: `9 s`, `3 min`."""
+    """Return a length of time in whole seconds or minutes, for what is only expected: `9 s`, `3 min`."""
     return f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """A measured median: the digits that its interval allows, and two where it has none."""
+    """Return a measured median: the digits that its interval allows, and two where it has none."""
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
@@ -118,7 +120,7 @@ def half_of(ends: tuple[float, float] | None) -> float | None:
 
 
 def interval(low: float, high: float, like: float) -> str:
-    """`[0.47 0.50]` in the unit in which `like` is shown."""
+    """Return `[0.47 0.50]` in the unit in which `like` is shown."""
     digits = digits_for(like, (high - low) / 2)
     scale, _ = time_unit(like, digits)
     return f"[{significant(low / scale, digits)} {significant(high / scale, digits)}]"
@@ -130,24 +132,24 @@ def count(value: float) -> str:
 
 
 def size(count_of_bytes: float) -> str:
-    """Bytes in decimal units: `400 MB`."""
+    """Return bytes in decimal units: `400 MB`."""
     few = abs(round(count_of_bytes)) < 1_000
     return f"{count_of_bytes:.0f} B" if few else prefixed(count_of_bytes, unit="B")
 
 
 def rate(value: float, unit: str) -> str:
-    """`199 GFLOP/s`, `43.6 GB/s`."""
+    """Return `199 GFLOP/s`, `43.6 GB/s`."""
     return prefixed(value, unit=unit)
 
 
 def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
-    """`262 k`, `16.8 MB`; below a thousand `12 B`."""
+    """Return `262 k`, `16.8 MB`; below a thousand `12 B`."""
     scale, prefix = unit_for(value, digits)
     return f"{significant(value / scale, digits)} {prefix}{unit}".rstrip()
 
 
 def share_words(share: float) -> str:
-    """A share of a roof, `53 %`; the smallest are as good as none."""
+    """Return a share of a roof, `53 %`; the smallest are as good as none."""
     if share < 0.001:
         return "<0.1 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"

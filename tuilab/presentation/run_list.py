@@ -158,7 +158,8 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """The arm that the fastest one is held against: of the other kind of device, where there is one."""
+    """Return the arm that the fastest one is held against: of the other kind of device, where there is
+    one."""
     return entry.brief.next if entry.brief is not None else ""
 
 

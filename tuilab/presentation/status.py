@@ -144,7 +144,7 @@ def sizes_begun(state: RunState) -> int:
 
 
 def most_processes(state: RunState) -> int:
-    """In how many processes a run is measured at most: more where they can be forked, beside no GPU."""
+    """Count the processes that a run may have: more where they can be forked, beside no GPU."""
     assert state.budget is not None and state.machine is not None
     return max(state.budget.workers, 0 if state.machine.gpus else state.budget.forks)
 
@@ -186,7 +186,7 @@ def progress_text(progress: Progress, state: RunState) -> str:
 
 
 def machine_words(machine: Machine | None) -> Sequence[str]:
-    """GPUs, host, processor and TensorFlow, each in a few words; what has no room goes from the end."""
+    """Name GPUs, host, processor and TensorFlow in a few words each; what has no room goes from the end."""
     if machine is None:
         return ()
     gpus = [short_gpu(d.description or d.name) for d in machine.gpus]

@@ -54,7 +54,8 @@ class Meaning:
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """What a host's event means, given what the event around it means; what is not known inherits that."""
+    """Return what a host's event means, given what the event around it means; what is not known inherits
+    that."""
     if around.sticks:
         return around
     named = _marked(event) or _op(event, around)

@@ -39,7 +39,8 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """The first so many, and for those behind them one row a type and device: sums stay what they are."""
+    """Return the first so many, and for those behind them one row a type and device: sums stay what they
+    are."""
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
         behind.setdefault((row.op, row.device, row.phase), []).append(row)
@@ -93,7 +94,8 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """The lanes that have events within the calls, their events by start, and how many were cut off."""
+    """Return the lanes that have events within the calls, their events by start, and how many were cut
+    off."""
     if not of.windows:
         return (), (), 0
     begin, end = of.windows[0][0], of.windows[-1][1]

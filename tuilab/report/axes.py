@@ -175,7 +175,8 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 
 
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
-    """A row of `width` characters with each label from its place on, as far as it is free from `first` on."""
+    """Return a row of `width` characters with each label from its place on, as far as it is free from
+    `first` on."""
     row, free = [" "] * width, first
     for start, label in labels:
         end = start + len(label)

@@ -64,7 +64,8 @@ class FactCheck(msgspec.Struct, kw_only=True):
 
 
 def stamp(check: FactCheck) -> str:
-    """`Measured on h (AMD EPYC, no GPU visible) with TensorFlow 2.21.0 on 2026-11-22; budget quick.`"""
+    """Return `Measured on h (AMD EPYC, no GPU visible) with TensorFlow 2.21.0 on 2026-11-22; budget
+    quick.`"""
     machine = check.machine
     if machine is None:
         return "Not measured yet."

@@ -36,7 +36,8 @@ def heading(found: PresetRows) -> str:
 
 
 def cells(row: Row) -> list[str]:
-    """One machine's line: medians, the fastest arm, the crossover, each claim's verdict as its mark."""
+    """Return one machine's line: medians, the fastest arm, the crossover, each claim's verdict as its
+    mark."""
     s = row.summary
     return [
         s.machine,

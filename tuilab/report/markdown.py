@@ -12,7 +12,8 @@ _BREAK = re.compile(r"[\r\n]+")
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is, in one line: what follows a break could be a heading or a row."""
+    """Return text that Markdown shows as it is, in one line: what follows a break could be a heading or a
+    row."""
     return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
 
 

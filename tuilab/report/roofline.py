@@ -88,7 +88,7 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> Series:
-        """What so many bytes a second can feed, up to the highest peak."""
+        """Return what so many bytes a second can feed, up to the highest peak."""
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         ends = ((x, min(highest, per_s * x)) for x in (low, max(low, highest / per_s)))
         return line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)

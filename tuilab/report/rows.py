@@ -95,7 +95,8 @@ def _together(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of a sweep's table: parameters, then the median of each arm that has some."""
+    """Return the head and the rows of a sweep's table: parameters, then the median of each arm that has
+    some."""
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
@@ -114,7 +115,8 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Where a sweep's arms cross, those found first; after the first, where a GPU not here could at best."""
+    """Return where a sweep's arms cross, those found first; after the first, where a GPU not here could at
+    best."""
     lines = [c.sentence for c in sorted(result.crossovers, key=lambda c: c.at is None) if c.sentence]
     if result.sweep_bound is not None and result.roofs:
         lines.insert(1, result.sweep_bound.sentence)
@@ -177,7 +179,8 @@ def layers_in(result: RunResult) -> tuple[Layer, ...]:
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """The label of that arm, else of the one that the result tells the layers of; its layers and the rest."""
+    """Return the label of that arm, else of the one that the result tells the layers of; its layers and
+    the rest."""
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
     layers = own or layers_in(result)
@@ -237,7 +240,8 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """What holds the arms back and what to do about it, the gravest first; alike arms in one sentence."""
+    """Return what holds the arms back and what to do about it, the gravest first; alike arms in one
+    sentence."""
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
     for found in result.diagnosis:
@@ -258,7 +262,8 @@ def doubts(result: RunResult) -> list[str]:
 
 
 def provenance(result: RunResult) -> list[str]:
-    """How and where it was measured: a sentence for the work, one for each machine, one for the run."""
+    """Return how and where it was measured: a sentence for the work, one for each machine, one for the
+    run."""
     values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
     return [
         f"Workload {result.scenario.workload}: {values}.",
@@ -343,7 +348,8 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """The widths of columns, the widest made narrower until all have room; a column of 0 is left out."""
+    """Return the widths of columns, the widest made narrower until all have room; a column of 0 is left
+    out."""
     found = list(widths)
     while most and sum(found) + 2 * (sum(map(bool, found)) - 1) > most and max(found) > LEAST_CELL:
         found[found.index(max(found))] -= 1
@@ -356,7 +362,8 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Lines broken between words, the rest below where the text began. most: so wide, 0 for as they are."""
+    """Yield lines broken between words, the rest below where the text began. most: so wide, 0 for as they
+    are."""
     for line in lines:
         if not most or len(line) <= most:
             yield line

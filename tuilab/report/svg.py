@@ -16,7 +16,8 @@ MOST_POINTS = 400
 
 
 def svg(chart: Chart) -> str:
-    """Its series as lines with markers and error bars, the first vertical as a mark; "" without points."""
+    """Return its series as lines with markers and error bars, the first vertical as a mark; "" without
+    points."""
     series = [one for one in chart.series if len(one.x) and not one.ghost]
     if not series:
         return ""
@@ -44,7 +45,7 @@ class _Picture:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
-        """The axes with their ticks and the name of x."""
+        """Return the axes with their ticks and the name of x."""
         right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
@@ -59,7 +60,7 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """A line with its markers, error bars and label. Of a long one the extremes, in order."""
+        """Return a line with its markers, error bars and label. Of a long one the extremes, in order."""
         hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
         places = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y > 0]

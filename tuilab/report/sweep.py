@@ -166,7 +166,8 @@ class Heat:
 
 
 def pair(result: RunResult) -> tuple[str, str]:
-    """The two arms that a map compares: those of the first crossover looked for, else the first two."""
+    """Return the two arms that a map compares: those of the first crossover looked for, else the first
+    two."""
     for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]

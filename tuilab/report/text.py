@@ -54,7 +54,8 @@ def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[
 
 
 def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]) -> str:
-    """The lines for a terminal of that width: prose is wrapped, rows are left as they are, each is styled."""
+    """Return the lines for a terminal of that width: prose is wrapped, rows are left as they are, each is
+    styled."""
     out: list[str] = []
     for role, line in found:
         wrapped = [line]
@@ -144,7 +145,8 @@ NOTHING = ("", "–", "—", "-")
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Rows as aligned lines: the first column to the left, the others to the right. most: characters."""
+    """Return rows as aligned lines: the first column to the left, the others to the right. most:
+    characters."""
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [

@@ -14,7 +14,8 @@ NANOS_A_MICRO = 1_000
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """The object to store as JSON: a process for the host and one for each GPU, a thread for each lane."""
+    """Return the object to store as JSON: a process for the host and one for each GPU, a thread for each
+    lane."""
     return {
         "displayTimeUnit": "ms",
         "traceEvents": [*_metadata(profile.lanes), *_events(profile)],

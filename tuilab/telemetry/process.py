@@ -68,7 +68,8 @@ class WatchedProcess:
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """The same with whose it is and its command line, where a process of that id and name is seen here."""
+    """Return the same with whose it is and its command line, where a process of that id and name is seen
+    here."""
     try:
         here = psutil.Process(process.pid)
         with here.oneshot():

@@ -34,7 +34,8 @@ def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
 
 
 def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
-    """The keys that these widgets have of their own at this moment, what they do, and the action's name."""
+    """Yield the keys that these widgets have of their own at this moment, what they do, and the action's
+    name."""
     found: dict[tuple[str, str], list[str]] = {}
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():

@@ -58,7 +58,8 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak: images, the first layer's activations and gradients, a model for each replica."""
+    """Return bytes at the peak: images, the first layer's activations and gradients, a model for each
+    replica."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     inputs = 4 * batch * side * side * images.CHANNELS
     activations = 4 * batch * side * side * filters
@@ -74,7 +75,8 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """One step of stochastic gradient descent on the same batch, resident on the devices that share it."""
+    """Return one step of stochastic gradient descent on the same batch, resident on the devices that share
+    it."""
     return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
 
 
@@ -165,7 +167,8 @@ class Network:
         )
 
     def step(self, images: Any, labels: Any) -> Any:
-        """The share's part of the batch's mean loss, after one descent along the gradient of the whole."""
+        """Return the share's part of the batch's mean loss, after one descent along the gradient of the
+        whole."""
         with self._tf.GradientTape() as tape:
             # Over the whole batch's size: the shares' gradients then add up to those of one device.
             loss = self._tf.reduce_sum(self._losses(labels, self.model(images, training=True))) / self._batch

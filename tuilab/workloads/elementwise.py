@@ -64,7 +64,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """One operation an element and op, or a product of matrices an op; read and written once if fused."""
+    """Count an operation an element and op, or a product of matrices an op; memory is read and written
+    once if they are fused."""
     side, ops = int(values["side"]), int(values["ops"])
     item = ITEM_BYTES[arm.dtype]
     each = 2 * side**3 if arm.variant == "matmul" else side**2

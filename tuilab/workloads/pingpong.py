@@ -72,7 +72,8 @@ def positions(length: int, detours: int) -> frozenset[int]:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The products, and an operation an element for each detour, which carries a matrix there and back."""
+    """Return the products, and an operation an element for each detour, which carries a matrix there and
+    back."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])
     away = 0 if arm.variant == "straight" else detours * item * side**2

@@ -70,7 +70,8 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """The network's step (`images.step`), Adam's three values a weight read and written; and its input."""
+    """Return the network's step (`images.step`), Adam's three values a weight read and written; and its
+    input."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     dtype = arm.dtype.removeprefix("mixed_")
     step = images.step(batch, side, filters, dtype=dtype, passes=6)

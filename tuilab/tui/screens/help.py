@@ -122,7 +122,8 @@ class KeysScreen(Page[None]):
 
 
 def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
-    """What is written about what has the keys and about the open view, or the page; then tables of keys."""
+    """Return what is written about what has the keys and about the open view, or the page; then tables of
+    keys."""
     views = screen.query(Views)
     shown = views.first().view if views else screen
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])

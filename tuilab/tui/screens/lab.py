@@ -71,7 +71,8 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         return True if self.filled or action == "run" else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """What the command palette offers: (words, help, what to do) of each action, then of each preset."""
+        """Yield what the command palette offers: (words, help, what to do) of each action, then of each
+        preset."""
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
             yield words, spoken(self, action.help), partial(self.run_action, action.name)

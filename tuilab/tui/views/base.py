@@ -62,7 +62,8 @@ def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult
 
 
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
-    """What the run on the screen came to, with the arms that are drawn, as `folded`; None without a run."""
+    """Return what the run on the screen came to, with the arms that are drawn, as `folded`; None without a
+    run."""
     result = lab_state.result()
     return (
         replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))

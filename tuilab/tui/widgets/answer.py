@@ -79,7 +79,8 @@ the document's.
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
-    """The sentence, the detail under it where there is room, and the tag at the end of the last line."""
+    """Return the sentence, the detail under it where there is room, and the tag at the end of the last
+    line."""
     said = clip(sentence, width, height)
     under = clip(detail, width, height - len(said)) if len(said) < height else []
     lines = [*said, *under, *[""] * (height - len(said) - len(under))]

@@ -113,7 +113,8 @@ def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
 
 
 def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int) -> list[Run]:
-    """The segments in at most `cells` cells, which stand for `whole` seconds; shares where they fit."""
+    """Return the segments in at most `cells` cells, which stand for `whole` seconds; shares where they
+    fit."""
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []

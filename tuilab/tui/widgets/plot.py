@@ -205,7 +205,8 @@ class Picture:
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, "•"))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
-        """The whole plot. pointed: a point that is read out, by its index; text: what is said of it."""
+        """Return the whole plot. pointed: a point that is read out, by its index; text: what is said of
+        it."""
         for vertical in self.chart.verticals:
             at = self.column(vertical.at)
             if vertical.band is not None:

@@ -53,7 +53,8 @@ class Race(LineWidget):
 
 
 def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, width: int) -> list[Line]:
-    """A head that says what is raced, and the lanes so many seconds into the race. racers: fastest first."""
+    """Return a head that says what is raced, and the lanes so many seconds into the race. racers: fastest
+    first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
     speed = f"slowed {significant(pace, 2)} ×" if pace >= 1 else f"sped up {significant(1 / pace, 2)} ×"

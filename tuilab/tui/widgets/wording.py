@@ -30,7 +30,8 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """`text` wrapped in at most so many lines, the last one cut with an ellipsis where there is more."""
+    """Return `text` wrapped in at most so many lines, the last one cut with an ellipsis where there is
+    more."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped

@@ -78,7 +78,8 @@ class Pipe:
         self._read_fd, self._write_fd, self._rest = read_fd, write_fd, b""
 
     def take(self, wait: bool = True) -> Message | None:
-        """The next message; None when there is none yet and `wait` is false. Ends the process at the end."""
+        """Return the next message; None when there is none yet and `wait` is false. Ends the process at
+        the end."""
         while b"\n" not in self._rest:
             if not wait and not select.select([self._read_fd], [], [], 0)[0]:
                 return None

@@ -110,7 +110,8 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Bytes at the peak, by what was seen: the images three times, the cache twice, batches in flight."""
+    """Return bytes at the peak, by what was seen: the images three times, the cache twice, batches in
+    flight."""
     shape = shape_of(values)
     image = shape.side * shape.side * images.CHANNELS * 4
     return 3 * shape.bytes + 2 * shape.count * image + IN_FLIGHT * int(values["batch"]) * image
@@ -328,7 +329,8 @@ def augmented_image(tf: Any, kind: str, image: Any) -> Any:
 
 
 def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
-    """A batch of images; each gets its own change, where random_brightness would change all of them alike."""
+    """Return a batch of images; each gets its own change, where random_brightness would change all of them
+    alike."""
     if kind == NONE:
         return images
     images = images + tf.random.uniform(tf.stack([tf.shape(images)[0], 1, 1, 1]), -BRIGHTNESS, BRIGHTNESS)

@@ -46,7 +46,8 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """The case with TF32 on for a `tf32` arm, off for every other; the setting is put back after a block."""
+    """Return the case with TF32 on for a `tf32` arm, off for every other; the setting is put back after a
+    block."""
     case.scope = _scoped(b, case.scope)
     return case
 

@@ -18,7 +18,7 @@ def ratio(block: int, bits: int) -> float:
 
 
 def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
-    """Codes (blocks, block · bits / 8) uint8, and smallest value and step (blocks, 1), of float32 blocks."""
+    """Code float32 blocks: (blocks, block · bits / 8) uint8, smallest values and steps (blocks, 1)."""
     low = tf.reduce_min(blocks, 1, keepdims=True)
     step = (tf.reduce_max(blocks, 1, keepdims=True) - low) / (2**bits - 1)
     codes = tf.round(tf.math.divide_no_nan(blocks - low, step))
