@@ -72,7 +72,7 @@ def hosts(words: str, as_json: bool) -> None:
     on each machine counts.
     """
     with kept_runs() as kept:
-        machine_summaries, problem = kept.machines(_say)
+        machine_summaries, problem = kept.machines(_at)
     if problem:
         click.echo(f"tuilab: {problem}", err=True)
     if words:
@@ -86,7 +86,7 @@ def hosts(words: str, as_json: bool) -> None:
         click.echo(f"no run has {words!r}" if words else "no runs yet", err=True)
 
 
-def _say(done: int, total: int) -> None:
+def _at(done: int, total: int) -> None:
     if sys.stderr.isatty() and total > 1:
         click.echo(f"\r\x1b[Ksumming up run {done + 1} of {total}", err=True, nl=done + 1 == total)
 

@@ -86,7 +86,7 @@ def _all(parts: Sequence[str]) -> str:
 
 
 def containing(text: str) -> str:
-    """Return a LIKE pattern for texts that contain this one, `\` being the escape."""
+    """Return a LIKE pattern for texts that contain this one, `\\` being the escape."""
     return f"%{escaped(text)}%"
 
 

@@ -14,11 +14,9 @@ from tuilab.model.claims import Claim
 
 __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_of"]
 
-Say = Callable[[int, int], None]
 
-
-def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
-    """Sum up the machines of every run that lacks it. say: how many are done, of how many.
+def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
+    """Sum up the machines of every run that lacks it. at: told how many are done, of how many.
 
     Returns why not all could be kept, "" where they were.
     """
@@ -26,7 +24,7 @@ def sum_up(store: Store, say: Say = lambda done, total: None) -> str:
         runs = unsummed(store)
         claims = _claims() if runs else {}
         for done, run in enumerate(runs):
-            say(done, len(runs))
+            at(done, len(runs))
             _sum_up(store, run, claims)
     except sqlite3.Error as error:
         return f"the history cannot be written now ({error}); its newest runs are left out"
