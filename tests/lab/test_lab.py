@@ -52,9 +52,9 @@ async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
         result = await made.measure(SMALL, budget="quick")
         assert result.status == "ok" and result.rounds == 6 and result.answer
         assert result.claims and result.placement
-        line = made.find("last")
+        line = made.history.find("last")
         assert (line.run, line.status, line.answer) == (result.run, "ok", result.answer)
-        assert made.kept("last").rounds == 6
+        assert made.history.state("last").rounds == 6
         assert result.answer.split(":")[0][:20] in made.export("last")
         changes = [change for change, _ in heard]
         assert sum(Change.REPORT in change for change in changes) == 6
@@ -111,7 +111,7 @@ async def test_a_run_is_stopped_with_what_it_has_measured_also_by_a_script_that_
                 assert made.stop()
                 result = await measuring
                 assert (result.status, result.rounds) == ("cancelled", 3)
-                assert made.find("last").rounds == 3
+                assert made.history.find("last").rounds == 3
 
 
 async def begun(made: Lab) -> None:
@@ -136,7 +136,7 @@ async def test_an_imprecise_run_is_gone_on_with_until_it_is_as_precise_as_the_bu
         result = made.result()
         assert (result.run, result.rounds, result.status) == (first.run, 14, "ok")
         assert made.state.shown.workers == 2
-        kept = made.kept("last")
+        kept = made.history.state("last")
         assert (kept.run, kept.rounds, kept.workers, kept.status) == (first.run, 14, 2, "ok")
         # Other settings, a sweep, and what is precise enough, are measured anew.
         made.state.budget = "quick"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 import msgspec
 
 from tuilab import catalogue
-from tuilab.history.lines import RunLine
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
 from tuilab.lab import roofs
@@ -435,7 +434,7 @@ class Lab(RunController):
         """
         from tuilab.lab import resume
 
-        earlier = self.kept(run)
+        earlier = self.history.state(run)
         self._claims_of(earlier.preset)
         request = resume.request(earlier)
         resume.check_code(earlier)
@@ -564,14 +563,6 @@ class Lab(RunController):
         return self.diagnosis
 
     # Earlier runs
-
-    def find(self, start: str) -> RunLine:
-        """Find the run whose id begins with `start`; `last` is the latest. Raises InputError."""
-        return self.history.find(start)
-
-    def kept(self, start: str) -> RunState:
-        """Return the state of that run. Raises InputError."""
-        return self.history.state(start)
 
     async def recorded(self) -> "list[Offer]":
         """Return the latest runs of the history as `replay` takes them, newest first."""
