@@ -9,6 +9,7 @@ import ast
 import inspect
 import math
 import random
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def meanings(struct: type) -> dict[str, str]:
         for field, below in zip(node.body, [*node.body[1:], None], strict=True) if node else ():
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 text = below.value.value if _is_text(below) else ""  # type: ignore[union-attr]
-                found[field.target.id] = " ".join(str(text).split())
+                found[field.target.id] = _as_written(" ".join(str(text).split()))
     return found
 
 
@@ -60,6 +61,11 @@ def _is_text(node: ast.stmt | None) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
+
+
+def _as_written(text: str) -> str:
+    """What Python calls None is null in a file."""
+    return re.sub(r"\bNone\b", "null", text)
 
 
 def kind(annotation: Any) -> str:
@@ -128,7 +134,7 @@ def _default(field: Any) -> str:
 def section(struct: type, level: int = 3) -> str:
     """A struct as a section: its name, what it is, its tag, its fields."""
     tag = struct.__struct_config__.tag  # type: ignore[attr-defined]
-    about = inspect.cleandoc(struct.__doc__ or "") if not _plain(struct) else ""
+    about = _as_written(inspect.cleandoc(struct.__doc__ or "")) if not _plain(struct) else ""
     lines = [f"{'#' * level} {_title(struct)}", "", about]
     if tag:
         lines += ["", f'`"{struct.__struct_config__.tag_field}": "{tag}"`']  # type: ignore[attr-defined]
