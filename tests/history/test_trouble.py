@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import itertools
 import os
 import sqlite3
 import subprocess
@@ -12,6 +13,7 @@ from collections import Counter
 import pytest
 
 from tests.attack.shim import FOREVER, faulty  # noqa: F401
+from tests.attack.test_calls_that_fail import rounds_in
 from tests.calling import here
 from tests.history.older import older
 from tests.history.test_check import filled, rounds
@@ -184,6 +186,33 @@ def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data,
         assert (done.code, out.read_text()) in ((0, whole), (2, "what was there")), (number, done)
         ended[done.code == 0] += 1
     assert ended[True] and ended[False]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_disk_that_stops_giving_what_was_set_aside_leaves_it_to_be_taken_in_later(data, faulty, damaged):  # noqa: F811
+    """What it does not give is no damage: the file keeps the name by which it is offered again."""
+    whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
+    if damaged:
+        with contextlib.closing(sqlite3.connect(data / FILE)) as connection:
+            connection.execute("DELETE FROM events WHERE run = 'run2' AND number = 0")
+            connection.commit()
+    kept, words = (data / FILE).read_bytes(), ["history", "check", "--repair", str(aside)]
+
+    def repaired(number, times):
+        for file in data.glob("history*"):
+            file.unlink()
+        aside.write_bytes(kept)
+        return faulty.play(words, ("read", number, times, errno.EIO), below=aside, TUILAB_DATA=str(data))
+
+    calls, ended = repaired(FOREVER, 1).calls, Counter[bool]()
+    for number, times in itertools.product(range(calls * 2 // 3, calls + 1, 5), (1, FOREVER)):
+        done = repaired(number, times)
+        ended[done.code == 0] += 1
+        offered = rounds_in(aside) if aside.exists() else {}
+        now = rounds(data)
+        there = {run: max(offered.get(run, 0), now.get(run, 0)) for run in whole}
+        assert done.code in (0, 2) and there == whole, (number, times, done)
+    assert ended[True] and ended[False], ended
 
 
 async def test_what_of_a_run_is_damaged_is_said_whenever_it_is_written(data, tmp_path):

@@ -14,7 +14,7 @@ import msgspec
 from tuilab.history import packed
 from tuilab.history.schema import Connection, is_damage
 from tuilab.history.store import STAGED, TAKE_PROGRAM, Store
-from tuilab.history.trouble import only_read, put_back, set_aside
+from tuilab.history.trouble import only_read, put_back, set_aside, why_unread
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
@@ -219,13 +219,13 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     """Save what can be read of a history, row by row, in a new one that takes its place.
 
     The damaged file is kept under another name. into: a history that gets the runs instead; the file then
-    stays where it is. Raises OSError and sqlite3.Error where no new one can be written.
+    stays where it is. Raises OSError where the disk stops giving the file, and sqlite3.Error too where no new
+    one can be written.
     """
     lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
     if into is None:
-        for suffix in ("", "-wal", "-shm"):
-            new.with_name(new.name + suffix).unlink(missing_ok=True)
+        _remove(new)
         private_file(new)
     rounds = runs = 0
     with contextlib.closing(Store.at(new)) as store, _readable(file, lost) as connection:
@@ -239,6 +239,10 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         except sqlite3.Error as error:
             if "no such table" not in str(error):
                 lost.append(Damage("", sanitize_line(f"watched programs: {error}")))
+    if lost and (why := why_unread(file)):  # what it did not give need not be damaged
+        if into is None:
+            _remove(new)
+        raise OSError(0, why)
     if into is not None:
         return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
     aside = set_aside(file)
@@ -248,6 +252,11 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         put_back(aside, file)
         raise
     return Repaired(runs=runs, rounds=rounds, lost=tuple(lost), aside=aside)
+
+
+def _remove(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -270,8 +279,7 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
     finally:
         connection.close()
         if copy is not None:
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+            _remove(copy)
 
 
 def _new_header(file: Path, page: int = 4096) -> None:

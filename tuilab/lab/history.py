@@ -260,6 +260,10 @@ class History:
                 report = verify(which)
                 return report, recover(which) if report.findings else None
             done = recover(file, self.store.file)
+            if done.lost:  # what stays so when it is read once more is damage
+                more = recover(file, self.store.file)
+                runs, rounds = done.runs + more.runs, done.rounds + more.rounds
+                done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
             aside = taken(file) if file.parent.absolute() == self.store.file.parent.absolute() else file
             return report, msgspec.structs.replace(done, aside=aside)
         except (OSError, sqlite3.Error, OtherVersion) as error:
