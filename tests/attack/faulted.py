@@ -1,26 +1,39 @@
 """Commands each of whose calls of the system fails once: `python faulted.py`, with `faulty.c` loaded before it.
 
 Reads trials as JSON lines and answers each with a line: every one is a fork of this process, in which the command
-line is loaded already. A trial that does not end is killed and told as a hang.
+line is loaded already, and a worker of these tests is a fork of that. A trial that does not end is killed and told as a
+hang; it is over when nothing that it started is left.
 """
 
+import asyncio
 import contextlib
 import ctypes
 import faulthandler
+import functools
+import gc
 import importlib
 import json
 import os
 import pkgutil
+import runpy
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
+import tests.made  # noqa: F401  for the workers
 import tuilab
+import tuilab.worker.channel
+from tuilab import processes
 from tuilab.cli import lab
 from tuilab.cli import main as program
 from tuilab.runner import process, supervisor
+
+WORKER = str(Path(__file__).with_name("worker.py"))
+REST_S = 20.0
+"""For so long may what a command started outlive it."""
 
 
 def export() -> None:
@@ -49,7 +62,9 @@ ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
 
 def load_commands() -> None:
     """Have what commands load, so that a trial costs some milliseconds."""
-    for package in ("cli", "lab", "history", "documents", "report", "analysis", "model"):
+    for package in (
+        "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
+    ):  # fmt: skip
         for found in pkgutil.walk_packages(
             [str(Path(tuilab.__file__).parent / package)], f"tuilab.{package}."
         ):
@@ -57,10 +72,46 @@ def load_commands() -> None:
                 importlib.import_module(found.name)
     for name in program.COMMANDS:
         program.cli.get_command(None, name)  # type: ignore[arg-type]
+    presets = importlib.import_module("tuilab.catalogue.load")
+    presets.read_bytes = functools.cache(presets.read_bytes)
+    presets.load(presets.shipped_folder())
+
+
+def fork_workers(faulty: ctypes.CDLL) -> None:
+    """Have a command's worker forked from it, where it is that of these tests: Python need not start again."""
+    begin = asyncio.BaseEventLoop.subprocess_exec
+
+    def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
+        """Take the place of the program that would be executed now."""
+        faulty.fault_arm(b"", 0, 0, 0, b"")
+        os.closerange(3, 1_000)
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv = list(command[1:])
+        code = 1
+        try:
+            runpy.run_path(WORKER, run_name="__main__")
+            code = 0
+        finally:
+            os._exit(code)
+
+    async def forked(
+        self: asyncio.BaseEventLoop, protocol: Any, *command: str, env: dict[str, str], **more: Any
+    ) -> Any:
+        if command[1:2] == (WORKER,):
+            more["preexec_fn"] = lambda: be(command, env)
+        return await begin(self, protocol, *command, env=env, **more)
+
+    asyncio.BaseEventLoop.subprocess_exec = forked  # type: ignore[assignment, method-assign]
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """The exit code, or "hang", and how many calls of that kind there were."""
+    """The exit code, or "hang"; how many calls of that kind there were; whether something it started stays."""
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
     pid = os.fork()
@@ -101,11 +152,22 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
             calls = int(counted.read_text()) if counted.exists() else 0  # one that was killed has not told
-            return {"code": os.waitstatus_to_exitcode(status), "calls": calls}
+            return {"code": os.waitstatus_to_exitcode(status), "calls": calls, "stays": not at_rest()}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return {"code": "hang", "calls": 0}
+    return {"code": "hang", "calls": 0, "stays": not at_rest()}
+
+
+def at_rest() -> bool:
+    """Wait until all that a command started has ended, which became this process' own; whether it did."""
+    until = time.monotonic() + REST_S
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < until:
+            if not os.waitpid(-1, os.WNOHANG)[0]:
+                time.sleep(0.002)
+        return False
+    return True
 
 
 def main() -> None:
@@ -120,6 +182,10 @@ def main() -> None:
         ctypes.c_char_p,
     ]
     faulty.fault_seen.restype = ctypes.c_long
+    fork_workers(faulty)
+    processes.adopt()
+    gc.collect()
+    gc.freeze()
     answers = os.dup(1)
     os.dup2(2, 1)
     for line in sys.stdin:

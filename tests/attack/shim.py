@@ -20,11 +20,15 @@ KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
 
 @dataclass(frozen=True)
 class Outcome:
-    """code: what the command ended with, "hang" where it did not. calls: how many there were of that kind."""
+    """code: what the command ended with, "hang" where it did not. calls: how many there were of that kind.
+
+    stays: something that it started has not ended.
+    """
 
     code: int | str
     calls: int
     said: str
+    stays: bool
 
 
 class Faulty:
@@ -85,7 +89,7 @@ class Faulty:
         calls = answer["calls"]
         if in_worker:
             calls = int.from_bytes(seen.read_bytes(), sys.byteorder) if seen.exists() else 0
-        return Outcome(answer["code"], calls, out.read_text(errors="replace"))
+        return Outcome(answer["code"], calls, out.read_text(errors="replace"), answer["stays"])
 
     def close(self) -> None:
         """End it."""

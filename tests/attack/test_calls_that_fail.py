@@ -14,7 +14,6 @@ import shutil
 import signal
 import sqlite3
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ import msgspec
 import pytest
 
 from tests.attack.shim import CUT, FOREVER, GROWN, HALF, KILLED, Faulty, Outcome, faulty  # noqa: F401
-from tests.attack.test_attack import OBSERVED, WORKER, linux, long, ours, part, table  # noqa: F401
+from tests.attack.test_attack import OBSERVED, WORKER, linux, long, part, table  # noqa: F401
 from tests.documents.test_check_options import CLOCK, NO_WAIT
 from tests.made import regular_run
 from tests.remote.server import REPOSITORY
@@ -52,7 +51,9 @@ FAULTS = {
 CHANGING = ("cut while read", "grown while read")
 """They befall a person's own files alone."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
-ROUNDS = 12
+ROUNDS = 6
+LEFT = 20
+"""Rounds of a run, and of one that a worker left: few, since each costs every command some calls."""
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
@@ -148,7 +149,7 @@ def template(place: Path) -> Path:
     aside.close()
     (place / "aside" / FILE).rename(place / "data" / "history-damaged-20260101-000000.db")
     shutil.rmtree(place / "aside")
-    write(folder(place / "data") / f"left{DONE}", regular_run("left", 100))
+    write(folder(place / "data") / f"left{DONE}", regular_run("left", LEFT))
     return place
 
 
@@ -260,18 +261,11 @@ class Attack:
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:
             yield "unsaid"
-        if self.command.measures:
-            self.rest()
+        if done.stays:
+            yield "orphans"
         if lost := list(self.missing(fault, done)):
             print(lost)
             yield "lost"
-
-    def rest(self) -> None:
-        """Wait until no worker of it is left."""
-        until = time.monotonic() + 20
-        while ours(str(self.place / "truth")):
-            assert time.monotonic() < until, "a worker stays"
-            time.sleep(0.02)
 
     def missing(self, fault: str, done: Outcome) -> Iterator[str]:
         """What a person lost by it."""
@@ -332,7 +326,7 @@ class Attack:
             if file.name == FILE or file.name in told or "20260101" in file.name or "recovered" in file.name:
                 for run, count in rounds_in(file).items():
                     there[run] = max(count, there.get(run, 0))
-        wanted = {**RUNS, "gone": 300, "half": 3, "aside": 300, "left": 100}
+        wanted = {**RUNS, "gone": 300, "half": 3, "aside": 300, "left": LEFT}
         if "--for-good" in self.command.words:
             del wanted["gone"]
         for run, count in wanted.items():
@@ -393,6 +387,9 @@ def test_whatever_befalls_a_call_nothing_is_lost(name, faulty, tmp_path, long): 
     print(attack.counts)
     table(
         f"failing calls, {name}",
-        **{key: figures[key] for key in ("failed", "lost", "tracebacks", "hangs", "internal", "unsaid")},
+        **{
+            key: figures[key]
+            for key in ("failed", "lost", "orphans", "tracebacks", "hangs", "internal", "unsaid")
+        },
     )
     assert not figures["hangs"] and not figures["internal"] and not figures["unsaid"]
