@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from tests.attack.shim import FOREVER, faulty  # noqa: F401
-from tests.attack.test_calls_that_fail import rounds_in
+from tests.attack.test_calls_that_fail import WORKER, rounds_in
 from tests.calling import here
 from tests.history.older import older
 from tests.history.test_check import filled, rounds
@@ -139,6 +139,25 @@ def malformed():
     error = sqlite3.DatabaseError("database disk image is malformed")
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
+
+
+@pytest.mark.parametrize("write", [2, 20])
+def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, write):  # noqa: F811
+    """Nor was there another place: the first fault came before the history was opened, or while it took in a run."""
+    recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
+    worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]
+    done = faulty.play(
+        ["run", "stft-small", "--budget", "quick"],
+        ("write", write, FOREVER, errno.ENOSPC),
+        below=tmp_path,
+        worker=worker,
+        TUILAB_DATA=str(data),
+        TMPDIR=str(tmp_path),
+    )
+    assert "the next start adds them to the history" in done.said, done
+    (truth,) = tmp_path.glob("truth.*")
+    assert here("history", "unattended").returncode == 0
+    assert rounds(data)[truth.suffix[1:]] == truth.stat().st_size == 6
 
 
 def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_round(data, monkeypatch):

@@ -14,6 +14,7 @@ from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
+from tuilab.spool import KEPT
 
 MOST_WAITING_BYTES = 256 * 2**20
 PATIENCE = 10.0
@@ -200,19 +201,20 @@ class Recorder:
                 kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')
                 run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
 
-    def close(self) -> str:
+    def close(self, spool: str = "") -> str:
         """Write what waits and close the store; what a person must know, "" where all is written.
 
-        What the store does not take goes into a file among the temporary ones, which can be imported.
+        What the store does not take goes into a file among the temporary ones, which can be imported. spool:
+        the folder in which workers have kept their runs.
         """
         try:
             if self.flush() and self.store.file is not None:
                 return ""
-            return self._rescue()
+            return self._rescue(spool)
         finally:
             self.store.close()
 
-    def _rescue(self) -> str:
+    def _rescue(self, spool: str) -> str:
         runs = self._runs if self.store.file is not None else self._in_memory()
         if not runs:
             return self.problem
@@ -221,7 +223,10 @@ class Recorder:
             os.close(fd)
             recording.write_lines(Path(name), self._all_lines(runs))
         except OSError as error:
-            return f"{self.problem or 'the runs were in memory only'}; they are lost: {error.strerror}"
+            why = self.problem or "the runs were in memory only"
+            if spool and all(Path(spool, f"{run}{KEPT}").exists() for run in runs):
+                return f"{why}; they are kept in {spool}: the next start adds them to the history"
+            return f"{why}; they are lost: {error.strerror}"
         why = self.problem or "there was nowhere to write the history"
         return f"{why}; what is missing is kept in {name}: tuilab history import adds it"
 

@@ -44,15 +44,22 @@ class RunRecorder:
 
     def _find_unattended(self) -> str:
         """Take in what workers finished after an earlier lab had gone; returns the folder for the next."""
-        if self.store.file is None:
+        file = self.store.file or self.store.unwritable
+        if file is None:
             return ""
         try:
-            place = folder(self.store.file.parent)
-            found = spool.collect_all(self.store, self.store.file.parent)
+            place = str(folder(file.parent))
+        except OSError as error:
+            self.notices.append(f"cannot look for runs that continued in the background ({error})")
+            return ""
+        if self.store.file is None:
+            return place
+        try:
+            found = spool.collect_all(self.store, file.parent)
             self.notices += [words for run in found.finished if (words := self._about(run))]
         except (OSError, sqlite3.Error) as error:
             self.notices.append(f"cannot look for runs that continued in the background ({error})")
-            return ""
+            return place
         for run, pid in found.going_on.items():
             self.notices.append(
                 f"run {run[:8]} is still running in the background, in process {pid}; tuilab "
@@ -61,7 +68,7 @@ class RunRecorder:
         for run, host in found.elsewhere.items():
             self.notices.append(f"run {run[:8]} is running in the background on {host}")
         self.notices += found.problems
-        return str(place)
+        return place
 
     def _about(self, run: str) -> str:
         """What became of a run whose lab had gone; its answer is worked out and kept."""
@@ -138,6 +145,8 @@ class RunRecorder:
 
     def _forget(self) -> None:
         """What the history has of a run that is over need not lie in a file as well."""
+        if self.store.file is None:
+            return
         for run in [run for run in self._spooled if self._recorder.written(run)]:
             if run in self._kept:
                 self._kept.pop(run).close()
@@ -174,4 +183,4 @@ class RunRecorder:
             self._retry = None
         if self._recorder.flush():
             self._forget()
-        return self._recorder.close()
+        return self._recorder.close(self.spool)
