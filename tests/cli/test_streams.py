@@ -19,8 +19,8 @@ def data(tmp_path_factory):
     return folder
 
 
-def shell(data, line, **more):
-    words = f"{' '.join(TUILAB)} {line}; exit ${{PIPESTATUS[0]}}"
+def shell(data, line, before="", **more):
+    words = f"{before} {' '.join(TUILAB)} {line}; exit ${{PIPESTATUS[0]}}"
     return subprocess.run(
         ["bash", "-c", words], env=environment(data, **more), capture_output=True, text=True, timeout=120
     )
@@ -37,6 +37,16 @@ def test_whoever_has_seen_enough_ends_nothing_with_the_code_of_findings(data, li
 def test_a_full_output_is_named(data, line):
     done = shell(data, f"{line} > {FULL}")
     assert (done.returncode, done.stderr) == (2, "tuilab: standard output: No space left on device\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_file_that_could_grow_no_further_is_no_success(data, tmp_path, unbuffered):
+    """Python's own output without a buffer takes the part that was written for all of it."""
+    out = tmp_path / "out.csv"
+    done = shell(data, f"export run1 --format csv > {out}", "ulimit -f 8;", PYTHONUNBUFFERED=unbuffered)
+    assert out.stat().st_size == 8 * 1024
+    assert (done.returncode, done.stderr) == (2, "tuilab: standard output: File too large\n")
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

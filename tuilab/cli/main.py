@@ -181,7 +181,7 @@ def main() -> None:
         _fail(about_history(error), BAD_INPUT)
     except OSError as error:
         # Whatever writes a file names it.
-        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EBADF) else ""
+        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EBADF, errno.EFBIG) else ""
         named = error.filename or unnamed
         file = sanitize_line(str(named)) + ": " if named else ""
         _fail(f"{file}{sanitize_line(str(error.strerror or error))}", BAD_INPUT)
@@ -192,12 +192,18 @@ def main() -> None:
 
 
 def _mend_surroundings() -> None:
-    """What a shell may leave in a state that no program expects: closed streams, sizes that no screen has."""
+    """What no program expects: streams that are closed or have no buffer, sizes that no screen has."""
     for stream in range(3):
         try:
             os.fstat(stream)
         except OSError:  # else the next file that is opened would be the standard output
             os.open(os.devnull, os.O_WRONLY if stream else os.O_RDONLY)
+    if sys.stdout and isinstance(sys.stdout.buffer, io.RawIOBase):
+        # `python -u` takes what a disk had room for to be all that was written.
+        told = sys.stdout
+        sys.stdout = open(  # noqa: SIM115
+            told.fileno(), "w", buffering=1, encoding=told.encoding, errors=told.errors, closefd=False
+        )
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
