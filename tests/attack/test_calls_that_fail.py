@@ -236,8 +236,9 @@ class Attack:
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            both = list(itertools.product(every, (1,) if once else (1, FOREVER)))
-            for number, times in both if rng is None else rng.sample(both, 1):
+            # One after the other, so that every second of them (TUILAB_TESTS_PART) has some of both.
+            both = list(itertools.product((1,) if once else (1, FOREVER), every))
+            for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
 
     def attack(self, fault: str, at: int, times: int) -> None:
@@ -342,6 +343,9 @@ class Attack:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
+        """Its rounds where the command says that they are: in a file, or elsewhere for now."""
+        if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
+            return rounds_in(Path(elsewhere[1]) / FILE).get(run, 0)
         found = re.search(r"is kept in (\S+\.jsonl)", done.said)
         if found is None or not Path(found[1]).exists():
             return 0
