@@ -33,9 +33,10 @@ def test_whoever_has_seen_enough_ends_nothing_with_the_code_of_findings(data, li
 
 
 @pytest.mark.skipif(not os.path.exists(FULL), reason="no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("line", ["history", "export run1 --format csv", "presets"])
-def test_a_full_output_is_named(data, line):
-    done = shell(data, f"{line} > {FULL}")
+def test_a_full_output_is_named(data, line, unbuffered):
+    done = shell(data, f"{line} > {FULL}", PYTHONUNBUFFERED=unbuffered)
     assert (done.returncode, done.stderr) == (2, "tuilab: standard output: No space left on device\n")
 
 
@@ -43,9 +44,9 @@ def test_a_full_output_is_named(data, line):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_file_that_could_grow_no_further_is_no_success(data, tmp_path, unbuffered):
     """Python's own output without a buffer takes the part that was written for all of it."""
-    out = tmp_path / "out.csv"
-    done = shell(data, f"export run1 --format csv > {out}", "ulimit -f 8;", PYTHONUNBUFFERED=unbuffered)
-    assert out.stat().st_size == 8 * 1024
+    out = tmp_path / "rules"
+    done = shell(data, f"check --rules > {out}", "ulimit -f 4;", PYTHONUNBUFFERED=unbuffered)
+    assert out.stat().st_size == 4 * 1024
     assert (done.returncode, done.stderr) == (2, "tuilab: standard output: File too large\n")
 
 

@@ -198,12 +198,10 @@ def _mend_surroundings() -> None:
             os.fstat(stream)
         except OSError:  # else the next file that is opened would be the standard output
             os.open(os.devnull, os.O_WRONLY if stream else os.O_RDONLY)
-    if sys.stdout and isinstance(sys.stdout.buffer, io.RawIOBase):
-        # `python -u` takes what a disk had room for to be all that was written.
-        told = sys.stdout
-        sys.stdout = open(  # noqa: SIM115
-            told.fileno(), "w", buffering=1, encoding=told.encoding, errors=told.errors, closefd=False
-        )
+    raw = sys.stdout and getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):  # `python -u` takes what a disk had room for to be all that was written
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
@@ -245,6 +243,7 @@ def _fail(error: Exception | str, code: int) -> None:
     try:
         # The traceback of a person's own code says more than its last line.
         click.echo(f"tuilab: {getattr(error, 'detail', '') or error}", err=True)
+        sys.stdout and sys.stdout.flush()
     except (OSError, ValueError):
         _leave(code)
     sys.exit(code)
