@@ -1,9 +1,12 @@
 """The person's keymap file holds in the lab and on its pages."""
 
 import re
+from pathlib import Path
+
+from textual.screen import Screen
 
 from tests.contracts.test_keys import LETTER, NAMED, NO_KEY
-from tests.tui.lab import lab, opened, press, rest, text
+from tests.tui.lab import TestLab, lab, opened, press, rest, text
 from tuilab.tui.keys import declared
 from tuilab.tui.panels.views import VIEWS
 from tuilab.tui.screens.help import page
@@ -30,22 +33,53 @@ async def test_the_lab_and_its_pages_obey_it(tmp_path):
         assert len(app.runner.measured) == 1
 
 
-async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_path):
+def other_keys(folder: Path) -> dict[str, str]:
+    """Give each action a key that no other has, in the person's file; returns them by the action's id."""
     others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
     lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
-    (tmp_path / "keymap.toml").write_text(f"[keys]\n{lines}")
+    (folder / "keymap.toml").write_text(f"[keys]\n{lines}")
+    return others
+
+
+def read(app: TestLab) -> str:
+    """What the screen says, once it and its help hold no action without its key, and no key but those."""
+    help = page(app.screen, app.keymap)
+    prose = help.partition("## Keys")[0]
+    for said in (text(app), help):
+        assert not NAMED.findall(said), said
+    letters = {bold for bold in re.findall(r"\*\*(.+?)\*\*", prose) if LETTER.fullmatch(bold)}
+    assert letters <= NO_KEY, letters
+    return text(app)
+
+
+PAGES = {
+    "page('answer')": (),
+    "arms": (),
+    "page('machines')": (),
+    "page('why')": (),
+    "keys": (),
+    "fact_check": (),
+    "history": ("compare", "tag", "note", "prune", "export", "import"),
+    "export": (),
+    "hosts": (),
+    "open": (),
+}
+"""By the action that opens it, and what opens a page over it."""
+
+
+async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_path):
+    others = other_keys(tmp_path)
     app = lab(tmp_path)
 
     async def do(action: str) -> str:
         await app.screen.run_action(action)
         await rest(pilot, app)
-        help = page(app.screen, app.keymap)
-        prose = help.partition("## Keys")[0]
-        for said in (text(app), help):
-            assert not NAMED.findall(said), (action, said)
-        letters = {bold for bold in re.findall(r"\*\*(.+?)\*\*", prose) if LETTER.fullmatch(bold)}
-        assert letters <= NO_KEY, (action, letters)
-        return text(app)
+        return read(app)
+
+    async def leave(before: Screen[object]) -> None:
+        while app.screen is not before:
+            app.screen.dismiss(None)
+            await rest(pilot, app)
 
     async with opened(app, (120, 40)) as pilot:
         assert f"{others['run']} measures" in text(app)
@@ -54,22 +88,13 @@ async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_pat
                 assert "Views" not in await do(f"view('{view}')")
             said = await do("run")
         assert f"{others['budget']}, then {others['run']} measures longer" in said
-        for opens in (
-            "page('answer')",
-            "arms",
-            "page('machines')",
-            "page('why')",
-            "keys",
-            "fact_check",
-            "history",
-            "export",
-            "hosts",
-            "open",
-        ):
+        for opens, over in PAGES.items():
             before = app.screen
             said = await do(opens)
-            assert re.search(r"\bk\d+\b", said), said
-            app.screen.dismiss(None)
-            await rest(pilot, app)
-            assert app.screen is before
+            there = app.screen
+            assert there is not before and re.search(r"\bk\d+\b", said), said
+            for more in over:
+                await do(more)
+                await leave(there)
+            await leave(before)
         assert f"{others['demo.next']} measures now, {others['demo.leave']} leaves" in await do("demo")

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from tests.tui import watched
 from tests.tui.lab import TestLab, lab, text, until
 from tests.tui.picture import picture
+from tests.tui.test_keymap import other_keys, read
 from tests.tui.test_pictures import shows  # noqa: F401
 from tests.tui.tour import SIZES
 from tests.tui.watched import settled
@@ -45,6 +46,23 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Watching:
     return watched.watching(
         monkeypatch.setattr, b"Epoch 1/3\r\n 12/63 \r 60/63 loss: 0.21\r\n\x1b[31mlast\x1b[0m"
     )
+
+
+async def test_with_other_keys_the_page_says_those(tmp_path: Path, made) -> None:
+    others = other_keys(tmp_path)
+    app = lab(tmp_path, watching=made)
+    async with opened(app) as pilot:
+        for played in (False, True):  # before anything is known of it, and after
+            if played:
+                watched.play(made)
+            for key in TITLES:
+                await app.screen.run_action(f"view('{key}')")
+                await settled(pilot, app)
+                said = read(app)
+                assert f"{others['watch.stop']} stops" in said, said
+        await app.screen.run_action("whole")
+        await settled(pilot, app)
+        assert f"{others['page.close']} closes" in read(app)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -39,7 +39,6 @@ from tuilab.lab.settings import (
 from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.arms import EVERY, HERE
-from tuilab.model.claims import Claim
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError, WorkerError
@@ -435,7 +434,8 @@ class Lab(RunController):
         from tuilab.lab import resume
 
         earlier = self.history.state(run)
-        self._claims_of(earlier.preset)
+        if not self.state.presets:  # whose claims are judged at the end
+            self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)
         resume.check_same(earlier.machines, await self.ready())
@@ -612,11 +612,6 @@ class Lab(RunController):
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
         """Return a run of the history as a document. Raises InputError."""
         return "".join(self.history.document(run, format))
-
-    def _claims_of(self, preset: str) -> Sequence[Claim]:
-        if not self.state.presets:
-            self.load_presets()
-        return self.state.claims_of(preset)
 
 
 def _run_on(

@@ -11,10 +11,9 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,9 +33,6 @@ from tuilab.program.window import look
 from tuilab.runner import watched
 from tuilab.runner.watched import end_as as end_as
 from tuilab.runner.watched import is_python as is_python
-
-if TYPE_CHECKING:
-    from tuilab.doctor import place as doctor_place
 
 BESIDE_S = 5.0
 KEPT_EVERY_S = 15.0
@@ -375,29 +371,26 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
 
-    gpus = len(hardware.look(Place()).nvidia)
+    found = Beside(gpus=len(hardware.look(Place()).nvidia), others=tuple(others), memory=memory)
     facts = [process for process in processes if process.facts and process.facts.opened]
     blind = [one for one in facts if one.facts and not any(row[1] == "GPU" for row in one.facts.physical)]
-    if not gpus or not blind or blind[0].hello is None or blind[0].hello.changed.get("CUDA_VISIBLE_DEVICES"):
-        return Beside(gpus=gpus, others=tuple(others), memory=memory)
+    if not found.gpus or not blind or blind[0].hello is None:
+        return found
+    if blind[0].hello.changed.get("CUDA_VISIBLE_DEVICES"):
+        return found
+    from tuilab.doctor.examine import examine
     from tuilab.interpreter import environment
 
     hello = blind[0].hello
     variables = {name: value for name, value in hello.environment.items() if value is not None}
     own = environment(hello.executable)
     if own is None:  # it is the lab's own
-        return _doctor(gpus, others, memory, Place(environ={**os.environ, **variables}))
-    return _doctor(gpus, others, memory, Place.of(msgspec.structs.replace(own, variables=variables)))
-
-
-def _doctor(
-    gpus: int, others: Sequence[str], memory: Mapping[str, int], where: "doctor_place.Place"
-) -> Beside:
-    from tuilab.doctor.examine import examine
-
-    found = examine(where)
-    mend = found.mend[0] if found.mend else ""
-    return Beside(gpus=gpus, others=tuple(others), memory=memory, no_gpu=found.cause, no_gpu_change=str(mend))
+        where = Place(environ={**os.environ, **variables})
+    else:
+        where = Place.of(msgspec.structs.replace(own, variables=variables))
+    report = examine(where)
+    change = str(report.mend[0]) if report.mend else ""
+    return replace(found, no_gpu=report.cause, no_gpu_change=change)
 
 
 def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
