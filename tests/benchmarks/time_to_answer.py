@@ -5,9 +5,9 @@
 Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU. Like
 terms are one process against one (`quick` and a warm worker against torch.utils.benchmark, which stops at 2 %) and
 several processes against several (`standard`, which forks them where it can, against pyperf, whose twenty fresh ones are
-its default). The machine's roofs,
-which the first run of all measures, are known. pyperf and torch count where they are installed. `--write` puts the
-table into `time_to_answer.md`.
+its default). The machine's roofs, which the first run of all measures, are known. *To the same ±*: how many times
+as long pyperf would take to the half-width beside it, which narrows by the root of its processes (six at least).
+pyperf and torch count where they are installed. `--write` puts the table into `time_to_answer.md`.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ from statistics import fmean
 
 from tests.benchmarks import still, written
 from tests.conftest import Worker
-from tuilab.analysis.statistics import estimate, locate
+from tuilab.analysis.statistics import MIN_SAMPLES, estimate, locate
 from tuilab.model.arms import Arm
 from tuilab.model.quantity import interval, seconds
 from tuilab.model.requests import Measure
@@ -160,15 +160,34 @@ def everyone(worker: Worker) -> Iterator[Answer]:
 def table(answers: list[Answer], note: str) -> str:
     """The table in Markdown."""
     against = next((a for a in answers if a.who.startswith("pyperf")), None)
-    head = ["who", "time to the answer", "median", "95 % interval", "±", "n", "against pyperf"]
+    head = [
+        "who",
+        "time to the answer",
+        "median",
+        "95 % interval",
+        "±",
+        "n",
+        "against pyperf",
+        "to the same ±",
+    ]
     rows = [head, ["---"] * len(head)]
     for one in answers:
-        times = f"{against.wall_s / one.wall_s:.1f} × faster" if against and one is not against else ""
+        times = alike = ""
+        if against and one is not against:
+            times = f"{against.wall_s / one.wall_s:.1f} × faster"
+            if "over" in one.who:  # an interval of processes, as pyperf's
+                alike = f"{until(against, one.half) / one.wall_s:.1f} × sooner"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
-        rows.append([*cells, f"{one.half:.1%}", str(one.n), times])
+        rows.append([*cells, f"{one.half:.1%}", str(one.n), times, alike])
     lines = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return "\n\n".join([lines, *([agreement(answers, against)] if against else []), note]) + "\n"
+
+
+def until(against: Answer, half: float) -> float:
+    """Seconds that several processes would take until their interval is as narrow."""
+    wanted = max(MIN_SAMPLES, len(against.runs) * (against.half / half) ** 2)
+    return against.wall_s * wanted / len(against.runs)
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
@@ -198,7 +217,10 @@ def main() -> None:
     watch = still.Watch()
     worker = Worker(cpus=1)
     try:
-        answers = list(everyone(worker))
+        answers = []
+        for one in everyone(worker):
+            answers.append(one)
+            print(f"{one.who}: {one.wall_s:.1f} s, ± {one.half:.1%}", file=sys.stderr, flush=True)
     finally:
         worker.close()
     shown = table(answers, watch.said())

@@ -97,6 +97,14 @@ def test_it_says_which_events_are_of_its_run():
     assert list(state.arms[CPU.id].cells[0].begun) == [state.rounds] and state.workers == 2
 
 
+def test_the_first_call_is_that_of_the_first_process():
+    state = folded(*story())
+    first = state.arms[CPU.id].cells[0].first_s
+    state.apply(started("r", CPU, GPU, worker=1))
+    state.apply(e.FirstCalls(run="r", arm=CPU.id, point=0, first_s=first / 10, second_s=0.001))
+    assert state.arms[CPU.id].cells[0].first_s == first
+
+
 def test_a_run_is_expected_to_take_what_its_budget_says():
     quick = Budget(name="quick", warm_s=0.5, warm_limit_s=1.0, precision=0.05, rounds=20, limit_s=6.0)
     assert quick.expected_s(arms=4, start_s=3.0) == 4 * (0.5 + AROUND_S) + 6.0
@@ -106,3 +114,5 @@ def test_a_run_is_expected_to_take_what_its_budget_says():
     further = 4 * (FURTHER_WARM_S + FURTHER_ROUNDS * BLOCK_S["quick"])
     short = replace(two, further_s=1.0, workers=3, chase_s=2.5)
     assert short.expected_s(4, 3.0) == 4 * (0.5 + AROUND_S) + 2.5 + 2 * (3.0 + further)
+    forked = replace(short, workers=7, forks=20)
+    assert forked.expected_s(4, 3.0, forked=True) < forked.expected_s(4, 3.0)

@@ -14,7 +14,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.events import Finished, RunStarted
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, Scenario
+from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
 from tuilab.runner import supervisor as supervising
 from tuilab.runner.supervisor import Supervisor
 from tuilab.runner.zygotes import Zygotes, wanted
@@ -50,7 +50,7 @@ async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypa
         if isinstance(event, Finished):
             over.set()
 
-    lab = Supervisor(hear)
+    lab = Supervisor(hear, forks=True)
     await lab.start()
     asked = request(precision=1e-9)
     await lab.measure(asked)
@@ -76,3 +76,5 @@ def test_who_is_forked():
     assert not wanted(asked, None), "before the machine is known"
     assert not wanted(msgspec.structs.replace(asked, budget=BUDGET["quick"]), MACHINE)
     assert not wanted(asked, machine(devices=(CPU, GPU))), "CUDA is never forked"
+    swept = msgspec.structs.replace(asked, sweep=Sweep(axes=(Axis("m", (16, 32)),)))
+    assert not wanted(swept, MACHINE), "a sweep has one process"

@@ -58,10 +58,12 @@ def with_lab(
     act: Callable[[Lab], Awaitable[T]],
     hosts: Sequence[str] = (HERE,),
     environments: Sequence[Environment] = (),
+    forks: bool = False,
 ) -> T:
     """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped.
 
     environments: those of `hosts` that are Pythons of this machine, beside the one of `--python`.
+    forks: it is opened to measure in forked processes.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -69,7 +71,7 @@ def with_lab(
     async def main() -> T:
         faults: list[BaseException] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, about: note(about, faults))
-        lab = Lab(hosts=hosts, environments=every, say=tell)
+        lab = Lab(hosts=hosts, environments=every, say=tell, forks=forks)
         narrator = Narrator(quiet(), lambda: first_answer(lab))
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:

@@ -20,7 +20,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BudgetName
+from tuilab.model.scenario import BUDGET, BudgetName
 from tuilab.report.text import Role, dressed, lines, table
 
 
@@ -66,7 +66,8 @@ def run(
         result = await lab.measure(await settings(lab), budget=budget, cold=cold, together=together)
         return lab.state.shown, result
 
-    state, result = with_lab(measure, hosts_with(envs, hosts), envs)
+    forks = BUDGET[budget].forks > 0 and not together and not envs
+    state, result = with_lab(measure, hosts_with(envs, hosts), envs, forks)
     result = held_against(state, result, against)
     show(result, as_json)
     ctx.exit(exit_code(state, result, check))

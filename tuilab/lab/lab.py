@@ -94,15 +94,17 @@ class Lab(RunController):
         state: LabState | None = None,
         say: Callable[[str], None] | None = None,
         rerun: bool = True,
+        forks: bool = False,
     ) -> None:
         """hosts: where to measure, by their names for ssh or of an environment, "" for this machine.
         environments: other Pythons of this machine; one without a name takes the place of the lab's own.
         say: told what a person should know of the history; else it goes to standard error. runner,
         store, state: other ones than the real ones. rerun: measure again when a slider comes to rest.
+        forks: it is opened for a run in forked processes (`Budget.forks`), which are prepared meanwhile.
         Raises InputError for what can be no host's name.
         """
         self.hosts, self.environments = tuple(hosts), {one.name: one for one in environments}
-        usual = partial(_run_on, self.hosts, self.environments)
+        usual = partial(_run_on, self.hosts, self.environments, forks)
         super().__init__(state or LabState(), usual if runner is None else runner, rerun)
         for host in self.hosts:
             if host != HERE:
@@ -615,12 +617,15 @@ class Lab(RunController):
 
 
 def _run_on(
-    hosts: Sequence[str], environments: Mapping[str, Environment], on_event: Callable[[Event], None]
+    hosts: Sequence[str],
+    environments: Mapping[str, Environment],
+    forks: bool,
+    on_event: Callable[[Event], None],
 ) -> Runner:
     from tuilab.runner.host_runner import supervise
     from tuilab.runner.multi_host import MultiHostRunner
 
-    start = partial(supervise, environments=environments)
+    start = partial(supervise, environments=environments, forks=forks)
     return MultiHostRunner(on_event, hosts, start, here=lambda host: host == HERE or host in environments)
 
 

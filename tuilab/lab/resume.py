@@ -20,15 +20,13 @@ from tuilab.model.machine import Machine
 from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
-from tuilab.model.scenario import BUDGET, IMPORT_S, Budget
+from tuilab.model.scenario import BUDGET, FORK_S, IMPORT_S, Budget
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
 """What must not have changed: figures of different machines are not one sample."""
 MOST_FURTHER = 20
 """Processes by which a run is gone on with at once."""
-FORK_S = 0.3
-"""Until a forked process can measure."""
 
 
 def request(state: RunState) -> Measure:
@@ -101,11 +99,12 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
     """Return about how long that takes, in seconds. import_s: until a fresh process has TensorFlow."""
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
-    start_s = import_s if machine.gpus or not budget.further_s else FORK_S
+    if budget.further_s and not machine.gpus:
+        return import_s + more * (FORK_S + budget.further_each_s(arms, forked=True))
     limit_s = budget.limit_s / budget.workers * (more + 1)
-    whole = msgspec.structs.replace(budget, workers=more + 1, limit_s=limit_s).expected_s(arms, start_s)
-    one = msgspec.structs.replace(budget, workers=1, limit_s=limit_s / (more + 1)).expected_s(arms, start_s)
-    return whole - one + (import_s if start_s == FORK_S else 0.0)
+    whole = msgspec.structs.replace(budget, workers=more + 1, limit_s=limit_s).expected_s(arms, import_s)
+    one = msgspec.structs.replace(budget, workers=1, limit_s=limit_s / (more + 1)).expected_s(arms, import_s)
+    return whole - one
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:

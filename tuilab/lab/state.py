@@ -221,7 +221,9 @@ class LabState:
             from tuilab.runner.turns import budget_of
 
             budget = budget_of(budget)
-        return f"{budget.name}, about {rough(max(1, len(here)) * budget.expected_s(arms, self.import_s))}"
+        forked = len(here) < 2 and self.machine is not None and not self.machine.gpus
+        how_long = max(1, len(here)) * budget.expected_s(arms, self.import_s, forked)
+        return f"{budget.name}, about {rough(how_long)}"
 
     # Runs
 

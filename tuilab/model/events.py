@@ -245,6 +245,8 @@ class WarmedUp(_RunEvent, frozen=True, kw_only=True, tag="warmed-up"):
     """How many calls it took."""
     warm: bool
     """False: the limit came before two windows agreed."""
+    at_once: bool = False
+    """Its first blocks were as fast as its last."""
 
 
 class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

@@ -40,6 +40,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """Which of several fresh workers this is, for `publish`."""
     zygote: int | None = None
     """Of a forked worker, which of the zygotes it is from; None for a fresh one."""
+    settled: tuple[str, ...] = ()
+    """Of a further process, the arms that settled at once in the first: they are warmed up briefly."""
     part: int = 0
     """Of a run whose arms must not share a process: which part of them this one measures, from 0."""
     spool: str = ""

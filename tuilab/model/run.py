@@ -295,7 +295,8 @@ class RunState:
             cell.detail, cell.error = event.detail, event.error
         elif isinstance(event, FirstCalls):
             cell = state.cell(event.point)
-            cell.first_s, cell.second_s = event.first_s, event.second_s
+            if cell.first_s is None:  # a forked process's is no first call of a fresh one
+                cell.first_s, cell.second_s = event.first_s, event.second_s
             cell.warming.append(event.second_s)
         elif isinstance(event, WarmUp):
             state.cell(event.point).warming.extend(event.samples_s)

@@ -85,17 +85,23 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     chase_s: float = 0.0
     """Seconds of rounds after which a cell that has its rounds is left as precise as it is; 0 for limit_s."""
 
-    def expected_s(self, arms: int, start_s: float) -> float:
+    def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
         """Work out about how long a run of one point takes, all its processes together; seconds.
 
-        start_s: what a fresh process needs until TensorFlow is ready. Calls that outlast their blocks come on
-        top: nobody knows them before.
+        start_s: what a fresh process needs until TensorFlow is ready. forked: further ones are, where the
+        budget says so. Calls that outlast their blocks come on top: nobody knows them before.
         """
-        first = arms * (self.warm_s + AROUND_S) + (self.chase_s or self.limit_s / max(1, self.workers))
-        further = self.workers - 1
-        if not self.further_s:
-            return first + further * (start_s + first)
-        return first + further * (start_s + arms * (FURTHER_WARM_S + FURTHER_ROUNDS * BLOCK_S[self.name]))
+        forked = forked and self.forks > 1
+        chase_s = self.chase_s or self.limit_s / max(1, self.workers)
+        first = arms * (self.warm_s + AROUND_S) + (min(chase_s, FORKED_CHASE_S) if forked else chase_s)
+        if not forked:
+            return first + (self.workers - 1) * (start_s + (self.further_each_s(arms) or first))
+        return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
+
+    def further_each_s(self, arms: int, forked: bool = False) -> float:
+        """Work out about how long a short further process measures; 0 where they are as long as the first."""
+        each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
+        return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
     def of_process(self, index: int) -> "Budget":
         """Return what the process of that index (from 0) is to do; a later one is short and has no aim of its
@@ -124,7 +130,16 @@ AROUND_S = 1.0
 for the presets on two cores."""
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """The least length of a block: longer ones leave less to the calls between them, and average more."""
-FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 10, 0.3, 1.0
+FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.3, 1.0
+"""Of a short process: the fewest rounds of which its median has an interval, since more of them do not narrow
+what differs between processes (docs/measuring.md)."""
+SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
+"""Of its warm-up, at least, for an arm that settled at once in the run's first process: a forked one's
+first ten calls of 20 ms were slower than later ones, and of short calls none after 0.05 s."""
+FORKED_CHASE_S = 2.0
+"""`chase_s` of a first process that is one of twenty."""
+FORK_S, FORKED_AROUND_S = 0.2, 0.15
+"""About what a forked process takes to start and end, and each of its arms beside warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

@@ -52,17 +52,21 @@ class HostRunner(Protocol):
 
 
 def supervise(
-    host: str, on_event: Listener, environments: Mapping[str, Environment] = MappingProxyType({})
+    host: str,
+    on_event: Listener,
+    environments: Mapping[str, Environment] = MappingProxyType({}),
+    forks: bool = False,
 ) -> Supervisor:
     """Return a supervisor of workers on this machine (host ""), in an environment, or at the far end of ssh.
 
-    environments: those of this machine, by the name of the host that each is. Raises InputError.
+    environments: those of this machine, by the name of the host that each is. forks: a run that
+    forks is about to be asked for. Raises InputError.
     """
     if (own := environments.get(host)) is not None:
         command, env = started(own, "tuilab.worker")
         return Supervisor(on_event, command, env, partial(_ended_in, own), name=host)
     if host == HERE:
-        return Supervisor(on_event)
+        return Supervisor(on_event, forks=forks)
     # Only here, so that a lab without other hosts loads nothing of it.
     from tuilab.runner import ssh
 

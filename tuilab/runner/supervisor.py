@@ -1,6 +1,7 @@
 """A worker kept ready: requests one at a time, a stop that is always obeyed, a fresh worker when one dies."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -24,14 +25,17 @@ from tuilab.model.events import (
     Refused,
     Round,
     RunStarted,
+    WarmedUp,
     Warming,
     WorkerExited,
 )
 from tuilab.model.machine import Machine
+from tuilab.model.quantity import plural
 from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request
 from tuilab.model.run import RunState
+from tuilab.model.scenario import FORKED_CHASE_S
 from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
-from tuilab.runner.zygotes import COUNT, Zygotes, wanted
+from tuilab.runner.zygotes import COUNT, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
 SILENT_S = 5.0
 """A worker that has not said anything for so long is told of."""
@@ -48,7 +52,8 @@ class Supervisor:
     on_event: called for every event of the worker, and for those that the supervisor adds: `Finished`
     for a run whose worker died, `WorkerExited` for each process that ends. command: what starts a worker,
     here unless given. explain: turns its exit code and last words into a sentence. name: of a worker
-    elsewhere, for messages.
+    elsewhere, for messages. forks: a run whose further processes are forked is about to be asked for, so that
+    processes to fork from may start beside the first worker, on processors that would be idle.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Supervisor:
         env: Mapping[str, str] | None = None,
         explain: Explain | None = None,
         name: str = "",
+        forks: bool = False,
     ) -> None:
         self._on_event = contained(on_event)
         self._name = name
@@ -76,7 +82,9 @@ class Supervisor:
         # Only workers that are this program's own can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
+        self._foreseen = forks
         self._samples = RunState()
+        self._at_once: tuple[str, set[str]] = ("", set())
         self.phase: Phase = "down"
         self.machine: Machine | None = None
 
@@ -90,6 +98,8 @@ class Supervisor:
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
+        if self._foreseen and self._zygotes is not None and no_gpu_in_sight() and possible():
+            self._zygotes.begin(idle_processors())
         command, inherited = await self._starting()
         if self._closed:
             return
@@ -124,8 +134,8 @@ class Supervisor:
         if not isinstance(further, Measure) or not further.worker or not self._forks(further):
             return self._command, ()
         assert self._zygotes is not None
-        if not self._zygotes.pids:
-            stage = f"importing TensorFlow in {COUNT} processes to fork from"
+        if lacking := COUNT - len(self._zygotes.pids):
+            stage = f"importing TensorFlow in {plural(lacking, 'process')} to fork from"
             self._on_event(Progress(run=further.id, stage=stage))
         if not await self._zygotes.ready():
             why = "processes to fork from could not be started; fresh ones are measured instead"
@@ -230,6 +240,7 @@ class Supervisor:
             return
         if isinstance(event, RunStarted | Round):
             self._samples.apply(event)
+        self._note_settled(event)
         self._on_event(event)
         self._spoilt |= self._spoils(event)
         if self._ends(event):
@@ -241,6 +252,16 @@ class Supervisor:
                 self._replace()
         if self.phase == "ready":
             self._next()
+
+    def _note_settled(self, event: Event) -> None:
+        """Remember which arms of a run settle at once, by its first process."""
+        if isinstance(event, RunStarted) and self._at_once[0] != event.run:
+            self._at_once = event.run, set()
+        active = self._active
+        if not isinstance(event, WarmedUp) or not isinstance(active, Measure) or active.worker:
+            return
+        if event.at_once:
+            self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
         """Why a process must not measure: it read other code than the run's first one; "" where it may."""
@@ -366,8 +387,28 @@ class Supervisor:
             self.phase = "busy"
             asked = narrowed(self._active, self.machine)
             if isinstance(asked, Measure):
-                asked = msgspec.structs.replace(asked, zygote=self._zygote)
-            self._spawn_task(self._process.send(asked))
+                asked = self._as_one_of_several(asked)
+            self._spawn_task(self._ask(self._process, asked))
+
+    async def _ask(self, process: WorkerProcess, request: Request) -> None:
+        if self._zygotes is not None:
+            await self._zygotes.quiet()
+        await process.send(request)
+
+    def _as_one_of_several(self, request: Measure) -> Measure:
+        """What a process is asked for, given what the others of the run do, or did."""
+        if request.worker:
+            # A GPU's clock takes its time in each process.
+            settled = tuple(sorted(self._at_once[1])) if self._zygote is not None else ()
+            return msgspec.structs.replace(request, zygote=self._zygote, settled=settled)
+        foreseen, self._foreseen = self._foreseen, False
+        if not self._forks(request):
+            if foreseen and self._zygotes is not None:
+                self._spawn_task(self._zygotes.close())  # begun in vain
+            return request
+        chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
+        budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
+        return msgspec.structs.replace(request, budget=budget)
 
     def _spawn_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(coroutine)

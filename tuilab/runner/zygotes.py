@@ -33,6 +33,7 @@ class Zygotes:
         self._sockets: list[socket.socket] = []
         self._processes: list[asyncio.subprocess.Process] = []
         self._turns: list[int] = []
+        self._early: asyncio.Task[bool] | None = None
         self._starting: asyncio.Task[bool] | None = None
 
     @property
@@ -40,19 +41,31 @@ class Zygotes:
         """The process ids of those that live."""
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
+    def begin(self, number: int) -> None:
+        """Let so many of them start now, while nothing is measured; returns at once."""
+        self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
+
+    async def quiet(self) -> None:
+        """Wait until those that were begun no longer use a processor."""
+        if self._early is not None:
+            await asyncio.shield(self._early)
+
     async def ready(self) -> bool:
         """Start them unless they are there, and wait until all can fork; False where that failed."""
+        await self.quiet()
         if self._starting is None:
-            self._starting = asyncio.ensure_future(self._start())
+            self._starting = asyncio.ensure_future(self._attempt(self._count))
         return await asyncio.shield(self._starting)
 
-    async def _start(self) -> bool:
+    async def _attempt(self, number: int) -> bool:
+        """Start them until there are so many that can fork."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                for _ in range(self._count):
+                begun = len(self._sockets)
+                for _ in range(begun, number):
                     await self._spawn()
                 loop = asyncio.get_running_loop()
-                for each in self._sockets:
+                for each in self._sockets[begun:]:
                     if not await loop.sock_recv(each, 64):
                         raise OSError("a zygote ended at its start")
         except (OSError, TimeoutError):
@@ -101,11 +114,13 @@ class Zygotes:
                 if process.returncode is None:
                     process.kill()
         self._sockets, self._turns = [], []
+        self._early = self._starting = None
 
     async def close(self) -> None:
         """End them, and wait for that."""
-        if self._starting is not None:
-            self._starting.cancel()
+        for task in (self._early, self._starting):
+            if task is not None:
+                task.cancel()
         self.kill_now()
         for process in self._processes:
             await process.wait()
@@ -124,6 +139,16 @@ def _proportional(pid: int) -> int:
     return 0
 
 
+def no_gpu_in_sight() -> bool:
+    """Return whether no NVIDIA driver is loaded; what TensorFlow sees is known once a worker is ready."""
+    return not Path("/proc/driver/nvidia/version").exists()
+
+
+def idle_processors() -> int:
+    """Return how many processors are left beside a worker that imports TensorFlow."""
+    return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
+
+
 def possible() -> bool:
     """Return whether this machine can fork workers: Linux, with memory to spare."""
     return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
@@ -131,8 +156,10 @@ def possible() -> bool:
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
     """Return whether a run's further processes may be forked: on a machine without a GPU, of a budget that
-    says so.
+    says so; not those of a sweep, which has none where its budget's are short.
 
     A process that has opened CUDA cannot be forked, and one that opens it afterwards has saved nothing.
     """
-    return bool(request.budget.forks) and machine is not None and not machine.gpus and possible()
+    budget = request.budget
+    several = budget.forks > 0 and not (request.sweep is not None and budget.further_s)
+    return several and machine is not None and not machine.gpus and possible()

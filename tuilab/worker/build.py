@@ -47,6 +47,7 @@ class ArmBuild:
         *,
         point: int = 0,
         cold: bool = False,
+        observing: bool = True,
     ) -> None:
         self.tf = context.tf
         self.arm = arm
@@ -54,6 +55,7 @@ class ArmBuild:
         self.device = f"/{arm.device}"
         self.host = "/CPU:0"
         self.cold = cold
+        self.observing = observing
         self._context, self._run, self._point = context, run, point
 
     def integer(self, name: str) -> int:

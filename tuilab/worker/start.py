@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -53,6 +54,8 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     to carry out then.
     """
     ticker = _Ticker(context)
+    # A forked worker has imported it before: that is no time of an import.
+    forked = "tensorflow" in sys.modules
     begun = time.monotonic()
     preload_cusolver()
     tf = import_tensorflow()
@@ -75,7 +78,11 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
     context.machine = describe(tf, gpus)
     ticker.stop()
     context.send(
-        Ready(machine=context.machine, import_s=imported - begun, start_s=time.monotonic() - imported)
+        Ready(
+            machine=context.machine,
+            import_s=0.0 if forked else imported - begun,
+            start_s=time.monotonic() - imported,
+        )
     )
 
 

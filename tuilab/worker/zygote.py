@@ -125,14 +125,29 @@ def serve(asking: socket.socket) -> None:
                 os.close(ended)
 
 
+def convert(tf: Any) -> None:
+    """Have AutoGraph rewrite what TensorFlow wraps its own functions in, as a process does when it first
+    traces: a tenth of a second of each fork. A graph of its own opens no device.
+    """
+    with tf.Graph().as_default():
+        tf.autograph.to_graph(lambda: tf.signal.stft(tf.zeros((64,)), 16, 8))()
+
+
 def _main(descriptor: int) -> None:
     from tuilab.worker.start import import_tensorflow
 
     asking = socket.socket(fileno=descriptor)
-    import_tensorflow()
-    # What a worker loads before it is ready.
+    tf = import_tensorflow()
+    # What a worker loads before it measures.
+    import numpy.random  # noqa: F401
+
     import tuilab.worker.main
     import tuilab.worker.measure.run  # noqa: F401
+    from tuilab.workloads import shipped
+
+    shipped()
+    with contextlib.suppress(Exception):
+        convert(tf)
 
     gc.collect()
     gc.freeze()

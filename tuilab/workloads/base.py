@@ -64,7 +64,8 @@ class Build(Protocol):
     """What the worker hands to a workload's `build`.
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`).
-    cold: rotate inputs beyond the last-level cache.
+    cold: rotate inputs beyond the last-level cache. observing: whether what is so in every process of a run
+    is asked for, beside the time; a further process only times.
     """
 
     tf: Any
@@ -73,6 +74,7 @@ class Build(Protocol):
     device: str
     host: str
     cold: bool
+    observing: bool
 
     def integer(self, name: str) -> int:
         """Return a numeric parameter's value."""

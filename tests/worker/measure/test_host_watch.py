@@ -51,3 +51,15 @@ def test_a_start_forgets_what_was_before() -> None:
     watch.after(5e-5, 7)
     assert [(w.first, w.rounds) for w in watch.windows(8)] == [(7, 1)]
     assert watch.windows(8) == ()
+
+
+def test_a_short_process_is_one_window_with_what_went_before_its_rounds() -> None:
+    host = Host()
+    watch = HostWatch(lambda: host.at, host.read, whole=True)
+    watch.start(0)
+    host.spend(0.3, 1.0)
+    for index in range(3):
+        host.spend(0.02, 0.0)
+        watch.after(5e-5, index)
+    (found,) = watch.windows(3)
+    assert (found.first, found.rounds) == (0, 3) and found.others == pytest.approx(0.3 / 0.36)

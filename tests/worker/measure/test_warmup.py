@@ -47,6 +47,25 @@ def test_a_cell_that_grows_faster_is_called_until_it_does_no_more() -> None:
     assert cell.call_s == pytest.approx(1e-3)
 
 
+def test_a_cell_that_is_known_to_settle_is_called_for_so_long_and_not_held_against_itself() -> None:
+    simulation = Simulation()
+    cell = simulation.cell("a", lambda: 1e-3 * (1 + simulation.now))
+    clock = simulation.bench.stopwatch
+    warmth = warm_up(cell, clock, busy_s=0.05, limit_s=9.0, check=simulation.bench.check, settles_in=16)
+    assert warmth.warm and 0.05 <= warmth.seconds < 0.1
+    assert cell.calls * 1e-3 >= BLOCK_S
+
+
+def test_who_has_its_pace_at_once_is_told_from_who_comes_to_it() -> None:
+    simulation = Simulation()
+    assert warm(simulation, simulation.cell("a", 1e-3)).at_once
+    begun = simulation.now
+    slow = simulation.cell("b", lambda: 1e-3 * (1 + max(0.0, 0.3 - (simulation.now - begun))))
+    warmth = warm(simulation, slow)
+    assert warmth.warm and not warmth.at_once
+    assert not warm(simulation, simulation.cell("c", 0.3)).at_once, "too few calls to tell"
+
+
 def test_a_cell_that_never_settles_is_not_warm() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", lambda: 1e-3 * (1 + simulation.now))

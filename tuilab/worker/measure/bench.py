@@ -23,11 +23,12 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """How a warm-up ended: busy seconds, calls made, and whether the pace was steady at the end."""
+    """How a warm-up ended: busy seconds, calls made, whether the pace was steady in the end, and at once."""
 
     seconds: float
     calls: int
     warm: bool
+    at_once: bool = False
 
 
 @dataclass
@@ -120,6 +121,11 @@ class Reporter:
         self._unpainted = False
 
 
+def is_short(request: Measure) -> bool:
+    """Return whether a process is a further one of a run whose further ones are short."""
+    return request.worker > 0 and request.budget.further_s > 0
+
+
 @dataclass
 class Bench:
     """The request, what it is carried out with, and how far the run's rounds have come.
@@ -157,6 +163,11 @@ class Bench:
     def budget(self) -> Budget:
         """What this process is to do of the run's budget."""
         return self.request.budget.of_process(self.request.worker)
+
+    @property
+    def short(self) -> bool:
+        """Whether this is a further process that only adds an observation."""
+        return is_short(self.request)
 
     @property
     def state(self) -> RunState:

@@ -136,14 +136,19 @@ WINDOW_S = 0.25
 
 
 class HostWatch:
-    """Looks at what else goes on over windows of successive rounds."""
+    """Looks at what else goes on over windows of successive rounds.
+
+    whole: all rounds are one window, which begins here, before them: those of a short process are over before
+    the ticks tell anything.
+    """
 
     def __init__(
         self,
         now: Callable[[], float] = time.monotonic,
         read: Callable[[], Counters] = read_counters,
+        whole: bool = False,
     ) -> None:
-        self._now, self._read = now, read
+        self._now, self._read, self._whole = now, read, whole
         self._seen: list[HostWindow] = []
         self._songs: list[float] = []
         self._first, self._before = 0, read()
@@ -155,7 +160,8 @@ class HostWatch:
     def after(self, song: float, index: int) -> None:
         """End that round; song: the slower canary around it."""
         self._songs.append(song)
-        self._close(index, WINDOW_S)
+        if not self._whole:
+            self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
         """Return all that were seen since this was last asked; index: of the round to come."""

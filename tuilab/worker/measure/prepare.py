@@ -155,7 +155,10 @@ def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     raises. The case is closed then.
     """
     bench.progress("building", arm=arm.id)
-    build = ArmBuild(bench.context, bench.run, arm, values, point=point, cold=bench.request.cold)
+    request = bench.request
+    build = ArmBuild(
+        bench.context, bench.run, arm, values, point=point, cold=request.cold, observing=request.placement
+    )
     case = bench.workload.build(build)
     cell = TimedArm(arm, point, case, calls=case.least_calls)
     try:

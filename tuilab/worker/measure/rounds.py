@@ -60,16 +60,23 @@ class RoundRobin:
     """Measures cells until each is known well enough, or `limit_s` is over; stops only at a round's end.
 
     A cell that raises leaves, and `fail` is told; the others go on. Every cell has one block at least,
-    however long its call.
+    however long its call. watch: one that has begun already.
     """
 
-    def __init__(self, bench: Bench, cells: Sequence[TimedArm], limit_s: float, fail: Fail) -> None:
+    def __init__(
+        self,
+        bench: Bench,
+        cells: Sequence[TimedArm],
+        limit_s: float,
+        fail: Fail,
+        watch: interference.HostWatch | None = None,
+    ) -> None:
         self._bench, self._cells, self._limit_s, self._fail = bench, list(cells), limit_s, fail
         self._budget = bench.budget
         self._begun = bench.stopwatch.now()
         self._before_s, self._wasted_s = bench.elapsed_s, 0.0
         self._counted = interference.read_counters()
-        self._watch = interference.HostWatch()
+        self._watch, self._watched = watch or interference.HostWatch(), watch is not None
         every = strides([cell.cost_s for cell in cells], self._budget.rounds, limit_s)
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
@@ -78,7 +85,8 @@ class RoundRobin:
         self._bench.reporter.settle()
         self._counted = interference.read_counters()
         self._bench.canary.start()
-        self._watch.start(self._bench.rounds)
+        if not self._watched:
+            self._watch.start(self._bench.rounds)
         index = 0
         try:
             while wanted := self._wanted():

@@ -20,7 +20,7 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BLOCK_S, Scenario
 from tuilab.worker.build import load
 from tuilab.worker.context import Cancelled, Context
-from tuilab.worker.measure.bench import Bench, Reporter
+from tuilab.worker.measure.bench import Bench, Reporter, is_short
 from tuilab.worker.measure.caveats import kept_memory, of_clock, of_gpus, of_run
 from tuilab.worker.measure.interference import Canary
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory, missing_device, unavailable
@@ -139,7 +139,7 @@ def _code(scenario: Scenario) -> dict[str, str]:
 def _bench(context: Context, request: Measure) -> Bench:
     workload, scenario = load(request.scenario, context.telling(request.id))
     declaration = workload.declaration
-    tf, block_s = context.tf, BLOCK_S[request.budget.name]
+    tf, block_s = context.tf, BLOCK_S["quick" if is_short(request) else request.budget.name]
     stopwatch = Stopwatch(tf.test.experimental.sync_devices, block_s=block_s)
     here = {d.name for d in context.machine.devices} & {arm.device for arm in request.arms}
     alone = not declaration.replicas and len(context.machine.devices) > 1

@@ -11,11 +11,11 @@ from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
 from tuilab.model.events import ArmStatus, Caveat, Point, PointAdded, WarmedUp, WarmUp
 from tuilab.model.parameters import Integer, LogInteger, Values, check_values, nearest
-from tuilab.model.scenario import Axis
+from tuilab.model.scenario import SETTLED_CALLS, SETTLED_WARM_S, Axis
 from tuilab.worker.machine import buses
 from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.interference import GpuWatch
+from tuilab.worker.measure.interference import GpuWatch, HostWatch
 from tuilab.worker.measure.phases import measure_account
 from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable, without_kernel
 from tuilab.worker.measure.rounds import RoundRobin
@@ -47,6 +47,9 @@ class _Point:
         self._cells: list[TimedArm] = []
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
+        self._watch = HostWatch(whole=True) if bench.short else None
+        if self._watch is not None:
+            self._watch.start(bench.rounds)
         self._seen = bench.rounds > 0  # whether a sample of this run may be on the plot
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
@@ -92,15 +95,17 @@ class _Point:
         bench, budget = self._bench, self._bench.budget
         share = WARM_AGAIN if bench.rounds else 1.0
         share *= WARM_CPU if family(cell.device or "") == "CPU" else 1.0
+        settles = cell.arm.id in bench.request.settled
         bench.progress("warming up", arm=cell.arm.id)
         bench.reporter.settle()
         warmth = cell.warmth = warm_up(
             cell,
             bench.stopwatch_of(cell),
-            busy_s=budget.warm_s * share,
+            busy_s=SETTLED_WARM_S if settles else budget.warm_s * share,
             limit_s=budget.warm_limit_s,
             check=bench.check,
             tell=partial(self._told, cell),
+            settles_in=SETTLED_CALLS if settles else 0,
         )
         bench.reporter.say(
             self._warm_blocks(cell),
@@ -111,6 +116,7 @@ class _Point:
                 seconds=warmth.seconds,
                 calls=warmth.calls,
                 warm=warmth.warm,
+                at_once=warmth.at_once,
             ),
         )
 
@@ -133,7 +139,7 @@ class _Point:
             bench.gpus = GpuWatch(buses(bench.context.gpus), (cell.device for cell in self._cells))
         try:
             bench.progress("measuring", 0.0, self._limit_s, "s")
-            RoundRobin(bench, self._cells, self._limit_s, self._drop).run()
+            RoundRobin(bench, self._cells, self._limit_s, self._drop, self._watch).run()
         finally:
             for cell in [cell for cell in self._cells if cell.samples]:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))

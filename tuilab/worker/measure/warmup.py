@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tuilab.model.scenario import SETTLED_WARM_S
 from tuilab.worker.measure.bench import TimedArm, Warmth
 from tuilab.worker.measure.stopwatch import Stopwatch
 
@@ -69,6 +70,9 @@ def _off(earlier: float, later: float) -> float:
 
 WINDOW = 200
 LAST = 5
+FIRST, AT_ONCE = 8, 0.05
+MAD, MEDIAN_ERROR = 1.4826, 1.2533
+"""Of a normal distribution: its deviation over the median absolute one, a median's error over a mean's."""
 
 
 def warm_up(
@@ -79,16 +83,19 @@ def warm_up(
     limit_s: float,
     check: Callable[[], None],
     tell: Callable[[float], None] = lambda per_call_s: None,
+    settles_in: int = 0,
 ) -> Warmth:
     """Call the cell until it was at it for `busy_s` and its pace is steady, or for `limit_s`.
 
     The calls of a block double meanwhile until a block is long enough. The second call counts as the first
     sample (`cell.call_s`), so a call longer than `busy_s` is made once more here and compared with it, and
     one longer than `limit_s` is not made at all: nobody waits for ten calls of five seconds. `tell` hears of
-    every block, in seconds per call. Raises what `check`, `tell` and the call raise.
+    every block, in seconds per call. settles_in: calls after which it is known to be steady, 0 where only
+    its pace tells. Raises what `check`, `tell` and the call raise.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
+    early = 0  # samples of the time that would not count
     while stopwatch.now() - begun + visits[-1] <= limit_s:
         check()
         started = stopwatch.now()
@@ -102,12 +109,34 @@ def warm_up(
             continue
         samples.append(block / cell.calls)
         visits.append(ended - started)
-        if second_s + ended - begun >= busy_s and steady(samples, visits[-1], limit_s):
+        early += second_s + started - begun < SETTLED_WARM_S
+        if second_s + ended - begun >= busy_s and (
+            calls >= settles_in if settles_in else steady(samples, visits[-1], limit_s)
+        ):
             warm = True
             break
+    if settles_in and not warm:  # so many calls would have been too long
+        warm = steady(samples, visits[-1], limit_s)
     # The last block alone may have been interrupted, and turns are shared out by this.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
-    return Warmth(second_s + stopwatch.now() - begun, calls, warm)
+    return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
+
+
+def at_once(samples: Sequence[float]) -> bool:
+    """Return whether a pace was from the start what it was at the end (seconds per call).
+
+    The medians of the first eight samples and of the last half, within 5 % or twice what the scatter of the
+    last half explains. False while there are too few to tell.
+    """
+    if len(samples) < 2 * FIRST:
+        return False
+    first, later = (
+        [math.log(max(s, 1e-12)) for s in part] for part in (samples[:FIRST], samples[len(samples) // 2 :])
+    )
+    middle = statistics.median(later)
+    scatter = MAD * statistics.median(abs(log - middle) for log in later)
+    error = MEDIAN_ERROR * scatter * math.sqrt(1 / len(first) + 1 / len(later))
+    return abs(statistics.median(first) - middle) <= max(AT_ONCE, 2 * error)
 
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:

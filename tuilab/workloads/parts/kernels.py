@@ -57,7 +57,7 @@ def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
 
 def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs: Any) -> None:
     """Tell, as the fact `host-only-ops`, how many op types of `function` lack a GPU kernel, and which."""
-    if not has_gpu_rows():
+    if not b.observing or not has_gpu_rows():
         return
     missing = without_kernel(b.tf, function, *inputs)
     told = f"{what}: a GPU kernel for every op"
