@@ -65,12 +65,14 @@ RUN_S = 120.0
 APP = """
 import sys
 from pathlib import Path
+from tuilab.lab.state import LabState
 from tuilab.runner.supervisor import Supervisor
 from tuilab.tui.app import LabApp
 from tuilab.tui.options import Options
 bridge = [sys.executable, sys.argv[1], sys.argv[2]]
 runner = lambda told: Supervisor(told, bridge)
 presets = (Path(sys.argv[3]),)
+LabState.further = lambda state, budget=None: None  # each run begins anew, in the one process there is
 LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, runner=runner)).run()
 """
 
