@@ -205,21 +205,7 @@ WHOLE = {"retraced"}
 """What is promised of the program's whole time, rather than of a step."""
 
 
-BEYOND = {
-    "fit_callback": "gained 4.8 to 6.3 × where 4.2 to 4.9 × were the most: what stands beside a sleep is slower for it",
-}
-"""What gained more than was said on a quiet machine."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason=BEYOND[name], strict=False))
-        if name in BEYOND
-        else name
-        for name in MENDED
-    ],
-)
+@pytest.mark.parametrize("name", MENDED)
 def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
     code, changes = MENDED[name]
     text = (PROGRAMS / f"{name}.py").read_text()

@@ -16,7 +16,7 @@ from tuilab.analysis.words import listed, percent, times
 from tuilab.model.program import Code, Finding, OpRow, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
-from tuilab.program.fold import Process, gain_interval, lasted
+from tuilab.program.fold import STARTING, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
 
 INPUT = "waiting for input"
@@ -451,7 +451,7 @@ def eager(case: Case) -> Iterator[Finding]:
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
     if not case.of.seen:
         return None, None
-    names = ("python", "dispatch", "scheduling")
+    names = ("python", *STARTING)
     return case.of.share(*names), _with_small(case.of, gain_interval(case.of.seen, *names))
 
 
@@ -555,16 +555,18 @@ def between(case: Case) -> Iterator[Finding]:
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
         # Profiling makes the rest of a step longer, and so this share of it less than it is.
-        interval = min(share, interval[0]), max(share, interval[1], gaps.python / gaps.total)
+        interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = libraries[at].most_common(1)[0][0]
     if share - of.starved < BETWEEN:
         return
     what = library.removeprefix(CALLBACK) or source.line(case.sources, *at) or PurePath(at[0]).name
+    late = of.share(*STARTING)
+    more = f"; starting ops, {percent(late)} of a step, may be quicker without it" if late >= BETWEEN else ""
     yield _made(
         "between-steps",
         at,
-        f"{percent(share)} of the time lies between the steps, most of it here: {what}",
+        f"{percent(share)} of the time lies between the steps, most of it here: {what}{more}",
         share,
         "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
         interval=interval,
@@ -639,8 +641,8 @@ def small_ops(case: Case) -> Iterator[Finding]:
     n = max(profiled, float(sum(of.sizes[key].values())))
     spent = of.share("compute")
     step = of.times().median_s or 0.0
-    started = of.share("scheduling", "dispatch")
-    interval = _with_small(of, gain_interval(of.seen, "scheduling", "dispatch"))
+    started = of.share(*STARTING)
+    interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""

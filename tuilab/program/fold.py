@@ -19,6 +19,10 @@ NO_WORK = frozenset(("Const", "Placeholder", "NoOp", "Identity", "IdentityN", "_
 """Ops of a graph of which nothing is left when it runs, or that do nothing."""
 
 
+STARTING = ("dispatch", "scheduling")
+"""The parts of a step that start ops."""
+
+
 @dataclass
 class Calls:
     """The calls of one kind: starts and ends of the latest ones; how many in all, the first one's start, and
@@ -75,8 +79,9 @@ class Gaps:
     """Seconds between the calls of the steps, from the first to the last: in all, waiting for batches, in
     other tf.functions.
 
-    total: from the first step's begin to the last one's end. python: what is left of the
-    gaps. regular: the part of `python` that comes with every step, rather than now and then.
+    total: from the first step's begin to the last one's end. python: what is left of the gaps. rare: the part
+    of `python` that comes now and then, rather than with every step. least: what would be left of the total
+    without it, were each call as quick as the quickest tenth and no op started late.
     """
 
     total: float = 0.0
@@ -84,6 +89,7 @@ class Gaps:
     others: float = 0.0
     python: float = 0.0
     rare: float = 0.0
+    least: float = 0.0
 
 
 @dataclass
@@ -258,15 +264,19 @@ class Process:
         begin, end = calls.starts[0], calls.ends[-1]
         if 0 in calls.traced:
             begin = calls.ends[0]
-        inside = sum(
-            calls.ends[i] - calls.starts[i] for i in range(len(calls.starts)) if calls.starts[i] >= begin
-        )
+        own = [end - start for start, end in zip(calls.starts, calls.ends, strict=True) if start >= begin]
+        inside = sum(own)
         out.waiting = _within(self.waits, begin, end)
         for other, rows in self.calls.items():
             if other != key and isinstance(other, int):
                 out.others += _within(rows, begin, end, traced=True)
         out.total = end - begin
         out.python = max(0.0, end - begin - inside - out.waiting - out.others)
+        out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
+        if self.seen:
+            # After a pause the threads of TensorFlow's pool sleep, and each that an op wakes comes late.
+            work = lasted(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
+            out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
         beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
