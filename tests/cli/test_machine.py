@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import calling
+from tuilab.model.roofline import BUSY
 
 
 @pytest.mark.real_worker
@@ -24,7 +25,8 @@ def test_measured_once_and_told_with_the_next_run(tmp_path: Path) -> None:
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring what" not in run.stderr, run.stderr
     result = json.loads(run.stdout)
-    assert [r["at"] for r in result["roofs"]] == [roofs["at"]]
+    # What was seen on a busy machine is measured again on a quiet one.
+    assert roofs["others"] > BUSY or [r["at"] for r in result["roofs"]] == [roofs["at"]]
     assert {bound["gpu"] for bound in result["bounds"]} == {"t4"} and "a T4" in result["answer"]
     measured = [arm for arm in result["arms"] if arm["median_s"]]
     assert all(arm["roof"]["flop"] == 2 * 512**3 and arm["roof"]["bound_by"] for arm in measured)
