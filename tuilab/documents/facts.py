@@ -1,6 +1,6 @@
 """What holds for the whole of a document's code, looked up once."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from math import inf
 
@@ -144,14 +144,26 @@ class Facts:
         return self._started.get(id(dataset), before) < before
 
     @cached_property
-    def _earliest(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], int]]:
-        """By subject, device and dtype: the first such event."""
-        found: dict[Subject, dict[tuple[tuple[str, ...], str], int]] = {}
+    def _done(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
+        """By subject, device and dtype: such events, in order."""
+        found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
             if is_subject(event):
                 where = event.place.families, _dtype(event)
-                found.setdefault(subject(event), {}).setdefault(where, event.index)
+                found.setdefault(subject(event), {}).setdefault(where, []).append(event.index)
         return found
+
+    def _began(self, work: Event) -> int:
+        """Find where the program of an op begins: at its example where that is one, and goes on from no other."""
+        programs = self._trace.programs
+        at = bisect_right(programs, work.index)
+        if not at or _subject_value(work) is not None:
+            return 0
+        model = work.arguments.get("self")
+        made = [v.made for v in work.arguments.values() if isinstance(v, Tensor)]
+        if isinstance(model, Model):
+            made.append(self._built.get(id(model), programs[at - 1]))
+        return 0 if any(0 <= index < programs[at - 1] for index in made) else programs[at - 1]
 
     def ran_before(self, work: Event, before: int) -> bool:
         """Return whether the same graph, training or op ran before that event, on what may be the same
@@ -162,9 +174,12 @@ class Facts:
         if work.kind == "graph" and self._is_traced_anew(work, before):
             return False
         here, dtype = work.place.families, _dtype(work)
-        for (families, other), first in self._earliest.get(subject(work), {}).items():
+        began = self._began(work)
+        for (families, other), done in self._done.get(subject(work), {}).items():
             same = not (dtype and other) or dtype == other
-            if first < before and same and (not families or not here or families == here):
+            at = bisect_left(done, began)
+            ran = at < len(done) and done[at] < before
+            if ran and same and (not families or not here or families == here):
                 return True
         return False
 

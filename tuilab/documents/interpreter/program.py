@@ -101,6 +101,7 @@ def read_program(
             interpreter.place = Context(block=example.number)
             if example.deferred is not None:
                 interpreter.deferred = example.deferred
+                interpreter.trace.programs.append(len(interpreter.trace.events))
             _read_example(interpreter, example)
         _read_uncalled(interpreter)
     except Exhausted:

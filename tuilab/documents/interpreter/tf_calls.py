@@ -30,7 +30,7 @@ from tuilab.documents.words import words
 
 # Namespaces whose functions describe or set something and compute nothing.
 _NO_WORK = words(
-    "tf.train. tf.io.gfile. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes. tf.compat.",
+    "tf.train. tf.io.gfile. tf.saved_model. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes. tf.compat.",
     "tf.version. tf.lite. tf.tpu. tf.sysconfig. tf.estimator. tf.contrib. tf.app. tf.logging.",
 )
 _SETTINGS = ("tf.config.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
@@ -243,6 +243,8 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = short(name).rpartition(".")[2]
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind: Kind = "config" if name != "tf.print" else "op"
+        if name == "tf.saved_model.save":
+            kind = "build"
         interpreter.event(kind, name, args.line, args.values)
         return (
             OpaqueObject("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)

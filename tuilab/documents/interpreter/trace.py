@@ -234,6 +234,8 @@ class Trace:
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
     """Readings of a clock that are used for more than a difference: printed, formatted, added to."""
+    programs: list[int] = field(default_factory=list)
+    """The first events of examples that are programs by themselves, in order."""
 
     def inside(self, region: Region) -> list[Event]:
         """Return the events of a timed region, its clock readings left out."""

@@ -83,7 +83,9 @@ def _statement(name: str, rest: str) -> str:
         return "pass"
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
-    return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
+    # What stands on the lines below is not the magic's.
+    empty = not body or body.startswith("#") or body.endswith(":")
+    return f"with {word}: {'pass' if empty else body}"
 
 
 def _is_once(rest: str) -> bool:

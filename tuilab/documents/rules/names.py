@@ -33,6 +33,8 @@ _INSTEAD = {
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
 }
+# Python's own types under NumPy's name.
+_NUMPY = {f"np.{name}": name for name in ("int", "float", "object", "complex", "str")}
 
 
 @rule("TL001", "API that does not exist", "error")
@@ -58,6 +60,11 @@ def missing_api(example: Example) -> Iterator[Hit]:
     for use in example.uses:
         if use.guarded or len(seen) >= MOST_HITS:
             continue
+        if use.name in _NUMPY and use.name not in modules:
+            modules.add(use.name)
+            new = _NUMPY[use.name]
+            what = f"{use.spelled} left NumPy with 1.24, before the NumPy that TensorFlow {example.api.version} takes"
+            yield Hit(use.line, what, f"Use {new}, which it was.", at=use.spelled, replace=(use.spelled, new))
         gone = gone_part(example.api, use)
         # What is missing where it is imported is missing once.
         hidden = use.spelled.partition(".")[0] not in ("tf", "tensorflow", "keras")

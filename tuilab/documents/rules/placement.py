@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event
+from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event, Region
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
 from tuilab.documents.rules.regions import label, regions
 from tuilab.documents.rules.rule import Hit, rule
@@ -59,7 +59,10 @@ def soft_placement(example: Example) -> Iterator[Hit]:
             print(time.perf_counter() - t)
     """
     checked = example.facts.checks_device
-    if example.hides_gpu or (checked is not None and checked <= example.block.number):
+    if example.hides_gpu:
+        return
+    yield from _called_the_cpu(example)
+    if checked is not None and checked <= example.block.number:
         return
     for scope in example.scopes:
         if example.facts.device_known_before(scope.first):
@@ -85,6 +88,39 @@ def soft_placement(example: Example) -> Iterator[Hit]:
             return
 
 
+def _called_the_cpu(example: Example) -> Iterator[Hit]:
+    """The time of what no scope puts on the CPU, set beside the GPU's and called the CPU's."""
+    known = list(regions(example))
+    if not any(_is_of_gpu(region, events) for region, events in known):
+        return
+    for region, events in known:
+        told = label(region)
+        place = example.trace.events[region.first].place
+        if not _CPU.search(told) or _CALLED.search(told) or place.branches or place.uncalled:
+            continue
+        work = [e for e in events if e.kind in ("op", "graph", "train") and e.place.traced is None]
+        models = (example.facts.weights_made(m) for e in work if isinstance(m := e.arguments.get("self"), Model))
+        placed = any(e.place.devices for e in work) or any(made and made.place.devices for made in models)
+        if work and not placed and not _ELSEWHERE.search(example.block.code):
+            yield Hit(
+                region.line,
+                "the time is called the CPU's, and no scope puts the work there: where a GPU is visible, it "
+                "computes this too",
+                "Call it in tf.device('/CPU:0'), and make what it takes there.",
+                region=region,
+            )
+            return
+
+
+def _is_of_gpu(region: Region, events: list[Event]) -> bool:
+    return any(e.place.families == ("GPU",) for e in events) or (
+        bool(_CALLED.search(label(region))) and not _CPU.search(label(region))
+    )
+
+
+_CPU = re.compile(r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent))", re.IGNORECASE)
+# Other ways to choose a device.
+_ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
 # Words of code that looks whether there is a GPU.
 _LOOKS = re.compile(
     r"log_device_placement|is_gpu_available|list_local_devices|gpu_device_name|nvidia-smi|pynvml|nvml|GPUtil"

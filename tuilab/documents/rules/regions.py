@@ -33,7 +33,8 @@ def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
 
 # Words by which code says that its times are compared, and not only logged.
 _BENCHMARK = re.compile(
-    r"bench|\bspeed\b|speed ?test|\bvs\b|throughput|latency|faster|slower|compar|performance|time_?it"
+    r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
+    r"|time_?it|bottleneck|(?:take|taking|times) (?:so )?longer?\b"
     r"|tflops|[cg]pu[ _]?(?:time|vs)",
     re.IGNORECASE,
 )
@@ -279,7 +280,15 @@ def _is_magic(example: Example, region: Region) -> bool:
 def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
     """`%timeit` alone on its line, which times no statement: neither the next line nor the cell."""
     word = example.text(region.line).split()
-    if word:
+    if word and example.text(region.line).rstrip().endswith(":"):
+        yield Hit(
+            region.line,
+            f"{word[0]} takes its own line alone: what stands below is not timed, and the line is no statement",
+            f"Write %{word[0]} on the first line of a cell of its own.",
+            at=word[0],
+            region=region,
+        )
+    elif word:
         yield Hit(
             region.line,
             f"{word[0]} stands alone on its line, and so times nothing",

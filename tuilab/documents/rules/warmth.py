@@ -230,6 +230,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         # Of so many the first hardly shows; of a few it does, where speed is what the code is about.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
         few = long and 1 < (integer(epochs) or _MANY_EPOCHS) <= _FEW_EPOCHS and is_said(example, region)
+        few = few or (long and (_steps(work) or _FEW_STEPS) < _FEW_STEPS and compares(example, region))
         yield Hit(
             region.line,
             f"the one call of {_names(works)} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
@@ -241,6 +242,18 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
 
 
 _MANY_EPOCHS, _FEW_EPOCHS = 10, 5
+# So few steps take no longer than tracing the first.
+_FEW_STEPS = 1_000
+_BATCH = 32
+
+
+def _steps(work: Event) -> int | None:
+    """How many steps a training takes in all, None where that is not known."""
+    given = work.arguments.get("x", work.arguments.get("0"))
+    rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
+    epochs, batch = integer(work.arguments.get("epochs")), work.arguments.get("batch_size")
+    size = _BATCH if batch is None else integer(batch)
+    return None if rows is None or not epochs or not size else -(-rows // size) * epochs
 
 
 def _severity(few: bool, passing: bool) -> Severity | None:
