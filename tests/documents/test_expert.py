@@ -1245,6 +1245,83 @@ tf.matmul(x, y).numpy()
 took = time.perf_counter() - s
 print(f'Time:{took} milisecs')
 """),
+    Probe("an example that is a program by itself begins cold", "TL104", "u = time.perf_counter()", """
+# Two ways
+
+```python
+import time
+import tensorflow as tf
+a = tf.random.normal((512, 512))
+t = time.perf_counter()
+tf.matmul(a, a).numpy()
+print(time.perf_counter() - t)
+```
+
+And the other:
+
+```python
+import time
+import tensorflow as tf
+b = tf.random.normal((512, 512))
+u = time.perf_counter()
+for _ in range(9):
+    c = tf.matmul(b, b)
+c.numpy()
+print(time.perf_counter() - u)
+```
+""", head="", file="x.md"),
+    Probe("called the CPU's beside the GPU's, in no scope", "TL302", "s = time.perf_counter()", """
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+cpu_time = time.perf_counter() - s
+with tf.device('/GPU:0'):
+    u = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    gpu_time = time.perf_counter() - u
+print('CPU:', cpu_time, 'GPU:', gpu_time)
+"""),
+    Probe("a few steps in ten epochs", "TL105", "s = time.perf_counter()", MODEL + """
+m = made()
+s = time.perf_counter()
+m.fit(data, goal, epochs=10)
+fit_time = time.perf_counter() - s
+u = time.perf_counter()
+m.predict(data)
+print(fit_time / (time.perf_counter() - u))
+"""),
+    Probe("a type that left NumPy", "TL001", "np.float)", "a = np.zeros(3, dtype=np.float)\n"),
+    Probe("a model is saved to a folder", "TL003", "m.save('mine')", MODEL + "m = made()\nm.save('mine')\n"),
+    Probe("weights are saved as a checkpoint", "TL003", "m.save_weights", MODEL + """
+m = made()
+m.save_weights('mine.ckpt')
+"""),
+    Probe("%timeit of a loop's head", "TL101", "%timeit for", """
+# Magic
+
+```python
+import tensorflow as tf
+x = tf.ones((4, 4))
+%timeit for i in range(10):
+    tf.matmul(x, x)
+```
+""", head="", file="x.md"),
+    Probe("TFLite's output is read and named in the latency", "TL102", "lite.invoke()", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.set_tensor(0, np.zeros((1, 8), 'float32'))
+lite.invoke()
+t = time.perf_counter()
+out = np.argmax(lite.get_tensor(3))
+print('found', out)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("one answer of predict() is a device's time", "TL113", "m.predict(x[:1])", MODEL + """
+m = made()
+m.predict(x[:1])
+s = time.perf_counter()
+m.predict(x[:1])
+print('CPU time', time.perf_counter() - s)
+"""),
 ]  # fmt: skip
 
 
@@ -1911,6 +1988,84 @@ for _ in range(9):
     took.append(time.perf_counter() - s)
 print('%.1f ms' % (np.mean(took) * 1e3))
 print(f'{min(took) / 0.001} ms')
+"""),
+    Probe("an example that goes on with another's tensors", "TL105", "", """
+# Two steps
+
+```python
+import tensorflow as tf
+a = tf.random.normal((512, 512))
+tf.matmul(a, a).numpy()
+```
+
+Now its time:
+
+```python
+import time
+import tensorflow as tf
+t = time.perf_counter()
+tf.matmul(a, a).numpy()
+print(time.perf_counter() - t)
+```
+""", head="", file="x.md"),
+    Probe("called the CPU's where a scope puts it there", "TL302", "", """
+with tf.device('/CPU:0'):
+    s = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    cpu_time = time.perf_counter() - s
+with tf.device('/GPU:0'):
+    u = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    gpu_time = time.perf_counter() - u
+print('CPU:', cpu_time, 'GPU:', gpu_time)
+"""),
+    Probe("called the CPU's where there is no GPU beside", "TL302", "", """
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('CPU time', time.perf_counter() - s)
+"""),
+    Probe("many steps in ten epochs", "TL105", "", MODEL + """
+data, goal = np.zeros((60000, 8), 'float32'), np.zeros((60000, 1), 'float32')
+m = made()
+s = time.perf_counter()
+m.fit(data, goal, epochs=10)
+fit_time = time.perf_counter() - s
+m.predict(data)
+u = time.perf_counter()
+m.predict(data)
+print(fit_time / (time.perf_counter() - u))
+"""),
+    Probe("NumPy's own types", "TL001", "", "a = np.zeros(3, dtype=np.float64).astype(np.int_)\n"),
+    Probe("a model is saved to a file", "TL003", "", MODEL + """
+name = input()
+m = made()
+m.save('mine.keras')
+m.save('mine.h5')
+m.save(name)
+m.save_weights('mine.weights.h5')
+"""),
+    Probe("%timeit of a whole loop", "TL101", "", """
+%timeit [tf.matmul(x, x) for _ in range(3)]
+""", file="x.ipy"),
+    Probe("a SavedModel is written", "TL103", "", MODEL + """
+s = time.perf_counter()
+tf.saved_model.save(made(), 'mine')
+print('GPU', time.perf_counter() - s)
+"""),
+    Probe("a product of what TFLite gave", "TL102", "", """
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.invoke()
+t = time.perf_counter()
+tf.matmul(lite.get_tensor(3), y).numpy()
+print('product', time.perf_counter() - t)
+"""),
+    Probe("a data set is predicted at once", "TL113", "", MODEL + """
+m = made()
+m.predict(x)
+s = time.perf_counter()
+m.predict(x)
+print('CPU time', time.perf_counter() - s)
 """),
 ]  # fmt: skip
 

@@ -154,7 +154,7 @@ class Facts:
         return found
 
     def _began(self, work: Event) -> int:
-        """Find where the program of an op begins: at its example where that is one, and goes on from no other."""
+        """Find where an op's program begins: at its example, where that is one and goes on from no other."""
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         if not at or _subject_value(work) is not None:

@@ -8,6 +8,7 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Instance,
+    Known,
     Layer,
     Listing,
     Model,
@@ -222,6 +223,28 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
+# How a file's name ends that Keras 3 writes.
+_ENDINGS = {"save": (".keras", ".h5", ".hdf5"), "save_weights": (".weights.h5",)}
+
+
+def _check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
+    """Record a name that Keras 3 does not save to: it writes no folder, and weights to .weights.h5."""
+    path = args.get("filepath", "0")
+    ends = _ENDINGS.get(name)
+    # Of Keras 2, which writes folders too.
+    old = args.given("save_format") or interpreter.imported & {"tf_keras"}
+    if not ends or old or not isinstance(path, Known) or not isinstance(path.value, str):
+        return
+    if not path.value.endswith(ends) and path.value:
+        interpreter.misfit(
+            "type",
+            args.line,
+            f"{name}() in Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}",
+            f"Write {path.value.rstrip('/').rpartition('.')[0] or path.value.rstrip('/')}{ends[0]}"
+            + ("; for a SavedModel call export()." if name == "save" else "."),
+        )
+
+
 def method(
     interpreter: Interpreter,
     model: Model | Instance,
@@ -235,6 +258,7 @@ def method(
     # Of a model by its name alone the arguments are not held against Keras' own.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
+        _check_path(interpreter, name, bound)
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:

@@ -30,8 +30,9 @@ from tuilab.documents.words import words
 
 # Namespaces whose functions describe or set something and compute nothing.
 _NO_WORK = words(
-    "tf.train. tf.io.gfile. tf.saved_model. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes. tf.compat.",
-    "tf.version. tf.lite. tf.tpu. tf.sysconfig. tf.estimator. tf.contrib. tf.app. tf.logging.",
+    "tf.train. tf.io.gfile. tf.errors. tf.distribute. tf.autograph. tf.types. tf.dtypes.",
+    "tf.compat. tf.saved_model. tf.version. tf.lite. tf.tpu. tf.sysconfig. tf.estimator. tf.contrib. tf.app.",
+    "tf.logging.",
 )
 _SETTINGS = ("tf.config.", "tf.profiler.", "tf.data.experimental.", "tf.executing_eagerly")
 _ASKS = words(

@@ -83,9 +83,10 @@ def _statement(name: str, rest: str) -> str:
         return "pass"
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
-    # What stands on the lines below is not the magic's.
-    empty = not body or body.startswith("#") or body.endswith(":")
-    return f"with {word}: {'pass' if empty else body}"
+    if body.endswith(":"):
+        # What stands on the lines below is not the magic's.
+        return body
+    return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
 
 
 def _is_once(rest: str) -> bool:

@@ -63,7 +63,8 @@ def missing_api(example: Example) -> Iterator[Hit]:
         if use.name in _NUMPY and use.name not in modules:
             modules.add(use.name)
             new = _NUMPY[use.name]
-            what = f"{use.spelled} left NumPy with 1.24, before the NumPy that TensorFlow {example.api.version} takes"
+            taken = f"before the NumPy that TensorFlow {example.api.version} takes"
+            what = f"{use.spelled} left NumPy with 1.24, {taken}"
             yield Hit(use.line, what, f"Use {new}, which it was.", at=use.spelled, replace=(use.spelled, new))
         gone = gone_part(example.api, use)
         # What is missing where it is imported is missing once.

@@ -37,7 +37,7 @@ def idle_scope(example: Example) -> Iterator[Hit]:
 
 @rule("TL302", "Silent soft placement", "warning")
 def soft_placement(example: Example) -> Iterator[Hit]:
-    """A time is taken as the GPU's, and nothing checks that there is one.
+    """A time is taken as the GPU's, unchecked, or as the CPU's, and no scope puts it there.
 
     Why: A device that is not there is replaced without a word, and the figure gets the wrong name.
 
@@ -94,13 +94,15 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
     if not any(_is_of_gpu(region, events) for region, events in known):
         return
     for region, events in known:
-        told = label(region)
+        told = _own_label(region)
         place = example.trace.events[region.first].place
         if not _CPU.search(told) or _CALLED.search(told) or place.branches or place.uncalled:
             continue
         work = [e for e in events if e.kind in ("op", "graph", "train") and e.place.traced is None]
-        models = (example.facts.weights_made(m) for e in work if isinstance(m := e.arguments.get("self"), Model))
-        placed = any(e.place.devices for e in work) or any(made and made.place.devices for made in models)
+        models = [m for e in work if isinstance(m := e.arguments.get("self"), Model)]
+        made = [event for m in models if (event := example.facts.weights_made(m)) is not None]
+        # The nodes that a session runs were placed where they were made.
+        placed = any(e.place.devices or e.name == "sess.run" for e in (*work, *made))
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
                 region.line,
@@ -114,8 +116,14 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
 
 def _is_of_gpu(region: Region, events: list[Event]) -> bool:
     return any(e.place.families == ("GPU",) for e in events) or (
-        bool(_CALLED.search(label(region))) and not _CPU.search(label(region))
+        bool(_CALLED.search(_own_label(region))) and not _CPU.search(_own_label(region))
     )
+
+
+def _own_label(region: Region) -> str:
+    """What a time is called: by its name, where that tells the device, since a line may tell several."""
+    name = region.name.replace("_", " ")
+    return name if _CPU.search(name) or _CALLED.search(name) else label(region)
 
 
 _CPU = re.compile(r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent))", re.IGNORECASE)

@@ -217,6 +217,14 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         w.numpy()
         print(time.perf_counter() - t)
     """
+    for line in range(example.block.line, example.block.last_line + 1):
+        if "%timeit" in example.text(line) and _HEAD_ALONE.match(example.text(line)):
+            yield Hit(
+                line,
+                "%timeit takes its own line alone: what stands below is not timed",
+                "Write %%timeit on the first line of a cell of its own.",
+                at="%timeit",
+            )
     for region, events in regions(example):
         if works(events) or _is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
@@ -269,6 +277,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
             yield Hit(line, "nothing is computed between the two readings of the clock", region=region)
 
 
+_HEAD_ALONE = re.compile(r"\s*%timeit\b[^#]{0,200}\b(?:for|while|with|if)\b[^#]{0,200}:\s*$")
 # Labels of a time that is meant to be that of building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
 
@@ -280,15 +289,7 @@ def _is_magic(example: Example, region: Region) -> bool:
 def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
     """`%timeit` alone on its line, which times no statement: neither the next line nor the cell."""
     word = example.text(region.line).split()
-    if word and example.text(region.line).rstrip().endswith(":"):
-        yield Hit(
-            region.line,
-            f"{word[0]} takes its own line alone: what stands below is not timed, and the line is no statement",
-            f"Write %{word[0]} on the first line of a cell of its own.",
-            at=word[0],
-            region=region,
-        )
-    elif word:
+    if word:
         yield Hit(
             region.line,
             f"{word[0]} stands alone on its line, and so times nothing",
@@ -339,7 +340,9 @@ def computed_before(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        if works(events):
+        if any(event.kind not in _CHEAP or event.name == "invoke" for event in works(events)):
+            continue
+        if works(events) and not any(m.name == "invoke" for m in _made_before(example, region, events)):
             continue
         for maker in _read_before(example, region, events):
             yield Hit(
@@ -347,6 +350,10 @@ def computed_before(example: Example) -> Iterator[Hit]:
                 f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
                 region=region,
             )
+
+
+# What somebody does with a result that is there: its largest number, its name, a line of text.
+_CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[Event]) -> Iterator[Event]:
@@ -720,6 +727,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = all(other is event or not event.place.may_follow(other.place) for other in work)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
+            # A single call for a known few rows, whose time is a device's or one answer's.
+            again = again or (_rows(event) in _FEW_ROWS and bool(_ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
                 meant = compares(example, region) and not is_log(example, region)
                 small = meant and _is_small(example, event)
@@ -748,10 +757,18 @@ def _given(event: Event) -> Value | None:
     return event.arguments.get("x", event.arguments.get("0"))
 
 
+def _rows(event: Event) -> int | None:
+    given = _given(event)
+    return given.shape[0] if isinstance(given, Tensor) and given.shape else None
+
+
+_FEW_ROWS = range(1, 9)
+_ANSWER = re.compile(r"\b(?:[cg]pus?|latency|inference|predict\w*)\b", re.IGNORECASE)
+
+
 def _is_small(example: Example, event: Event) -> bool:
     """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
-    given = _given(event)
-    rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
+    given, rows = _given(event), _rows(event)
     if rows is not None:
         return rows <= _BATCH
     if _is_video(example):

@@ -230,7 +230,8 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         # Of so many the first hardly shows; of a few it does, where speed is what the code is about.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
         few = long and 1 < (integer(epochs) or _MANY_EPOCHS) <= _FEW_EPOCHS and is_said(example, region)
-        few = few or (long and (_steps(work) or _FEW_STEPS) < _FEW_STEPS and compares(example, region))
+        short = long and (integer(epochs) or 0) <= _MANY_EPOCHS and (_steps(work) or _FEW_STEPS) < _FEW_STEPS
+        few = few or (short and compares(example, region))
         yield Hit(
             region.line,
             f"the one call of {_names(works)} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
