@@ -1322,6 +1322,41 @@ s = time.perf_counter()
 m.predict(x[:1])
 print('CPU time', time.perf_counter() - s)
 """),
+    Probe("a graph is given a model of another device", "TL309", "with tf.device('/CPU:0')", """
+m = keras.Sequential([keras.layers.Input((512,)), keras.layers.Dense(4)])
+@tf.function
+def step(model, v):
+    return model(v)
+with tf.device('/CPU:0'):
+    step(m, x).numpy()
+    t = time.perf_counter()
+    step(m, x).numpy()
+    print('CPU', time.perf_counter() - t)
+"""),
+    Probe("called the CPU's where another example has the GPU's", "TL302", "s = time.perf_counter()", """
+# Two devices
+
+```python
+import time
+import tensorflow as tf
+a = tf.random.normal((512, 512))
+s = time.perf_counter()
+tf.matmul(a, a).numpy()
+print('CPU time', time.perf_counter() - s)
+```
+
+And the other:
+
+```python
+import time
+import tensorflow as tf
+b = tf.random.normal((512, 512))
+with tf.device('/GPU:0'):
+    u = time.perf_counter()
+    tf.matmul(b, b).numpy()
+    print('GPU time', time.perf_counter() - u)
+```
+""", head="", file="x.md"),
 ]  # fmt: skip
 
 
@@ -2066,6 +2101,13 @@ m.predict(x)
 s = time.perf_counter()
 m.predict(x)
 print('CPU time', time.perf_counter() - s)
+"""),
+    Probe("a model is cloned for another device", "TL309", "", """
+m = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(4)])
+t = time.perf_counter()
+with tf.device('/GPU:0'):
+    other = keras.models.clone_model(m)
+print('GPU, made in', time.perf_counter() - t)
 """),
 ]  # fmt: skip
 

@@ -90,10 +90,10 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 def _called_the_cpu(example: Example) -> Iterator[Hit]:
     """The time of what no scope puts on the CPU, set beside the GPU's and called the CPU's."""
-    known = list(regions(example))
-    if not any(_is_of_gpu(region, events) for region, events in known):
+    trace = example.trace
+    if not any(_is_of_gpu(region, trace.inside(region)) for region in trace.regions[:_MOST_SEARCHED]):
         return
-    for region, events in known:
+    for region, events in regions(example):
         told = _own_label(region)
         place = example.trace.events[region.first].place
         if not _CPU.search(told) or _CALLED.search(told) or place.branches or place.uncalled:
@@ -112,6 +112,10 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
                 region=region,
             )
             return
+
+
+# Timings that are looked through for one of the GPU.
+_MOST_SEARCHED = 64
 
 
 def _is_of_gpu(region: Region, events: list[Event]) -> bool:
@@ -170,8 +174,10 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
     """
     for region, events in regions(example):
         for event in events:
-            model, here = event.arguments.get("self"), event.place.families
-            if not isinstance(model, Model) or len(here) != 1 or event.place.traced is not None:
+            # A graph may be given the model that it runs.
+            given = event.arguments.values() if event.kind == "graph" else (event.arguments.get("self"),)
+            model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
+            if model is None or len(here) != 1 or event.place.traced is not None:
                 continue
             made = example.facts.weights_made(model)
             if made is not None and made.index < event.index and made.place.families != here:
