@@ -2109,6 +2109,15 @@ with tf.device('/GPU:0'):
     other = keras.models.clone_model(m)
 print('GPU, made in', time.perf_counter() - t)
 """),
+    Probe("a part of the work is called the CPU's", "TL302", "", """
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('time with CPU preprocessing', time.perf_counter() - s)
+with tf.device('/GPU:0'):
+    u = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    print('GPU time', time.perf_counter() - u)
+"""),
 ]  # fmt: skip
 
 

@@ -130,7 +130,10 @@ def _own_label(region: Region) -> str:
     return name if _CPU.search(name) or _CALLED.search(name) else label(region)
 
 
-_CPU = re.compile(r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent))", re.IGNORECASE)
+_CPU = re.compile(
+    r"\bcpus?\b(?![ -](?:core|thread|load|usage|percent|bound|pre|aug|input|data|pipeline|mem))",
+    re.IGNORECASE,
+)
 # Other ways to choose a device.
 _ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
 # Words of code that looks whether there is a GPU.
