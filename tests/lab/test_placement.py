@@ -41,9 +41,10 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
     state = run_state(1)
     lost = [Node(f"n{i}", "MatMul", "CPU:0", reason="no GPU is visible", count=2) for i in range(2_001)]
     more = (Node("m", "Mul", "GPU:0"), Node("c", "_Send", "CPU:0", kind="copy", to="GPU:0"))
-    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(*lost, *more)))
+    gone = Node("f", "Mul", "", kind="folded", reason="computed once", count=3)
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(*lost, *more, gone)))
     assert [str(group) for group in groups(state)] == [
-        "4,002 ops on CPU:0: no GPU is visible", "1 op on GPU:0", "1 copy from CPU:0 to GPU:0",
+        "4,002 ops on CPU:0: no GPU is visible", "1 op on GPU:0", "1 copy from CPU:0 to GPU:0", "3 ops folded: computed once",
     ]  # fmt: skip
     assert groups(state)[0].ops == ("MatMul",)
 

@@ -20,7 +20,7 @@ class Group:
     kind: str
     """`op`, `copy` or `folded`."""
     device: str
-    """Where they ran; for copies, from where to where."""
+    """Where they ran; for copies, from where to where; "" for folded ones of which it is not known."""
     reason: str
     """Why there; empty where it is what was asked for."""
     count: int
@@ -32,7 +32,8 @@ class Group:
         """`4,002 ops on CPU:0: no GPU is visible`."""
         program = self.ops == (XLA_PROGRAM,)
         one, more, joint = (XLA_PROGRAM, f"{XLA_PROGRAM}s", "on") if program else KINDS[self.kind]
-        said = f"{self.count:,} {one if self.count == 1 else more} {joint} {self.device}"
+        where = f"{joint} {self.device}" if self.device else "folded"
+        said = f"{self.count:,} {one if self.count == 1 else more} {where}"
         return said + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
@@ -97,6 +98,8 @@ def groups(state: RunState) -> list[Group]:
 
 
 def _where(kind: str, device: str, to: str) -> str:
+    if kind == "folded":
+        return device
     return (f"{device} to {to}" if kind == "copy" else device) or "no device yet"
 
 
