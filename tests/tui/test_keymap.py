@@ -6,10 +6,13 @@ from pathlib import Path
 from textual.screen import Screen
 
 from tests.contracts.test_keys import LETTER, NAMED, NO_KEY
-from tests.tui.lab import TestLab, lab, opened, press, rest, text
+from tests.tui.kept import some
+from tests.tui.lab import TestLab, lab, opened, press, rest, text, until
 from tuilab.tui.keys import declared
 from tuilab.tui.panels.views import VIEWS
+from tuilab.tui.screens.document import DocumentScreen
 from tuilab.tui.screens.help import page
+from tuilab.tui.screens.runs_compared import RunsCompared
 
 
 def test_every_action_and_widget_is_known():
@@ -98,3 +101,34 @@ async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_pat
                 await leave(there)
             await leave(before)
         assert f"{others['demo.next']} measures now, {others['demo.leave']} leaves" in await do("demo")
+
+
+ARTICLE = """\
+# Is one product slow?
+
+```python
+start = time.time()
+y = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+print(time.time() - start)
+```
+"""
+
+
+async def test_with_other_keys_a_document_and_two_runs_compared_say_those(tmp_path):
+    others = other_keys(tmp_path)
+    (tmp_path / "article.md").write_text(ARTICLE)
+    app = lab(tmp_path, store=lambda: some(tmp_path / "history"))
+    async with opened(app, (160, 50)) as pilot:
+        app.screen.open_soon(str(tmp_path / "article.md"))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await rest(pilot, app)
+        assert f"{others['document.prove']} proves" in read(app)
+        app.screen.dismiss(None)
+        await rest(pilot, app)
+        await app.screen.run_action("history")
+        await rest(pilot, app)
+        await press(pilot, app, "end up")
+        await app.screen.run_action("compare")
+        await until(pilot, lambda: isinstance(app.screen, RunsCompared))
+        await rest(pilot, app)
+        assert f"{others['table.order']} orders, {others['page.close']} closes" in read(app)
