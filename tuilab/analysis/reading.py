@@ -301,8 +301,8 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
 
 
 def launches(arm: ArmState, point: int) -> str:
-    """What a call of the arm launches: `435 ops`, `at least 8 ops` where a loop's length depends on the data,
-    `one program` under XLA; empty where that was not observed."""
+    """Return what a call of the arm launches: `435 ops`, `at least 8 ops` where a loop's length depends on
+    the data, `one program` under XLA; "" where that was not observed."""
     number = sum(op_counts(arm, point).values())
     if not number:
         return ""

@@ -472,7 +472,7 @@ class GpuCall:
     slowed: DeviceRoofs | None = None
 
     def started(self, sheet: DataSheet) -> bool:
-        """Whether what starting takes is known on this host, or is too little to matter on that GPU."""
+        """Return whether the time to start ops is known on this host, or too short to matter on that GPU."""
         if self.host is not None or self.slowed is None:
             return self.host is not None
         return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * self.on(sheet).seconds

@@ -233,8 +233,8 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Each arm against the fastest that does the same; then GPU against CPU in the same mode, dtype and
-    variant."""
+    """Return the ratio of each arm to the fastest that does the same, then of GPU to CPU in the same mode,
+    dtype and variant; a pair once, and only with an interval."""
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
     for arms in groups:

@@ -407,7 +407,7 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
 
 
 def raises(when: Raises, state: RunState) -> Judgement:
-    """Whether every arm of the pattern that could run raised the error, or a kind of it, at some point."""
+    """Judge whether every arm of the pattern that could run raised the error, or a kind of it."""
     wanted = when.error.rpartition(".")[2]
     arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
     rows = [(arm, errors) for arm in arms if (errors := _raised(arm)) or _ran(arm)]

@@ -2,7 +2,8 @@
 
 `@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` ones why a listed GPU does not work. Of
 each layer only the first that holds is told, since later ones follow from it; the layers' order is that in
-which things must be fixed. To add a cause, write its function at its place here (see docs/doctor.md).
+which things must be fixed. A cause's docstring states it. To add one, write its function at its place here
+(see docs/doctor.md).
 """
 
 import os
@@ -32,12 +33,12 @@ LAST = ("silent", "unknown", "well")
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """The function is a cause where TensorFlow lists no GPU."""
+    """Register the function as a cause for where TensorFlow lists no GPU."""
     return partial(_register, NO_GPU, layer)
 
 
 def with_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """The function is a cause where TensorFlow lists a GPU."""
+    """Register the function as a cause for where TensorFlow lists a GPU."""
     return partial(_register, GPU_LISTED, layer)
 
 
@@ -47,7 +48,7 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
 
 
 def diagnose(findings: Findings) -> tuple[Diagnosis, ...]:
-    """The cause first, then what else would stand in the way once it is fixed. Never empty."""
+    """Return the cause first, then what else would stand in the way once it is fixed. Never empty."""
     found: dict[str, Diagnosis] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):

@@ -66,7 +66,7 @@ class KernelDriver:
 
 
 def parse_version(text: str) -> str:
-    """`NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  …` → `570.86.15`; other text as it is."""
+    """Return the version in a driver's line, `NVRM version: … Kernel Module  570.86.15  …`, else the line."""
     found = _VERSION.search(text)
     return found[1] if found else sanitize_line(text.strip(), 100)
 

@@ -136,7 +136,7 @@ class Example:
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    """An example for each block, with its part of the trace: by who runs it, and by where it stands."""
+    """Return an example for each block, with its part of the trace: what it ran, and what stands in it."""
     facts = Facts(trace, target)
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}

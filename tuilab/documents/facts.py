@@ -93,7 +93,7 @@ class Facts:
         return False
 
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """The first of the uses by which a document is of TensorFlow 1, how many, of how many names."""
+        """Return the first use that shows a document of TensorFlow 1, how many, and of how many names."""
         if not self._version_1:
             found = old_uses(api, self._trace.uses) if self.target == "auto" else None
             self._version_1.append(found)
@@ -184,7 +184,7 @@ class Facts:
         return False
 
     def may_have_run(self, work: Event, before: int) -> bool:
-        """Whether what is timed was given before to a call that is not known, and that may have run it."""
+        """Return whether an unknown call was given the timed function before, and may have run it."""
         value = _subject_value(work)
         return value is not None and self._opaque_touched.get(id(value), before) < before
 
@@ -199,7 +199,7 @@ class Facts:
         return {id(event.result): event.index for event in built}
 
     def is_own(self, work: Event, before: int) -> bool:
-        """Whether a function that nothing calls made what it runs itself: then nobody ran it before."""
+        """Return whether a function that nothing calls made what it runs: then nobody ran it before."""
         made = self._built.get(id(_subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]

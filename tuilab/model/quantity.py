@@ -127,7 +127,7 @@ def interval(low: float, high: float, like: float) -> str:
 
 
 def count(value: float) -> str:
-    """`65536` → `65,536`; from 100,000 on a rounded `262 k`, `16.8 M`."""
+    """Write a count: `65536` → `65,536`; from 100,000 on rounded, `262 k`, `16.8 M`."""
     return f"{value:,.0f}" if abs(round(value)) < 100_000 else prefixed(value)
 
 
@@ -156,7 +156,7 @@ def share_words(share: float) -> str:
 
 
 def suffixed(value: int, *, binary: bool = True) -> str:
-    """`16777216` → `16M`, `10240` → `10k`: as a person would type it; other numbers with separators."""
+    """Write a number as people type it: `16777216` → `16M`, `10240` → `10k`; others with separators."""
     base = 2**10 if binary else 10**3
     for power, suffix in ((3, "G"), (2, "M"), (1, "k")):
         if value and value % base**power == 0:

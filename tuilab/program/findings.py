@@ -67,7 +67,7 @@ class Case:
     place: Beside
 
     def function_at(self, number: int) -> tuple[str, int]:
-        """Where a tf.function is the person's: its own line, or the line that called it."""
+        """Return where in the person's code a tf.function is: its own line, or the line that called it."""
         function = self.of.functions.get(number)
         if function is None:
             return "", 0
@@ -76,7 +76,7 @@ class Case:
         return function.caller or ("", 0)
 
     def step_at(self) -> tuple[str, int]:
-        """Where the step is."""
+        """Return the file and line of the step; ("", 0) where there is none."""
         key = self.of.step
         if isinstance(key, tuple):
             return key
@@ -94,7 +94,7 @@ class Case:
 
 
 def findings(case: Case) -> tuple[Finding, ...]:
-    """All that was found, the most that could be gained first."""
+    """Return every finding, the one that could gain most first."""
     found: list[Finding] = []
     for look in LOOKS:
         found += look(case)
@@ -104,7 +104,10 @@ def findings(case: Case) -> tuple[Finding, ...]:
 def gain(
     share: float, interval: tuple[float, float] | None = None
 ) -> tuple[float, tuple[float, float] | None]:
-    """How many times as fast at most, where that share would be gone, with its interval."""
+    """Return how many times as fast the program could be at most without that share of its time.
+
+    interval: the share's ends; those of the gain are returned beside it, None without.
+    """
 
     def factor(part: float) -> float:
         return 1 / (1 - min(part, 0.99))
@@ -135,7 +138,7 @@ def _made(
 
 
 def batches(of: Process) -> dict[str, int]:
-    """The program's batch and its images' side, by the names that the presets of training have for them."""
+    """Return the program's batch and its images' side, under the names that training presets use."""
     out: dict[str, int] = {}
     for dataset in reversed(of.datasets):
         sizes = [stage.size for stage in dataset.stages if stage.size]
@@ -150,7 +153,7 @@ def batches(of: Process) -> dict[str, int]:
 
 
 def matrices(of: Process) -> dict[str, int]:
-    """The sizes of the first product that the step's arguments allow, by the names that a matmul has."""
+    """Return the sizes of the first product that the step's arguments allow, under a matmul's names."""
     described = of.traces.get(of.step, []) if isinstance(of.step, int) else []
     shapes = [one[1] for _, rows in described[:1] for one in rows or () if one[0] == "tensor"]
     found = [shape for shape in shapes if isinstance(shape, list) and len(shape) == 2 and all(shape)]
@@ -172,7 +175,7 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def crowded(of: Process, kind: str = "") -> float:
-    """What a pipeline at work beside a step on the same processors takes from it at most: a share of a step.
+    """Return the share of a step that a pipeline beside it takes at most, on the same processors.
 
     kind: of the stages alone that are of this one. Where both want all processors all the time, the step
     gains what the pipeline has of them; while the step waits, the pipeline takes nothing from it. 0 for steps
@@ -193,7 +196,7 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """The stage that holds the others up, and whether the pipeline ran it in parallel.
+    """Return the stage that holds the others up, and whether the pipeline ran it in parallel.
 
     TensorFlow fuses and parallelises stages by itself; what ran is told by the profile's iterators, from the
     source up. The stage is the one nearest to the source that takes at least half as long as the longest.
@@ -235,7 +238,7 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Finding]:
-    """Waiting for input, and why."""
+    """Find waiting for input, and why."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
@@ -350,7 +353,7 @@ def _shown(stage: Stage) -> str:
 
 
 def tracing(case: Case) -> Iterator[Finding]:
-    """Functions that are traced again and again, and XLA programs compiled so."""
+    """Find functions that are traced, or compiled by XLA, again and again."""
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
     # To the last call's end: what comes after it, such as the program's own end, is no time of theirs.
@@ -397,7 +400,7 @@ _CHANGES = {
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
-    """What differed between calls that traced: a Python number, a shape, a type, an object."""
+    """Return what differed between calls that traced: a Python number, a shape, a type, an object."""
     found: Counter[str] = Counter()
     for one, other in pairwise(described):
         before = sum(found.values())
@@ -420,7 +423,7 @@ def difference(described: list[list[list[object]] | None]) -> str:
 
 
 def eager(case: Case) -> Iterator[Finding]:
-    """The step runs op by op in Python."""
+    """Find a step that runs op by op in Python."""
     of, key = case.of, case.of.step
     facts = of.facts
     if facts is not None and facts.eager_functions:
@@ -472,7 +475,7 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
 
 
 def reading(case: Case) -> Iterator[Finding]:
-    """Values that are brought to the host in each step."""
+    """Find values that are brought to the host in each step."""
     of = case.of
     steps, times_ = of.steps.n, of.times()
     if steps < LEAST or not times_.median_s:
@@ -492,7 +495,7 @@ def reading(case: Case) -> Iterator[Finding]:
 
 
 def feeding(case: Case) -> Iterator[Finding]:
-    """NumPy arrays that are given to the step each time."""
+    """Find NumPy arrays that are given to the step each time."""
     of = case.of
     for number, (n, size) in of.fed.items():
         each = size / n
@@ -517,7 +520,7 @@ def feeding(case: Case) -> Iterator[Finding]:
 
 
 def between(case: Case) -> Iterator[Finding]:
-    """Python between the steps: callbacks, logging, checkpoints."""
+    """Find Python between the steps: callbacks, logging, checkpoints."""
     of = case.of
     gaps = of.gaps()
     if gaps.total <= 0 or of.steps.n < LEAST // 2:
@@ -577,7 +580,7 @@ def between(case: Case) -> Iterator[Finding]:
 
 
 def doubles(case: Case) -> Iterator[Finding]:
-    """float64 where float32 would do."""
+    """Find float64 where float32 would do."""
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
@@ -602,12 +605,12 @@ def doubles(case: Case) -> Iterator[Finding]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """The op that takes longest; a gradient's only where there is no other, since it is made of another's."""
+    """Return the op that takes longest; a gradient's only where there is no other."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
 def precision(case: Case) -> Iterator[Finding]:
-    """A GPU with tensor cores computes in float32."""
+    """Find matrices multiplied in float32 on a GPU with tensor cores."""
     facts, of = case.of.facts, case.of
     if facts is None or not case.gpus or facts.policy.startswith("mixed") or not of.seen:
         return
@@ -631,7 +634,7 @@ def precision(case: Case) -> Iterator[Finding]:
 
 
 def small_ops(case: Case) -> Iterator[Finding]:
-    """Many small ops: more time goes into starting them than into computing."""
+    """Find ops so small that starting them takes longer than computing."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
@@ -673,7 +676,7 @@ def small_ops(case: Case) -> Iterator[Finding]:
 
 
 def on_host(case: Case) -> Iterator[Finding]:
-    """Ops of the step on the CPU, in a program whose step computes on a GPU."""
+    """Find ops of the step on the CPU, in a program whose step computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
@@ -699,7 +702,7 @@ def on_host(case: Case) -> Iterator[Finding]:
 
 
 def devices(case: Case) -> Iterator[Finding]:
-    """GPUs that are hidden, not seen, idle, unused, another's, or full."""
+    """Find GPUs that are hidden, not seen, idle, unused, shared with others, or full."""
     of, facts, place = case.of, case.of.facts, case.place
     if facts is None or not facts.opened:
         return
@@ -783,7 +786,7 @@ def devices(case: Case) -> Iterator[Finding]:
 
 
 def settings(case: Case) -> Iterator[Finding]:
-    """Settings that cost time at each op."""
+    """Find settings that cost time at each op."""
     facts = case.of.facts
     if facts is None:
         return

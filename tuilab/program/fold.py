@@ -36,7 +36,7 @@ class Calls:
     first: float = 0.0
 
     def add(self, start: float, end: float, traced: bool) -> None:
-        """One more."""
+        """Take in one more call: start and end in seconds of the program's clock, an unknown end as 0."""
         self.first = self.first if self.n else start
         self.n += 1
         self.spent += 0.0 if traced or not end else end - start
@@ -128,7 +128,7 @@ class Process:
     ended: bool = False
 
     def apply(self, told: p.Told) -> None:
-        """One more message. A window's file is read by whoever has it, and given to `looked`."""
+        """Take in one more message. Whoever has a window's file reads it, and gives it to `looked`."""
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -163,7 +163,7 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """A window was read."""
+        """Take in what a window showed."""
         self.windows.append((window, seen))
 
     def _steps(self, told: p.Steps) -> None:
@@ -218,8 +218,10 @@ class Process:
         return "keras" if library else "tf.function"
 
     def durations(self) -> dict[int, float]:
-        """Seconds from each step's begin to the next one's, by the step's number; none that traced or that a
-        window saw."""
+        """Return the seconds from each step's start to the next one's, by the step's number.
+
+        Steps that traced or that a window of the profiler saw are left out, as long as others are left.
+        """
         calls, out, at = self.steps, dict[int, float](), 0
         gone = calls.n - len(calls.starts)
         windows = sorted((w.start, w.end) for w in self.opened)
@@ -241,7 +243,7 @@ class Process:
         return out
 
     def times(self) -> p.StepTimes:
-        """A step's median with its interval."""
+        """Return how many steps there were, with their median time and its interval."""
         if not self.kind:
             return p.StepTimes()
         found = estimate(list(self.durations().values()))
@@ -256,7 +258,7 @@ class Process:
         )
 
     def gaps(self) -> Gaps:
-        """What lies between the calls of the steps."""
+        """Return what lies between the calls of the steps."""
         calls, out = self.steps, Gaps()
         key = self.step
         if not isinstance(key, int) or len(calls.starts) < FEW:
@@ -306,8 +308,10 @@ class Process:
         return [step for _, window in self.windows for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
-        """The parts of a step, the largest first: their shares are those of the profiled steps, their seconds
-        add up to the median step."""
+        """Return the parts of a step, the largest first.
+
+        Their shares are those of the profiled steps; their seconds add up to the median step.
+        """
         steps = self.seen
         total = lasted(steps)
         if not total:
@@ -322,18 +326,20 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def share(self, *names: str) -> float:
-        """Of a profiled step, in parts whose names begin so."""
+        """Return the share of a profiled step (0 … 1) in parts whose names begin with one of these."""
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
 def lasted(steps: Iterable[dict[str, float]]) -> float:
-    """Seconds that profiled steps took in all."""
+    """Return the seconds that the profiled steps took together."""
     return sum(sum(step.values()) for step in steps)
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """The 95 % interval of the share of parts whose names begin so, from step to step (a ratio's, by
-    linearisation)."""
+    """Return the 95 % interval of the share of parts whose names begin with one of these; None for few steps.
+
+    It is that of a ratio from step to step, by linearisation.
+    """
     n = len(steps)
     if n < FEW:
         return None
@@ -346,8 +352,11 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 
 
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """The interval of the share that goes with parts whose names begin so, up to where the rest is as quick
-    as in the quickest tenth of the steps: what stands beside it, caches and threads, may go with it."""
+    """Return the interval of the share that could go with parts whose names begin with one of these.
+
+    Its upper end reaches to where the rest is as quick as in the quickest tenth of the steps: what stands
+    beside those parts, caches and threads, may be slower for them.
+    """
     interval = share_interval(steps, *names)
     if interval is None:
         return None

@@ -64,8 +64,10 @@ def ops_of(of: Process) -> list[Op]:
 
 
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
-    """The graph's op, its dtype, file and line; the profile names ops of inlined functions with their
-    callers' names."""
+    """Return the op's name in the graph, its dtype, file and line.
+
+    The profile names ops of inlined functions after their callers: those prefixes are taken off.
+    """
     name = key.name
     while True:
         if name in of.nodes:

@@ -29,8 +29,10 @@ def page_of(
     loads: tuple[Load, ...] = (),
     pid: int = 0,
 ) -> Page:
-    """The page of a program by its processes that imported TensorFlow; its figures are those of the process
-    `pid`, of the busiest one where there is none."""
+    """Return the page of a program, made of its processes that imported TensorFlow.
+
+    pid: the process whose figures it shows; 0 for the busiest one.
+    """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
     if not processes:

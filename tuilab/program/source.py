@@ -22,8 +22,7 @@ def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
-    """File and line of the first call of a function of one of these names, however it is reached; ("", 0) for
-    none."""
+    """Return file and line of the first call of a function of one of these names; ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -53,7 +52,7 @@ def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
 
 
 def definition(sources: Mapping[str, str], file: str, number: int) -> int:
-    """The line of `def` of the function whose decorators begin at `number`; `number` where not known."""
+    """Return the line of `def` of the function whose decorators begin at `number`; `number` if unknown."""
     tree = _tree(sources.get(file, ""))
     for node in ast.walk(tree) if tree is not None else ():
         if (

@@ -102,7 +102,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Place `value` between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
+    """Return where `value` lies between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
     low, high = ends
     if log:
         return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf

@@ -163,7 +163,7 @@ class Thinned:
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Thin out to so many columns: the extremes of each bucket in the order they came, and its median.
+        """Return the points thinned out to so many columns: each bucket's extremes in order, and its medians.
 
         Both are the points themselves as long as these are few.
         """

@@ -153,8 +153,11 @@ LEAST_SHARE = 0.001
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
-    """A model's layers, the longest first; in one row those beyond `most`, and those that compute nothing
-    and take next to no time; then what lies outside of layers."""
+    """Return a row for each of a model's layers, the longest first.
+
+    Those beyond `most`, and those that compute nothing and take next to no time, share one row; what lies
+    outside of layers comes last.
+    """
     if not layers:
         return []
     shown = [layer for layer in layers if layer.share >= LEAST_SHARE or layer.flop][:most]
@@ -315,8 +318,8 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """`Profiled: dispatch, compute; timed apart: python. It took 0.2 s after the rounds.`; "" without an
-    account."""
+    """Say how the phases are known: `Known from: profiled: dispatch, compute; timed: python; it took 0.2 s
+    after the rounds.`; "" without an account."""
     if arm.account is None:
         return ""
     sources: dict[str, list[str]] = {}

@@ -241,7 +241,7 @@ class Hosted:
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> None:
-        """Type that at its terminal: `\x03` is what Ctrl-C sends."""
+        """Type the bytes at the program's terminal; Ctrl-C is the byte 3."""
         with contextlib.suppress(OSError):  # its terminal may have gone with it
             os.write(self._terminal, data)
 

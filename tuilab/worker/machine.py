@@ -84,13 +84,13 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
 
 
 def buses(gpus: Gpus) -> dict[str, str]:
-    """The PCI bus id of each GPU that is open, by TensorFlow's name for it; NVML may count otherwise."""
+    """Return the PCI bus id of each open GPU, by TensorFlow's name for it; NVML may count otherwise."""
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
 
 
 def built_for(tf: Any) -> tuple[str, ...]:
-    """What the build has kernels for: `sm_80`, machine code; `compute_90`, PTX that a driver compiles."""
+    """Return what the build has kernels for: `sm_80`, machine code; `compute_90`, PTX for the driver."""
     return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))
 
 

@@ -51,7 +51,7 @@ def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
 
 
 def measure_roofs(context: Context, seconds: float) -> Roofs:
-    """The roofs of the processor and of each GPU, in about so many seconds, on a slow machine in more."""
+    """Measure the roofs of the processor and of each GPU, in about so many seconds, more on slow machines."""
     tf, begun = context.tf, time.monotonic()
     every = Stopwatch(tf.test.experimental.sync_devices)
     devices = roofed(context)
@@ -70,7 +70,7 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
 
 
 def roofed(context: Context) -> list[str]:
-    """The processor and the GPUs that this process opened; no emulated one, which has no roofs of its own."""
+    """Return the processor and the GPUs that this process opened; emulated ones have no roofs."""
     emulated = {device.name for device in context.machine.gpus if device.emulated}
     gpus = [device.name.rpartition("/device:")[2] for device in context.tf.config.list_logical_devices("GPU")]
     return ["CPU:0", *(name for name in gpus if name not in emulated)]

@@ -126,7 +126,7 @@ def _refusal(tf: Any) -> dict[str, Any]:
 
 
 def attempt(tf: Any, allocate: Any) -> dict[str, Any]:
-    """What an allocation that is too large raises, whether `except RuntimeError` would catch it, and
+    """Return what an allocation that is too large raises, whether `except RuntimeError` would catch it, and
     whether an op on the same device still works afterwards."""
     raised: Exception | None = None
     caught = False

@@ -67,7 +67,7 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Before which of the `length` products the detours come: evenly spread, the first before the first."""
+    """Return before which of the `length` products the detours come: spread evenly from the first on."""
     return frozenset(index * length // detours for index in range(detours))
 
 

@@ -56,7 +56,7 @@ def missing(api: ApiTable, name: str) -> str:
 
 
 def renamed(api: ApiTable, name: str) -> str:
-    """Its name in version 2 by TensorFlow's own map, of it or of the module that it is in; "" for none."""
+    """Return the name in version 2, by TensorFlow's own map of names and modules; "" for none."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         found = api.renames.get(".".join(parts[:length]))
@@ -117,7 +117,10 @@ _MOSTLY = 0.3
 
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
-    """The first of the uses by which code is of TensorFlow 1, how many, of how many names; None for none."""
+    """Return the first use that shows code of TensorFlow 1, how many, and of how many names.
+
+    None where there are too few to tell.
+    """
     gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
     old = [
         use

@@ -88,7 +88,7 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """The table of the pinned version, made by the worker's own function and shipped with the package."""
+    """Return the table of the pinned version, which the worker's own function made and the package ships."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 

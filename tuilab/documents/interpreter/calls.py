@@ -282,7 +282,7 @@ def call_graph(
 
 
 def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
-    """Arguments under the names of the function's parameters; under their positions where those end."""
+    """Return the arguments by their parameters' names, and by their positions where those end."""
     spec = target.node.args if isinstance(target, Function) else None
     names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
     return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
@@ -341,7 +341,7 @@ def call_instance(
 
 
 def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, line: int) -> Value:
-    """What a decorator makes of a function. One that is not known is taken to keep what it decorates."""
+    """Return what a decorator makes of a function; one that is not known is taken to leave it as it is."""
     match decorator:
         case Api(name="tf.function"):
             interpreter.event("config", "tf.function", line)

@@ -30,7 +30,7 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """`from a.b import c`; what lies beside the document is read, the rest of a relative import not known."""
+    """Import `from a.b import c`: modules beside the document are read, other relative ones stay unknown."""
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     interpreter.imported.add((node.module or ".").partition(".")[0])
     own = modules.imported(interpreter, node.module or "", node.level, node.lineno)

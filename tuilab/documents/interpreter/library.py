@@ -138,7 +138,7 @@ def short(name: str) -> str:
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:
-    """Arguments under their parameters' names, by the signature of the TensorFlow that the table is of."""
+    """Bind arguments to their parameters' names, by the API table's signature or by the shipped names."""
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
     signature = interpreter.api.signatures.get(name) if name else None

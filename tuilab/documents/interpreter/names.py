@@ -154,7 +154,7 @@ def item_bytes(dtype: str | None) -> int | None:
 
 
 def families(value: Value | None) -> tuple[str, ...]:
-    """The device families that the argument of `tf.device` may name; ("?",) where that is not known."""
+    """Return the device families that `tf.device`'s argument may name; ("?",) where that is not known."""
     if isinstance(value, Unknown) and value.options:
         found = [family for option in value.options for family in families(option)]
         return tuple(dict.fromkeys(found))

@@ -162,7 +162,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("saved")
 def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
-    """A function of a SavedModel, one of its signatures too; of a model of a class what its method does."""
+    """Return what a method of a model gives, or a SavedModel's function of that name or signature."""
     if asked.name in TRAINS or asked.name in STEPS:
         given = {**numbered(asked.args), **asked.keywords, "self": asked.owner}
         interpreter.event("train", asked.name, asked.line, given)

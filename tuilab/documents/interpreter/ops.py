@@ -224,7 +224,10 @@ def joined_dtype(args: Arguments) -> str | None:
 
 
 def convolved(args: Arguments) -> Shape | None:
-    """`tf.nn.conv1d` of (batch, length, channels); the length is known for padding SAME and stride 1."""
+    """Return the shape that `tf.nn.conv1d` gives of (batch, length, channels).
+
+    The length is known for padding SAME and stride 1, otherwise None.
+    """
     before, kernel = same(args), args.get("filters")
     taps = kernel.shape if isinstance(kernel, Tensor) else None
     if before is None or len(before) != 3:
@@ -439,7 +442,7 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """A tensor of a value: made of nothing, copied from the host, or the same tensor under a new name."""
+    """Make a tensor of a value: created, copied from the host, or the same tensor under a new name."""
     value = args.get("value", "initial_value", "input", "0")
     shape = shape_of(args.get("shape")) if args.given("shape") else tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value)

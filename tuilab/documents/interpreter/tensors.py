@@ -127,7 +127,7 @@ def nested_shape(value: Value, depth: int = 0) -> Shape | None:
 
 
 def nested_dtype(value: Value, library: str = "tf") -> str | None:
-    """The dtype that a nested list of numbers gets: float32 and int32 in TensorFlow, 64 bits in NumPy."""
+    """Return the dtype of a nested list of numbers: float32 and int32 in TensorFlow, 64 bits in NumPy."""
     if isinstance(value, Tensor):
         return value.dtype
     words: set[type] = set()

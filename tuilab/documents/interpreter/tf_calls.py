@@ -186,7 +186,7 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """TensorFlow 1's session. Where eager execution is left on, ops defer only inside of its `with`."""
+    """Make TensorFlow 1's session. Where eager execution is left on, ops defer only inside its `with`."""
     interpreter.event("build", "tf.Session", args.line)
     return OpaqueObject("session", name)
 

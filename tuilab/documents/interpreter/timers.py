@@ -112,7 +112,7 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """pytest's fixture `benchmark`, called with a function, or `pedantic` with its arguments in a tuple."""
+    """Time by pytest's `benchmark`: called with a function, or `pedantic` with its arguments in a tuple."""
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))

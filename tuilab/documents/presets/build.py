@@ -88,7 +88,7 @@ def _preset(
 
 
 def arms(found: Found) -> ArmSelection:
-    """The arms that the code has. What it leaves open stays open: no scope, any device; eager, any mode."""
+    """Return the arms that the code has. What it leaves open stays open: without a scope, any device."""
     devices: tuple[str, ...] = ("CPU", "GPU")
     if found.devices and not found.anywhere and found.workload != "pingpong":
         devices = tuple(d for d in devices if d in found.devices)

@@ -17,10 +17,10 @@ MARKS = tuple(mark for mark, _ in _MARKS)
 
 
 def decode(data: bytes) -> str:
-    """The text of the first LARGEST bytes: by its byte order mark, as UTF-8, else as Windows-1252.
+    """Decode the first LARGEST bytes: by their byte order mark, as UTF-8, else as Windows-1252.
 
     Never raises: single bytes that are no UTF-8 in a text that otherwise is become U+FFFD. Line ends become
-    `\\n`.
+    `\n`.
     """
     data = data[:LARGEST]
     for mark, encoding in _MARKS:

@@ -99,7 +99,7 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Whether this is what an interpreter showed: by its first line, or, in what is no Python, by any."""
+    """Return whether the lines are a session: the first has a prompt, or, in what is no Python, any."""
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
         return True

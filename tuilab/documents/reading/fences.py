@@ -49,7 +49,7 @@ def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
 
 
 def language(info: str) -> str:
-    """The language named by a fence: `python`, `{.python}`, `py3 title="x"`, `{code-cell} ipython3`."""
+    """Return a fence's language: `python`, `{.python}`, `py3 title="x"`, `{code-cell} ipython3`."""
     words = [w.lower() for w in _WORD.findall(info[:200])]
     if words[:1] in (["code"], ["code-cell"], ["code-block"]):
         words = words[1:]

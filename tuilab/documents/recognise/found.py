@@ -69,7 +69,7 @@ def reason(value: Value | None) -> str:
 
 
 def merged(results: list[Found]) -> list[Found]:
-    """Each workload once for its parameters; those that differ in the dtype only become arms of one."""
+    """Merge workloads of the same parameters; those that differ in the dtype alone become arms of one."""
     out: list[Found] = []
     for found in results:
         for known in out:

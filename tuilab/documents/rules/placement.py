@@ -291,7 +291,7 @@ def _believed_in_prose(example: Example) -> str:
 
 
 def sentences(line: str) -> list[str]:
-    """The sentences of a line of prose, of bounded length."""
+    """Split a line of prose into sentences, each of 600 characters at most."""
     return [s[:600] for s in re.split(r"(?<=[.!?;])\s+", line[:20_000]) if s]
 
 

@@ -25,7 +25,7 @@ _TINY, _LARGE = 16, 1 << 20
 
 
 def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
-    """The regions whose first reading stands in this example, with what is inside."""
+    """Yield the regions whose first reading stands in this example, each with the events inside it."""
     for region in example.clocked:
         if not region.discarded and example.trace.events[region.first].place.traced is None:
             yield region, example.trace.inside(region)
@@ -52,7 +52,7 @@ def trains(events: list[Event]) -> bool:
 
 
 def is_log(example: Example, region: Region) -> bool:
-    """Whether a time is only logged: of a training, or of a whole cell, in what nowhere speaks of speed."""
+    """Return whether a time is only logged: of a training or a whole cell, where nothing speaks of speed."""
     events = example.trace.inside(region)
     place = example.trace.events[region.first].place
     whole_cell = region.via == "magic" and not region.repeats
@@ -88,7 +88,7 @@ def label(region: Region) -> str:
 
 
 def is_beside(example: Example, region: Region) -> bool:
-    """Whether a time is one of those that are compared: in a ratio, a line, a table, or by their labels.
+    """Return whether a time is one of several compared: in a ratio, a line, a table, or by their labels.
 
     Two trainings are compared where both do the same and their labels tell one way from another.
     """
@@ -125,7 +125,7 @@ def _is_long(event: Event) -> bool:
 
 
 def is_said(example: Example, region: Region) -> bool:
-    """Whether a title or the function's name speaks of speed."""
+    """Return whether a title or the function's name speaks of speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
     said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
@@ -139,7 +139,7 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region) -> bool:
-    """Whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
+    """Return whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
     if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
         return True
     if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
@@ -154,7 +154,7 @@ _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
 def is_only_timed(example: Example, region: Region) -> bool:
-    """Whether nothing uses what the timed call computes: then it is called for its time."""
+    """Return whether nothing uses what the timed call computes: then it is called for its time."""
     for event in example.trace.inside(region):
         computes = event.kind in ("graph", "op") or event.name in _CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
@@ -180,7 +180,7 @@ _LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er
 
 
 def holds_others(example: Example, region: Region) -> bool:
-    """Whether other timings lie inside: then it is the total of a program, whose parts are the figures."""
+    """Return whether other timings lie inside: then it is a program's total, whose parts are the figures."""
     return example.facts.first_end_after(region.first) <= region.last
 
 
@@ -190,7 +190,7 @@ def _is_opaque(events: list[Event]) -> bool:
 
 
 def works(events: list[Event]) -> list[Event]:
-    """The events that take time which a benchmark could mean."""
+    """Return the events that take time which a benchmark could mean."""
     return [event for event in events if event.kind in WORK]
 
 
@@ -306,7 +306,7 @@ def _spans_calls(example: Example, region: Region) -> bool:
 
 
 def is_lap(example: Example, region: Region) -> bool:
-    """Whether it ends inside a loop that began after it: then earlier iterations are in it too."""
+    """Return whether the region ends inside a loop that began after it, and so holds earlier iterations."""
     events = example.trace.events
     return len(events[region.last].place.loops) > len(events[region.first].place.loops)
 
@@ -375,7 +375,7 @@ def _made_before(example: Example, region: Region, events: list[Event]) -> Itera
 
 
 def runs_on_cpu(example: Example, event: Event) -> bool:
-    """Whether the op can only run on the CPU, where eager ops are done when their call returns."""
+    """Return whether the op can only run on the CPU, where eager ops are done when their call returns."""
     return event.place.families == ("CPU",) or example.hides_gpu
 
 

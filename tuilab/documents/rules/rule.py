@@ -121,5 +121,5 @@ def _flowed(text: str) -> str:
 
 
 def registered() -> tuple[Rule, ...]:
-    """Every rule, by its code."""
+    """Return every rule, sorted by code."""
     return tuple(_REGISTER[code] for code in sorted(_REGISTER))

@@ -17,7 +17,7 @@ _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Whether a comment on the line, above the example or for the whole document names the rule, or all."""
+    """Return whether a comment suppresses the rule: on its line, above its example, or for all examples."""
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
     found = _NOQA.search(example.text(line))
@@ -27,12 +27,12 @@ def suppressed(example: Example, code: str, line: int) -> bool:
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
-    """The codes that comments above a block suppress in it; `*` for all."""
+    """Return the codes that comments above a block suppress in it; `*` for all."""
     return frozenset(_above(lines, block))
 
 
 def ignored_everywhere(lines: Sequence[str]) -> frozenset[str]:
-    """The codes that comments suppress in the whole document; `*` for all."""
+    """Return the codes that comments suppress in the whole document; `*` for all."""
     said = [_IGNORE.search(line) for line in lines if "tuilab:" in line]
     return frozenset(code for found in said if found and found["file"] for code in _codes(found["codes"]))
 

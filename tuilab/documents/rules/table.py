@@ -21,12 +21,12 @@ _BY_CODE = {known.code: known for known in RULES}
 
 
 def rule(code: str) -> Rule:
-    """The rule of that code. Raises KeyError."""
+    """Return the rule of that code. Raises KeyError."""
     return _BY_CODE[code]
 
 
 def check(example: Example, preview: bool = True) -> tuple[Finding, ...]:
-    """The rules' findings in the example, by line, each once for its code and line.
+    """Return the rules' findings in the example, sorted by line, one for each line and code.
 
     preview: those of preview rules too. What a comment suppresses is left out.
     """

@@ -43,7 +43,7 @@ class First:
 
 
 def first_calls(example: Example) -> Iterator[First]:
-    """Timings whose work was never done before, so far as is seen."""
+    """Yield the timings whose work nothing did before, as far as the trace shows."""
     robust = bool(_ROBUST.search(example.block.code))
     for region, events in regions(example):
         if region.repeats or holds_others(example, region) or is_lap(example, region):

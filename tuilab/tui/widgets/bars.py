@@ -127,8 +127,10 @@ class Scale:
         return list(zip(text, styles, strict=True))
 
     def foot(self, start: int, after: str) -> list[Line]:
-        """The scale under the bars, which begin at column `start`. after: what stands beyond them, and how
-        far labels may reach."""
+        """Return the scale under the bars, which begin at column `start`.
+
+        after: what stands beyond the bars, and how far labels may reach.
+        """
         marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []
         for value, label in zip(marks.values, marks.labels, strict=True):

@@ -102,7 +102,7 @@ def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
 
 
 def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
-    """`use  38 % of 96  ███┄┄┄┄┄`: label, words and bar, or all that is told in as many lines as it takes."""
+    """Yield `use  38 % of 96  ███┄┄┄┄┄`: label, words and bar, or all its words on up to three lines."""
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
     if figure.more or figure.value is None or not figure.most:
         tone = WARN if figure.warn else MUTED if figure.words == UNKNOWN else TEXT

@@ -53,8 +53,10 @@ _loading = Lock()
 
 
 def figure() -> Any:
-    """The plotting library's one figure. Its import takes longer than a first paint may, so that a thread may
-    ask for it ahead."""
+    """Return the plotting library's one figure.
+
+    Its import takes longer than a first paint may, so a thread may ask for it ahead.
+    """
     with _loading:
         return _figure()
 

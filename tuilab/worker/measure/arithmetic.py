@@ -59,7 +59,7 @@ class Unknown(Exception):
 
 
 def arithmetic(op: Shaped) -> float | None:
-    """Operations of one execution; None for a type whose arithmetic is not known here. Raises Unknown."""
+    """Return the operations of one execution; None for a type of which they are not known. Raises Unknown."""
     if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "Assign", "VarIs", "Stack")):
         return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
     found = _KNOWN.get(op.op)

@@ -151,7 +151,7 @@ class Bench:
     """By device: each waits for that one alone."""
 
     def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
-        """The one that waits for the arm's own device: other people's work on the next one is not its."""
+        """Return the stopwatch that waits for the arm's own device, not for others' work on the next."""
         return self.stopwatches.get(cell.arm.device, self.stopwatch)
 
     @property

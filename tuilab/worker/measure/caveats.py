@@ -19,7 +19,7 @@ KEPT_SHARE = 0.25
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """The doubts about one cell's figures: outliers, two levels, drift, not warm, budget before precision."""
+    """Return the doubts about a cell's figures: outliers, levels, drift, not warm, not precise."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]

@@ -92,7 +92,7 @@ class Counted:
         return flop(self.parts)
 
     def uncounted(self) -> tuple[str, ...]:
-        """Types of ops whose arithmetic is in no count, with the reason if there is one; most run first."""
+        """Return the types of ops whose arithmetic is not counted, with the reason if any; most run first."""
         found: Counter[str] = Counter()
         for part in self.parts:
             if part.flop is None:
@@ -912,7 +912,7 @@ class Recorder:
 
 
 def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
-    """How often each loop's body runs in a call of a function that the runtime knows (`Counted.loops`)."""
+    """Return how often each loop's body runs in a call of a function of the runtime (`Counted.loops`)."""
     graph = _graph_of(name, shapes)
     if graph is None:
         return {}

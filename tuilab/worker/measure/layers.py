@@ -53,11 +53,11 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Likewise of an op as it ran: one that was fused is the layer's whose product it computes."""
+        """Return the same of an op as it ran: a fused one is the layer's whose product it computes."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
-        """The layer's name and kind, of a name scope kind "": `("block/conv", "Conv2D")`; "" outside."""
+        """Return the layer's name and kind, `("block/conv", "Conv2D")`; "" for what is not known."""
         scopes = _scopes(name)
         if self._tree is None:
             depth = len(self._root)

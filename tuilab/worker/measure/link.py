@@ -15,7 +15,7 @@ TRIES = 10
 
 
 def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> CopyCost:
-    """Copies between two devices (`/CPU:0`, `/GPU:0`), made anew and synchronised; the fastest of ten."""
+    """Measure copies from one device to another (`/CPU:0`, `/GPU:0`), synchronised; the fastest of ten."""
     times = []
     for count in SIZES:
         with tf.device(source):

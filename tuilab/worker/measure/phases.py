@@ -117,7 +117,11 @@ def account_of(
     drained: bool,
     own_python: Callable[[], Sequence[float]] | None = None,
 ) -> Account:
-    """The account of what was recorded. device: that computed. own_python: its seconds of some calls."""
+    """Return the account of what was recorded.
+
+    plain_s: seconds of a call without the profiler. device: the one that computed. own_python: counts the
+    seconds of some calls that are Python's own.
+    """
     if not found.calls or not any(found.phases.values()):
         return unknown(plain_s, "the profiler lost the calls")
     opaque = family(device) != "CPU" and not any(

@@ -90,7 +90,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """The device that computed (`GPU:0`): where the largest of the outputs lives; "" if that is unknown."""
+    """Return the device that computed (`GPU:0`): where the largest output lives; "" if that is not known."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -113,7 +113,7 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """The event that says an arm raised: reason, cleaned traceback, and the error's type with its bases."""
+    """Return the event that says an arm raised: reason, cleaned traceback, the error's type and its bases."""
     name = type(error).__name__
     said = cause(error)
     named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
@@ -132,7 +132,7 @@ _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) 
 
 
 def without_kernel(error: BaseException) -> str:
-    """Why XLA cannot compile the arm, where it lacks one of its ops; "" where that is not what went wrong."""
+    """Return why XLA cannot compile an arm that has an op it lacks; "" where something else went wrong."""
     found = _NO_KERNEL.search(text_of(error))
     return f"XLA cannot compile {found[1]}; eager and graph mode run it" if found else ""
 

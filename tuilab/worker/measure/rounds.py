@@ -115,7 +115,7 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Whether a cell has the rounds and the precision that the budget asks for, or is left as it is."""
+        """Return whether a cell has the rounds and precision of the budget, or gets no more time."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed:

@@ -65,7 +65,7 @@ class Stopwatch:
         return self.visit(case, calls, latency=False)[0]
 
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
-        """Time a block, and with `latency` the seconds of one more call, synchronised by itself.
+        """Return the seconds of a block, and with `latency` those of one more call, synchronised by itself.
 
         A block of one call is such a call.
         """

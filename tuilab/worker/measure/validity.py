@@ -382,7 +382,7 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Finding]:
-        """Everything that these calls show. ops: TensorFlow ops in one call, None where that is not known."""
+        """Return everything that these calls show. ops: TensorFlow ops in one call, None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

@@ -123,7 +123,7 @@ def work_of(found: Counted) -> Work:
 
 
 def computed_as(part: Part) -> str:
-    """The dtype in whose units the op is computed at best: nothing keeps a person's products from TF32."""
+    """Return the dtype in whose units the op is computed at best: a person's products may use TF32."""
     if part.dtype in ("float32", "complex64") and (part.op in TENSOR_CORES or "Conv" in part.op):
         return "tf32"
     return part.dtype

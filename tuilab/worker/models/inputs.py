@@ -58,7 +58,7 @@ def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
 
 
 def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
-    """The names of the open dimensions, the batch first; what has the same name in several inputs is one."""
+    """Return the names of the open dimensions, the batch first; one name in several inputs counts once."""
     names: dict[str, None] = {}
     for _, _, shape in specs:
         names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}

@@ -265,7 +265,7 @@ def _input_name(tensor: Any, index: int) -> str:
 
 
 def with_policy(config: Any, policy: str) -> Any:
-    """The description with this policy for every layer that computes in float32, quantised weights or not."""
+    """Return the description with this policy in each layer that computes in float32, quantised or not."""
     if isinstance(config, list):
         return [with_policy(each, policy) for each in config]
     if not isinstance(config, dict):

@@ -12,7 +12,8 @@ Needs = Callable[..., int]
 
 
 def of_keras(tf: Any, model: Any) -> Needs:
-    """Weights, and what the layers make of a batch: all of it held for a gradient, else the largest twice."""
+    """Return what the weights need, and what the layers make of a batch: all of it for a gradient, else the
+    largest output twice."""
     weights = of_weights(tf, model)
     made = [
         (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)

@@ -43,7 +43,7 @@ _TABLES = frozenset(("InitializeTableFromTextFile", "InitializeTableFromTextFile
 
 
 def workload(folder: Path, signature: str, opening: Opening) -> Workload:
-    """The signature as a workload. Raises InputError, or what TensorFlow raises of a damaged folder."""
+    """Make the signature a workload. Raises InputError, or what TensorFlow raises of a damaged folder."""
     import tensorflow as tf
 
     name = sanitize_line(folder.name, 200)

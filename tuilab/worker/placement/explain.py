@@ -30,7 +30,7 @@ from tuilab.workloads.base import Unavailable, Workload
 
 
 def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
-    """One `OpExplanation`. Raises InputError for an op or a dtype that this TensorFlow does not have."""
+    """Yield one `OpExplanation`. Raises InputError for an op or a dtype that this TensorFlow lacks."""
     question = msgspec.json.decode(body, type=ExplainOp)
     kernels = _kernels(question.op)
     dtype = _dtype(context.tf, question.dtype)
@@ -78,7 +78,7 @@ def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:
 
 
 def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanation]:
-    """One `ScenarioExplanation`. Raises InputError for values that do not fit; runs each arm a few times."""
+    """Yield one `ScenarioExplanation`; runs each arm a few times. Raises InputError for unfit values."""
     question = msgspec.json.decode(body, type=ExplainScenario)
     workload, scenario = load(question.scenario)
     watched = [_placement(context, workload, scenario, arm) for arm in question.arms]

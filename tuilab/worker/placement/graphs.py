@@ -89,12 +89,12 @@ class Written:
 
 
 def flattened(graph: Any) -> dict[str, Written]:
-    """Every node of the function as written, with the functions it calls written out as the runtime does."""
+    """Return every node of the function as written, its calls written out as the runtime does."""
     return flatten(graph.node, {f.signature.name: f for f in graph.library.function}.get)
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """The nodes of a body by name; a call's are added under its name. library: name → FunctionDef or None."""
+    """Return a body's nodes by name, a call's under the call's. library: name → FunctionDef or None."""
     nodes: dict[str, Written] = {}
 
     def add(body: Iterable[Any], prefix: str, depth: int) -> None:
@@ -212,7 +212,7 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
 
 
 def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
-    """What the optimiser took away: nodes of the function as written that no partition holds any more."""
+    """Yield what the optimiser took away: nodes of the function as written that no partition still holds."""
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
     programs = tuple(name + "/" for name, op in left.items() if op in CALLS)
     around = {other[:at] for other in left for at, letter in enumerate(other) if letter == "/"}

@@ -90,7 +90,7 @@ class OpKernels:
         return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
-        """The kernel that a GPU would run for these types: its own, else a DEFAULT one; None without any."""
+        """Return the kernel that a GPU would run for these types, its own before a DEFAULT one, or None."""
         for device in ("GPU", "DEFAULT"):
             fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
             if fitting:
@@ -98,7 +98,7 @@ class OpKernels:
         return None
 
     def gpu_dtypes(self, attribute: str = "") -> tuple[str, ...]:
-        """The dtypes of `attribute` (default: the main one) that have a GPU kernel; ("any",) if all have."""
+        """Return the dtypes of `attribute` ("": the main one) that have a GPU kernel; ("any",) for all."""
         name = attribute or self.main
         kernels = [k for k in self.kernels if k.device in ("GPU", "DEFAULT")]
         if any(name not in k.types for k in kernels):

@@ -24,7 +24,7 @@ def functions(dataset: Any) -> Iterator[str]:
 
 
 def body(name: str) -> Body:
-    """The nodes of a function that TensorFlow knows, by name, called functions written out; {} without it."""
+    """Return the nodes of a function that TensorFlow knows, by name, its calls written out; {} without it."""
     from tensorflow.python.eager import context as eager
 
     ctx = eager.context()

@@ -114,7 +114,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
 
 
 def together(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
-    """Forecasts of the same op and outcome as one row, their counts added; what stays on the CPU first."""
+    """Join forecasts of the same op and outcome, their counts added; what stays on the CPU comes first."""
     return _joined(rows, lambda a, b: a + b)
 
 

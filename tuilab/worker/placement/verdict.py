@@ -9,7 +9,7 @@ from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
-    """Whether a GPU of this build would run the op on `dtype`; without one, whether it would on any."""
+    """Forecast whether a GPU of this build would run the op on `dtype`; "" asks whether it would on any."""
     if dtype and not kernels.main:
         return _without_attribute(kernels, dtype, gpu_kernels)
     if dtype or not kernels.main:
@@ -18,7 +18,7 @@ def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Fo
 
 
 def dtypes(kernels: OpKernels) -> tuple[str, ...]:
-    """The dtypes that the op's main attribute may take, as far as its definition or its kernels name them."""
+    """Return the dtypes of the op's main attribute, as far as its definition or its kernels name them."""
     allowed = kernels.allowed.get(kernels.main, ())
     named = set[str]().union(*(k.types.get(kernels.main, frozenset()) for k in kernels.kernels))
     return allowed or tuple(sorted(named))

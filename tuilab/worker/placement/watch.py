@@ -260,7 +260,7 @@ def _may_go_to_host(tensor: Any, device: str) -> bool:
 
 
 def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> str:
-    """The device of an eager op. One without outputs does not say: with its resource, else as asked."""
+    """Return the device of an eager op; of one without outputs, its resource's, else the scope's."""
     if outputs:
         return outputs[0].device
     return next((t.device for t in inputs if t.dtype == "resource"), scope or "CPU:0")

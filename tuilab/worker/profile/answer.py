@@ -72,8 +72,8 @@ def summarise(
     most_spans: int,
     own: Callable[[], Sequence[float]] | None = None,
 ) -> Profile:
-    """The profile of one arm from what was recorded. own: counts the seconds of some calls that are Python's
-    own."""
+    """Return the profile of one arm, made of what was recorded. own: counts the seconds of some calls that
+    are Python's own."""
     recording = read(taken.data)
     found = activity(recording.lines)
     shared = sums(found)

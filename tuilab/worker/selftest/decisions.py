@@ -47,7 +47,7 @@ class Noise:
         return statistics.median(known) if known else None
 
     def told(self, difference: float) -> float | None:
-        """The share of these runs (0 … 1) that tell a difference of that size, once it is added to them."""
+        """Return the share of these runs (0 … 1) that tell a difference of that size, added to them."""
         if not self.runs:
             return None
         made = [({i: s * (1 + difference) for i, s in a.items()}, b) for a, b in self.runs]
@@ -55,7 +55,7 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """How long a run would have to be to tell a difference of that size: noise falls with its root."""
+        """Return how long a run must be to tell such a difference: noise falls with its length's root."""
         least = self.least()
         return None if least is None else self.run_s * max(1.0, (least / difference) ** 2)
 
@@ -123,7 +123,7 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def resolution(noise: Noise) -> Check | None:
-    """The least difference that the machine lets one tell; no test, but what the machine is good for."""
+    """Report the least difference that the machine lets one tell: it always passes, as it tests no code."""
     least, seconds_s = noise.least(), noise.seconds_for(TOLD)
     if least is None or seconds_s is None:
         return None

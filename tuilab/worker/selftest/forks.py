@@ -48,7 +48,7 @@ def forked(context: Context) -> Optional[Check]:
 
 
 def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
-    """Whether the logs of both kinds' paces have one mean, by Student's t with the variance they share."""
+    """Check whether the log paces of both kinds have one mean, by Student's t with a common variance."""
     free = len(forks) + len(fresh) - 2
     squares = sum((len(logs) - 1) * statistics.variance(logs) for logs in (forks, fresh))
     error = math.sqrt(squares / free * (1 / len(forks) + 1 / len(fresh)))

@@ -40,7 +40,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """All checks in one sentence. A machine that was not idle spoils the test, whatever the others say."""
+    """Sum up all checks in one sentence; on a machine that was not idle they say little."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed"

@@ -45,12 +45,14 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
-    """Rare log delays of 0.3 on average, as interruptions make them: 0 but for `share` of the samples."""
+    """Return delays as interruptions make them, (trials, n) in log: 0.3 on average for `share` of the
+    samples, else 0."""
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 
 
 def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: int = 1) -> Coverage:
-    """The median's interval on skewed, autocorrelated samples (1 + 0.1 e^z, median 1.1), of `n` each."""
+    """Return how often the median's interval covers it, of skewed, autocorrelated samples (1 + 0.1 e^z,
+    median 1.1), `n` in each trial."""
     rng = np.random.default_rng(seed)
     samples = 1 + 0.1 * np.exp(noise(rng, trials, n, 1.0, rho))
     covered = 0

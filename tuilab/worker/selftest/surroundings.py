@@ -199,7 +199,7 @@ def _clock() -> float:
 
 
 def link(context: Context) -> Check | None:
-    """The copy to the first GPU against its PCIe link; None without a GPU, or a link that NVML can tell."""
+    """Check the copy to the first GPU against its PCIe link; None without a GPU or a known link."""
     if not context.gpus.opened:
         return None
     name = "GPU:0"

@@ -103,7 +103,7 @@ def _quiet() -> bool:
 
 
 def drawing(iterators: Sequence[Any]) -> Callable[[], None]:
-    """Draws an element of each; of one that has ended, nothing."""
+    """Return a function that draws an element of each iterator; of one that has ended, nothing."""
 
     def draw() -> None:
         for each in iterators:

@@ -31,7 +31,7 @@ def dequantise(tf: Any, packed: Any, low: Any, step: Any, bits: int) -> Any:
 
 
 def pack(tf: Any, codes: Any, bits: int) -> Any:
-    """(blocks, n) codes below 2^bits → (blocks, n · bits / 8) bytes, the first code in the lowest bits."""
+    """Pack (blocks, n) codes below 2^bits into (blocks, n · bits / 8) bytes, the first in the lowest bits."""
     if bits == 8:
         return codes
     per_byte = 8 // bits
