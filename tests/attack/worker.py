@@ -5,6 +5,7 @@ rounds of a run and the seconds before it is ready.
 """
 
 import os
+import queue
 import sys
 import threading
 import time
@@ -34,6 +35,13 @@ MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
 )  # fmt: skip
 stopped: set[str] = set()
+inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
+
+
+def measure_all() -> None:
+    """One run after the other, as the real worker: the next run's file must not be closed in the last one's place."""
+    while True:
+        measure(inbox.get())
 
 
 def measure(request: requests.Measure) -> None:
@@ -74,6 +82,7 @@ def answer(request: requests.Ask) -> None:
         channel.send(e.Answer(request=request.id, kind=type(body).__name__, body=raw, more=more))
 
 
+threading.Thread(target=measure_all, daemon=True).start()
 channel.send(e.Hello(protocol=e.PROTOCOL, tuilab="attack", pid=os.getpid()))
 time.sleep(WARM_S)
 channel.send(e.Ready(machine=MACHINE, import_s=0.1, start_s=0.1))
@@ -89,7 +98,7 @@ for line in channel.lines():
         )
         channel.send(e.Declared(request=request.id, file=request.file, declaration=declared))
     elif isinstance(request, requests.Measure):
-        threading.Thread(target=measure, args=(request,), daemon=True).start()
+        inbox.put(request)
 channel.reader_gone()
 while channel.alone:
     time.sleep(0.05)
