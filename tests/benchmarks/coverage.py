@@ -1,14 +1,15 @@
-"""How often an interval holds what it is an interval of, on a machine that is disturbed on purpose.
+"""How often an interval holds what it is an interval of, on a machine that is disturbed on purpose, or a still one.
 
-    python -m tests.benchmarks.coverage [RUNS] [--write]        # about 45 s a run
+    python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # about 45 s a run
 
-Thirty runs, each as the budget standard measures: one process, then six short ones, all fresh, while as many hogs
-as there are processors come and go, each busy for 2 s and quiet for 3 s on average. The grand median is that of
-all processes of all runs. *One process* is the interval of a run's first process alone, of that process and
-minute, and said to be so. `publish` is put together of ten processes that followed each other. *Dealt anew*: the
-same processes dealt out to runs by chance, a hundred times. Where that holds more often, the machine moved
-between the runs, which no run of a minute can tell; how much of the variance lies between runs stands below.
-Width: the half-width over the median, in the median of the runs.
+Each run is `tuilab run --budget standard`, the command as a person has it, with a history of its own: one process,
+then further ones forked from zygotes until it has twenty, or ± 2 %. As many hogs as there are processors come and go
+meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for a still
+host. FILE keeps what every process measured, so that runs can be added. The grand median is that of all processes
+of all runs. *One process* is the interval of a run's first process alone, of that process and minute, and said to be
+so. *Dealt anew*: the same processes dealt out to runs by chance, a hundred times. Where that holds more often, the
+machine moved between the runs, which no run of a minute can tell; how much of the variance lies between runs stands
+below. Width: the half-width over the median, in the median of the runs.
 """
 
 import math
@@ -19,33 +20,25 @@ import subprocess
 import sys
 import tempfile
 import time
-import uuid
 from array import array
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
 
 from tests.benchmarks import still, written
-from tests.conftest import Worker
-from tuilab.analysis.processes import estimate_of, log_ratio
+from tuilab.analysis.processes import begun, estimate_of, log_ratio, spans
 from tuilab.analysis.ratios import from_location
-from tuilab.model.arms import Arm
-from tuilab.model.parameters import check_values
-from tuilab.model.requests import Measure
-from tuilab.model.run import ArmSamples, RunState
-from tuilab.model.scenario import BUDGET, Scenario
-from tuilab.workloads import find
+from tuilab.history.store import Store
+from tuilab.model.run import ArmSamples
 
-VALUES = {"samples": 16_384, "frame_length": 512, "frame_step": 256, "fft_length": 512}
-ARMS = (
-    Arm("CPU:0", "graph", dtype="float32", variant="whole"),
-    Arm("CPU:0", "eager", dtype="float32", variant="whole"),
-)
-FIRST_S = 4.0
-"""The first process, whose sixty seconds at most are cut, so that thirty runs take twenty minutes."""
+COMMAND = (
+    "run", "stft-medium", "--budget", "standard", "--device", "CPU", "--mode", "graph", "--mode", "eager",
+    "--set", "samples=16384", "--set", "frame_length=512", "--set", "frame_step=256", "--set", "fft_length=512",
+)  # fmt: skip
+ARMS = 2
+DEALS = 100
 
 HOG = """
 import os, random, time
@@ -56,7 +49,6 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
 """
 """It ends by itself where the benchmark was killed."""
-DEALS = 100
 
 
 @contextmanager
@@ -72,69 +64,71 @@ def disturbed() -> Iterator[None]:
             process.wait()
 
 
-def one_run() -> list[list[ArmSamples]]:
-    """What the processes of one run measured: all started at once, each then by itself."""
-    count = BUDGET["standard"].workers
-    with ThreadPoolExecutor(count) as pool:
-        workers = list(pool.map(lambda _: Worker(), range(count)))
-    return [process(worker, index) for index, worker in enumerate(workers)]
+class Part(msgspec.Struct, frozen=True):
+    """What one process measured of an arm: seconds per call, and the rounds. zygote: its own, -1 for a fresh one."""
+
+    samples: list[float]
+    rounds: list[int]
+    zygote: int
 
 
-def process(worker: Worker, index: int) -> list[ArmSamples]:
-    """A fresh process's samples of both arms, as the budget standard has them measured."""
-    try:
-        declaration = find("stft").declaration
-        values = check_values(declaration.parameters, declaration.constraints, VALUES)
-        budget = msgspec.structs.replace(BUDGET["standard"], limit_s=FIRST_S)
-        request = Measure(
-            id=uuid.uuid4().hex,
-            scenario=Scenario("stft", values),
-            arms=ARMS,
-            budget=budget,
-            worker=index,
-            phases=False,
-            placement=False,
-            latency=False,
-        )
-        state = RunState()
-        for event in worker.measure(request):
-            state.apply(event)
-        return [state.arms[arm.id].cell() for arm in ARMS]
-    finally:
-        worker.close()
+Process = list[Part]
+"""Arm by arm."""
 
 
-def joined(parts: Sequence[ArmSamples]) -> ArmSamples:
+def one_run(quiet: bool) -> list[Process]:
+    """What the processes of one run of the command measured. quiet: it waits for a still host first."""
+    if quiet:
+        still.wait()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TUILAB_DATA": folder, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        words = [sys.executable, "-m", "tuilab", *COMMAND]
+        subprocess.run(words, stdout=subprocess.DEVNULL, env=environment, check=True)
+        store = Store.open(Path(folder))
+        last = store.last()
+        assert last is not None
+        state = store.state(last.run)
+        store.close()
+    cells = [cell for arm in state.arms.values() if (cell := arm.cell()).samples]
+    assert len(cells) == ARMS
+    return [
+        [_part(cell, low, high) for cell in cells] for low, high in spans(begun(state), cells[0].rounds[-1])
+    ]
+
+
+def _part(cell: ArmSamples, low: int, high: int) -> Part:
+    at = [index for index, number in enumerate(cell.rounds) if low <= number < high]
+    zygote = dict(zip(cell.begun, cell.zygotes, strict=True)).get(low, -1)
+    return Part([cell.samples[i] for i in at], [cell.rounds[i] - low for i in at], zygote)
+
+
+def joined(parts: Sequence[Part]) -> ArmSamples:
     """Several processes' samples as those of one run."""
     whole, at = ArmSamples(), 0
     for number, part in enumerate(parts):
         if number:
             whole.begun.append(at)
+            whole.zygotes.append(part.zygote)
         whole.samples.extend(part.samples)
-        whole.rounds.extend(array("i", range(at, at + len(part.samples))))
-        at += len(part.samples)
+        whole.rounds.extend(array("i", (at + each for each in part.rounds)))
+        at = whole.rounds[-1] + 1
     return whole
-
-
-Process = list[ArmSamples]
-"""One process's samples, arm by arm."""
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
     """The table: coverage of the grand median and of the grand ratio, and widths."""
     every = [process for run in runs for process in run]
-    short = [process for run in runs for process in run[1:]]
-    size, tens = len(runs[0]), BUDGET["publish"].workers
+    size = round(statistics.median(map(len, runs)))
     ways = {
-        "one process (quick)": ([[run[0]] for run in runs], [run[0] for run in runs]),
+        "one process": ([[run[0]] for run in runs], [run[0] for run in runs]),
         f"{size} processes (standard)": ([list(run) for run in runs], every),
-        f"{tens} processes (publish)": ([list(group) for group in _cut(short, tens)], short),
     }
     lines = ["| way | runs | medians held | dealt anew | half-width | ratios held |", "|" + "---|" * 6]
     for name, (groups, pool) in ways.items():
         held, widths, ratios = _coverage(groups, every)
         anew = statistics.fmean(
-            _coverage(_dealt(pool, len(groups[0]), deal), every)[0] for deal in range(DEALS)
+            _coverage(_dealt(pool, round(statistics.median(map(len, groups))), deal), every)[0]
+            for deal in range(DEALS)
         )
         lines.append(
             f"| {name} | {len(groups)} | {held:.0%} | {anew:.0%} | ± {statistics.median(widths):.1%} "
@@ -151,11 +145,11 @@ def _coverage(
     groups: Sequence[Sequence[Process]], every: Sequence[Process]
 ) -> tuple[float, list[float], float]:
     """The share of intervals that hold the grand median, their widths, and the share for ratios."""
-    grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(len(ARMS))]
+    grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(ARMS)]
     ratio = math.exp(statistics.median(_log(p[1]) - _log(p[0]) for p in every))
     held, widths, ratios = [], [], []
     for group in groups:
-        cells = [joined([p[arm] for p in group]) for arm in range(len(ARMS))]
+        cells = [joined([p[arm] for p in group]) for arm in range(ARMS)]
         for cell, truth in zip(cells, grand, strict=True):
             found = estimate_of(cell)
             assert found is not None
@@ -178,32 +172,35 @@ def _dealt(processes: Sequence[Process], size: int, seed: int) -> list[Sequence[
     return _cut(random.Random(seed).sample(processes, len(processes)), size)
 
 
-def _log(cell: ArmSamples) -> float:
-    return math.log(statistics.median(cell.samples))
+def _log(part: Part) -> float:
+    return math.log(statistics.median(part.samples))
 
 
 def _between_runs(runs: Sequence[Sequence[Process]]) -> float:
     """The intraclass correlation of the first arm's log medians: how alike the processes of a run are."""
-    logs = [[_log(p[0]) for p in run] for run in runs]
+    logs = [[_log(p[0]) for p in run] for run in runs if len(run) > 1]
+    size = statistics.harmonic_mean(map(len, logs))
     within = statistics.fmean(statistics.variance(run) for run in logs)
-    between = statistics.variance([statistics.fmean(run) for run in logs]) - within / len(logs[0])
-    return max(0.0, between) / (max(0.0, between) + within)
+    between = max(0.0, statistics.variance([statistics.fmean(run) for run in logs]) - within / size)
+    return between / (between + within)
 
 
 def main() -> None:
-    count = next((int(word) for word in sys.argv[1:] if word.isdigit()), 30)
-    kept = Path(tempfile.gettempdir()) / "tuilab-coverage.json"
-    runs: list[list[list[ArmSamples]]] = []
-    begun, watch = time.monotonic(), still.Watch()
-    with disturbed():
+    file = Path(sys.argv[1])
+    count = next((int(word) for word in sys.argv[2:] if word.isdigit()), 30)
+    quiet = "--still" in sys.argv
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    runs = [msgspec.json.decode(line, type=list[Process]) for line in lines]
+    start, watch = time.monotonic(), still.Watch()
+    with nullcontext() if quiet else disturbed():
         for number in range(count):
-            runs.append(one_run())
-            print(f"run {number + 1}, {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
-            raw = [[[list(cell.samples) for cell in p] for p in run] for run in runs]
-            kept.write_bytes(msgspec.json.encode(raw))
-            if number % 5 == 4:
-                print(report(runs), file=sys.stderr, flush=True)
-    written.show(f"{report(runs)}\n{watch.said()}\n", "Coverage", __file__, __doc__)
+            runs.append(one_run(quiet))
+            with file.open("ab") as out:
+                out.write(msgspec.json.encode(runs[-1]) + b"\n")
+            passed = time.monotonic() - start
+            print(f"run {number + 1}, {passed:.0f} s, {len(runs[-1])} processes", file=sys.stderr, flush=True)
+    said = watch.said() if count else ""
+    written.show(f"{report(runs)}\n{said}\n", "Coverage", __file__, __doc__)
 
 
 if __name__ == "__main__":
