@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 from types import MappingProxyType
+from typing import Literal
 
-from tuilab.analysis.words import listed, percent, times
-from tuilab.model.program import Code, Finding, OpRow, Stage
+from tuilab.analysis.words import listed, percent
+from tuilab.model.program import Code, Facts, Finding, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
 from tuilab.program.fold import STARTING, Process, gain_interval, lasted
@@ -246,68 +247,89 @@ def waiting(case: Case) -> Iterator[Finding]:
     if share * (1 - case.of.starved) < WAITING:
         yield from _python_beside(case, share, interval)
         return
-    stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
-    python = [
-        stage for stage in stages if stage.stage in ("Map", "ParallelMap") and PYTHON_OPS & set(stage.ops)
-    ]
-    generator = [
-        stage
-        for stage in stages
-        if stage.stage == "FlatMap" and (PYTHON_OPS | {"GeneratorDataset"}) & set(stage.ops)
-    ]
     held, parallel = slowest(case)
-    if held is not None and not held.own:
-        held = None
-    at_fault = held or (python or generator or [None])[0]  # type: ignore[list-item]
-    if python and (held is None or held in python or not parallel):
-        at_fault = next((stage for stage in python if stage is held), python[0])
-    elif generator and (held is None or held.stage in ("FlatMap", "Generator")):
-        at_fault = generator[0]
-    step = case.of.times().median_s or 0.0
-    at = (at_fault.file, at_fault.line) if at_fault else case.step_at()
-    said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
-    if at_fault is not None:
-        kind = "a Python generator" if at_fault in generator else f"{_shown(at_fault)}"
-        said += f"; {kind} holds it up"
-    change = (
-        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())"
-    )
-    if at_fault is not None and at_fault in generator:
-        change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
+    stage, kind = _at_fault(case, held, parallel)
     beside = crowded(case.of)
-    if beside >= LEAST_BESIDE:
-        said += f", and has up to {percent(beside)} of the processors that the step computes on"
-    yield _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
-    if at_fault is not None and at_fault in python:
+    yield _input_bound(case, stage, kind, share, interval, beside)
+    if stage is not None and kind == "python":
         how = ", one at a time (the interpreter's lock)"
-        yield _python_in_map(case, at_fault, how, share, interval, beside)
-    elif at_fault is not None and at_fault is held and held.stage == "Map" and not parallel:
+        yield _python_in_map(case, stage, how, share, interval, beside)
+    elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _made(
             "serial-map",
-            (held.file, held.line),
-            f"{_shown(held)} handles one element after the other",
+            (stage.file, stage.line),
+            f"{_shown(stage)} handles one element after the other",
             share,
             "give .map num_parallel_calls=tf.data.AUTOTUNE",
             "serial-augmentation",
             interval,
             batches(case.of),
         )
+    yield from _not_prefetched(case, share, interval)
+
+
+def _at_fault(
+    case: Case, held: Stage | None, parallel: bool
+) -> tuple[Stage | None, Literal["", "python", "generator"]]:
+    """The person's own stage that keeps the step waiting, None where it is not known, and what it calls.
+
+    held: the slowest stage. Python in a map is at fault beside another that is not parallel: they take turns.
+    """
+    stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
+    python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON_OPS & set(s.ops)]
+    generators = [
+        s for s in stages if s.stage == "FlatMap" and (PYTHON_OPS | {"GeneratorDataset"}) & set(s.ops)
+    ]
+    if held is not None and not held.own:
+        held = None
+    if python and (held is None or held in python or not parallel):
+        return next((stage for stage in python if stage is held), python[0]), "python"
+    if generators and (held is None or held.stage in ("FlatMap", "Generator")):
+        return generators[0], "generator"
+    return held, ""
+
+
+def _input_bound(
+    case: Case,
+    stage: Stage | None,
+    kind: str,
+    share: float,
+    interval: tuple[float, float] | None,
+    beside: float,
+) -> Finding:
+    step = case.of.times().median_s or 0.0
+    said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
+    if stage is not None:
+        said += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} holds it up"
+    if beside >= LEAST_BESIDE:
+        said += f", and has up to {percent(beside)} of the processors that the step computes on"
+    change = (
+        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())"
+    )
+    if kind == "generator":
+        change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
+    at = (stage.file, stage.line) if stage else case.step_at()
+    return _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
+
+
+def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Finding]:
+    """Batches that are made only after the step has ended: what overlaps is at most the shorter of both."""
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.windows for path in seen.stages for part in path.split("::")}
     own = next((stage for stage in chain if stage.own), None)
-    if ran and own is not None and not any(part.startswith("Prefetch") for part in ran):
-        rest = 1 - share
-        overlap = min(share, rest)
-        yield _made(
-            "no-prefetch",
-            (own.file, own.line),
-            "no stage is prefetched: the next batch is made only after the step has ended",
-            overlap,
-            "end the pipeline with .prefetch(tf.data.AUTOTUNE)",
-            "slow-map",
-            (min(interval[0], 1 - interval[1]), overlap) if interval else None,
-            batches(case.of),
-        )
+    if not ran or own is None or any(part.startswith("Prefetch") for part in ran):
+        return
+    overlap = min(share, 1 - share)
+    yield _made(
+        "no-prefetch",
+        (own.file, own.line),
+        "no stage is prefetched: the next batch is made only after the step has ended",
+        overlap,
+        "end the pipeline with .prefetch(tf.data.AUTOTUNE)",
+        "slow-map",
+        (min(interval[0], 1 - interval[1]), overlap) if interval else None,
+        batches(case.of),
+    )
 
 
 def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Finding]:
@@ -703,12 +725,20 @@ def on_host(case: Case) -> Iterator[Finding]:
 
 def devices(case: Case) -> Iterator[Finding]:
     """Find GPUs that are hidden, not seen, idle, unused, shared with others, or full."""
-    of, facts, place = case.of, case.of.facts, case.place
-    if facts is None or not facts.opened:
-        return
+    facts = case.of.facts
+    if facts is not None and facts.opened:
+        yield from _unseen(case, facts)
+        yield from _idle(case)
+        yield from _shared(case)
+        yield from _full(case, facts)
+
+
+def _unseen(case: Case, facts: Facts) -> Iterator[Finding]:
+    """GPUs that the program hides from itself, and those that TensorFlow does not see."""
+    place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
-    changed = of.hello.changed.get("CUDA_VISIBLE_DEVICES") if of.hello else None
+    changed = hello.changed.get("CUDA_VISIBLE_DEVICES") if hello else None
     if physical and hidden and not case.gpus:
         yield _made(
             "gpu-hidden",
@@ -737,42 +767,56 @@ def devices(case: Case) -> Iterator[Finding]:
             None,
             place.no_gpu_change or "`tuilab doctor` names the cause",
         )
-    if case.gpus and of.seen:
-        busy = {device for _, seen in of.windows for device in seen.devices}
-        if not any(device.startswith("GPU") for device in busy):
-            # A GPU's work may lie beyond a window: it is idle where the host computes in its place.
-            if of.share("compute") >= IDLE:
-                yield _made(
-                    "gpu-idle",
-                    case.step_at(),
-                    f"nothing of a step runs on {listed(case.gpus)}",
-                    None,
-                    "look at why each op is on the CPU (the table of ops)",
-                    "host-op-in-chain",
-                )
-        elif idle := [gpu for gpu in case.gpus if gpu not in busy]:
-            share = 1 - len(set(case.gpus) - set(idle)) / len(case.gpus)
+
+
+def _idle(case: Case) -> Iterator[Finding]:
+    """GPUs of the program that compute nothing of a step."""
+    of = case.of
+    if not case.gpus or not of.seen:
+        return
+    busy = {device for _, seen in of.windows for device in seen.devices}
+    unused = [gpu for gpu in case.gpus if gpu not in busy]
+    if not any(device.startswith("GPU") for device in busy):
+        # A GPU's work may lie beyond a window: it is idle where the host computes in its place.
+        if of.share("compute") >= IDLE:
             yield _made(
-                "gpu-unused",
+                "gpu-idle",
                 case.step_at(),
-                f"{listed(idle)} computes nothing",
-                share,
-                "tf.distribute.MirroredStrategy() uses every GPU",
-                "data-parallel",
-                sizes=batches(of),
+                f"nothing of a step runs on {listed(case.gpus)}",
+                None,
+                "look at why each op is on the CPU (the table of ops)",
+                "host-op-in-chain",
             )
-    if place.others and case.gpus:
+    elif unused:
+        yield _made(
+            "gpu-unused",
+            case.step_at(),
+            f"{listed(unused)} computes nothing",
+            len(unused) / len(case.gpus),
+            "tf.distribute.MirroredStrategy() uses every GPU",
+            "data-parallel",
+            sizes=batches(of),
+        )
+
+
+def _shared(case: Case) -> Iterator[Finding]:
+    """GPUs that others use, too."""
+    if case.place.others and case.gpus:
         yield _made(
             "gpu-shared",
             case.step_at(),
-            f"others use the GPU too: {listed(place.others)}",
+            f"others use the GPU too: {listed(case.place.others)}",
             None,
             "run when it is free, or choose another by CUDA_VISIBLE_DEVICES",
             "contention",
         )
+
+
+def _full(case: Case, facts: Facts) -> Iterator[Finding]:
+    """GPUs whose memory is nearly full at the peak."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
-        whole = place.memory.get(short, 0)
+        whole = case.place.memory.get(short, 0)
         left = 1 - (peak << 24) / whole if whole else 1.0
         if left < _MEMORY_LEFT:
             yield _made(
@@ -822,5 +866,3 @@ LOOKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     devices,
     settings,
 )
-
-__all__ = ["LOOKS", "Beside", "Case", "OpRow", "findings", "gain", "times"]
