@@ -641,6 +641,9 @@ _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
     "tf.Session": "the session is made",
+    "tf.keras.Sequential": "the model is built",
+    "tf.keras.Model": "the model is built",
+    "compile": "the model is compiled",
 }
 
 
@@ -657,41 +660,53 @@ def callbacks(event: Event) -> list[str]:
 
 
 def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bool) -> str:
-    if event.place.traced is not None:
+    """What an event gets ready, "" for nothing.
+
+    measured: something else in the region is timed. timer: the function that reads the clock. fits: the time
+    is called that of training.
+    """
+    if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
-    if event.kind == "import":
-        return f"{event.name} is imported"
-    if event.kind == "python" and event.name.startswith("matplotlib.pyplot."):
-        return "a plot is drawn" if measured and not timer.startswith("on_") else ""
-    if not measured:
-        return ""
-    if event.name == "evaluate" and event.kind == "train" and fits:
-        return "the model is tested"
-    if event.kind == "train" and "ModelCheckpoint" in callbacks(event):
-        return "the model is saved at each epoch"
-    own = event.place.function != timer
-    if event.place.file and event.kind in ("create", "host-create"):
-        # A module beside the document makes what it needs.
-        return ""
-    if own and event.kind == "create" and not event.name.startswith("tf.random."):
-        # A function that starts from zeros does so as part of its work.
-        return ""
-    if event.kind in ("create", "host-create") and isinstance(event.result, Tensor):
-        count = elements(event.result.shape)
-        drawn = event.name.startswith(("tf.random.", "np.random.", "rng."))
-        if count is None:
-            return f"data is made ({event.name})" if drawn else ""
-        return f"data is made ({event.name})" if count > (_TINY if drawn else _LARGE) else ""
-    if event.name == "sess.run" and event.kind == "graph":
-        fetched = event.runs
-        known = isinstance(fetched, Tensor) and fetched.made >= 0
-        made = example.trace.events[fetched.made].name if known and isinstance(fetched, Tensor) else ""
-        return "variables are initialised" if made.endswith(_INITIALISERS) else ""
-    if event.kind == "build" and event.name in _ONCE:
-        return _ONCE[event.name]
-    if event.kind == "build" and event.name in ("tf.keras.Sequential", "tf.keras.Model", "compile"):
-        return "the model is built" if event.name != "compile" else "the model is compiled"
+    match event.kind:
+        case "import":
+            return f"{event.name} is imported"
+        case "python":
+            draws = event.name.startswith("matplotlib.pyplot.") and not timer.startswith("on_")
+            return "a plot is drawn" if draws else ""
+        case "train" if event.name == "evaluate" and fits:
+            return "the model is tested"
+        case "train":
+            return "the model is saved at each epoch" if "ModelCheckpoint" in callbacks(event) else ""
+        case "create" | "host-create":
+            return _made(event, own=event.place.function != timer)
+        case "graph":
+            return "variables are initialised" if _initialises(example, event) else ""
+        case "build":
+            return _ONCE.get(event.name, "")
     return ""
+
+
+def _made(event: Event, own: bool) -> str:
+    """What is said of data that an event makes, "" where that is part of the work.
+
+    own: a function of the code makes it, not the one that reads the clock.
+    """
+    if event.place.file or not isinstance(event.result, Tensor):
+        return ""  # a module beside the document makes what it needs
+    if own and event.kind == "create" and not event.name.startswith("tf.random."):
+        return ""  # a function that starts from zeros does so as part of its work
+    count = elements(event.result.shape)
+    drawn = event.name.startswith(("tf.random.", "np.random.", "rng."))
+    much = drawn if count is None else count > (_TINY if drawn else _LARGE)
+    return f"data is made ({event.name})" if much else ""
+
+
+def _initialises(example: Example, event: Event) -> bool:
+    """Whether a session runs what initialises its variables."""
+    fetched = event.runs
+    if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
+        return False
+    return example.trace.events[fetched.made].name.endswith(_INITIALISERS)
 
 
 @rule("TL113", "Predicting batch by batch", "note")
