@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -110,14 +111,7 @@ def watch(
     With --host it runs there, in the same folder where there is one; of several hosts each process is a row,
     and the slowest is named.
     """
-    for code in fail_on:
-        if code != "any" and code not in get_args(Code):
-            raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
-    for name, file in (("--json", json_file), ("--output", output)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise InputError(name, str(file), "a file in a folder that is there")
-    if command and not command[0].strip():
-        raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")
+    check_options(fail_on, {"--json": json_file, "--output": output}, command)
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
@@ -149,10 +143,27 @@ def watch(
         if output is not None:  # it is told at least
             tell(pages)
         raise
+    return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
+
+
+def check_options(
+    fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
+) -> None:
+    """Raise InputError for what would only fail once the program has run. files: to be written, by option."""
+    for code in fail_on:
+        if code != "any" and code not in get_args(Code):
+            raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
+    for name, file in files.items():
+        if file is not None and not file.absolute().parent.is_dir():
+            raise InputError(name, str(file), "a file in a folder that is there")
+    if command and not command[0].strip():
+        raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")
+
+
+def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
+    """Return whether anything was found that is to fail the command."""
     found = {finding.code for page in pages.programs for finding in page.findings}
-    if ended == DONE and (found if "any" in fail_on else found.intersection(fail_on)):
-        return FINDINGS
-    return end_as(ended)
+    return bool(found if "any" in fail_on else found.intersection(fail_on))
 
 
 def tell(pages: Together, *, err: bool = True) -> None:
@@ -177,7 +188,7 @@ def several(
         code = open_lab(Options(watching=shown))
         if code > SIGNALLED:
             shown.signal(code - SIGNALLED)
-        screen = False
+        screen = False  # what is still written goes to the terminal
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
 

@@ -1,7 +1,7 @@
 """A window of TensorFlow's profiler over a program's steps: where each step's time went. Pure."""
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -75,11 +75,10 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
-    waits = _union((s.event.start, s.event.end) for s in found.events if s.event.name == WAIT)
-    computing: dict[str, list[Interval]] = defaultdict(list)
-    copying: list[Interval] = []
-    own: dict[str, list[Interval]] = defaultdict(list)
+    """The steps' time by part, op, iterator and device. main: the thread that steps."""
     spent: dict[Key, list[Interval]] = defaultdict(list)
+    own: dict[str, list[Interval]] = defaultdict(list)
+    copying: list[Interval] = []
     for segment in found.segments:
         key, phase = segment.meaning.key, segment.meaning.phase or ""
         if segment.pipeline and segment.lane != main:
@@ -91,48 +90,59 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
             elif segment.pipeline:
                 own["waiting for input"].append(at)
             else:
-                computing[key.device].append(at)
                 spent[key].append(at)
         elif phase.startswith("copy"):
             copying.append(at)
         elif segment.lane == main:
             own[_NAMES.get(phase, "python")].append(at)
+    own["waiting for input"] += [(s.event.start, s.event.end) for s in found.events if s.event.name == WAIT]
+    computing = _by_device(spent)
     # What a moment is, the first that holds: computing, by device; copies; waiting; else what the thread
     # itself is at.
-    order: list[tuple[str, list[Interval]]] = [
-        (f"compute on {device}", _union(at)) for device, at in sorted(computing.items(), reverse=True)
-    ]
-    order += [("copies", _union(copying)), ("waiting for input", _union([*waits, *own["waiting for input"]]))]
-    order += [(name, _union(own[name])) for name in ("waiting for the device", "dispatch", "scheduling")]
-    out = Seen(errors=errors)
-    for begin, end in spans:
-        free: list[Interval] = [(begin, end)]
-        parts: dict[str, float] = {}
-        for name, intervals in order:
-            length, free = _take(free, intervals)
-            if length:
-                parts[name] = length * PICO
-        if left := sum(b - a for a, b in free):
-            parts["python"] = parts.get("python", 0.0) + left * PICO
-        out.steps.append(parts)
-    steps, total = len(spans), sum(b - a for a, b in spans)
-    within = _union(spans)
-    for device, ran in computing.items():
-        out.devices[device] = _overlap(_union(ran), within) / total
-    lengths = {device: _overlap(_union(ran), within) for device, ran in computing.items() if device != HOST}
-    _share_ops(out, spent, within, steps, lengths)
-    counts: dict[Key, int] = defaultdict(int)
-    for seen in found.events:
-        if (
-            seen.meaning.op
-            and seen.meaning.key is not None
-            and not seen.pipeline
-            and _inside(seen.event.start, within)
-        ):
-            counts[seen.meaning.key] += 1
-    out.counts = {key: number / steps for key, number in counts.items()}
+    order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
+    order += [("copies", _union(copying))]
+    order += [(name, _union(own[name])) for name in _OWN]
+    steps, total, within = len(spans), sum(end - begin for begin, end in spans), _union(spans)
+    lengths = {device: _overlap(ran, within) for device, ran in computing.items()}
+    out = Seen(errors=errors, steps=[_parts(span, order) for span in spans])
+    out.devices = {device: length / total for device, length in lengths.items()}
+    beside = {device: length for device, length in lengths.items() if device != HOST}
+    _share_ops(out, spent, within, steps, beside)
+    out.counts = {key: number / steps for key, number in _runs(found, within).items()}
     _pipeline(out, found, main, within, steps)
     return out
+
+
+def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
+    """When each device computed any op."""
+    computing: dict[str, list[Interval]] = defaultdict(list)
+    for key, intervals in spent.items():
+        computing[key.device] += intervals
+    return {device: _union(intervals) for device, intervals in computing.items()}
+
+
+def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
+    """A step's seconds by part: each of `order` takes what those before it left, Python the rest."""
+    free, parts = [span], dict[str, float]()
+    for name, intervals in order:
+        length, free = _take(free, intervals)
+        if length:
+            parts[name] = length * PICO
+    if left := sum(end - begin for begin, end in free):
+        parts["python"] = left * PICO
+    return parts
+
+
+def _runs(found: Activity, within: list[Interval]) -> Counter[Key]:
+    """How often each op began within the steps."""
+    return Counter(
+        seen.meaning.key
+        for seen in found.events
+        if seen.meaning.op
+        and seen.meaning.key is not None
+        and not seen.pipeline
+        and _inside(seen.event.start, within)
+    )
 
 
 _NAMES = {
@@ -142,6 +152,8 @@ _NAMES = {
     "dispatch": "dispatch",
     "sync": "waiting for the device",
 }
+_OWN = ("waiting for input", "waiting for the device", "dispatch", "scheduling")
+"""What the stepping thread is at, the first that holds."""
 
 
 def _share_ops(
