@@ -13,7 +13,7 @@ from tuilab.model import events as e
 from tuilab.model.explain import ArmPlacement, KernelLine, OpExplanation, ScenarioExplanation
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.profile import DeviceTime, OpTime, PhaseTime
-from tuilab.model.program import Finding, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
+from tuilab.model.program import Bottleneck, FunctionRow, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.result import PointArm
 from tuilab.model.roofline import DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.report.axes import PlotAxis, limits, linear
@@ -41,7 +41,7 @@ PAGE = Page(
     steps=STEPS,
     parts=(StepPart(name="input", seconds=0.0834, share=0.834), StepPart(name="compute", seconds=0.0166, share=0.166),
            StepPart(name="other", seconds=1e-5, share=1e-4)),
-    findings=(Finding(code="input-bound", message="83 % of a step waits for input", file="/x/train.py", line=12,
+    findings=(Bottleneck(code="input-bound", message="83 % of a step waits for input", file="/x/train.py", line=12,
                       gain_at_most=6.0, change="add prefetch"),),
     ops=(OpRow(op="MatMul", device="CPU:0", share=0.12, reason="int32", file="/x/train.py", line=20, layer="d1"),),
     functions=(FunctionRow(name="m.step", file="/x/train.py", line=8, traces=7, xla=False, differed="shape"),),

@@ -4,12 +4,12 @@ import msgspec
 import pytest
 
 from tests.tui.watched import events, seen
-from tuilab.model.program import Finding, Function, Hello, Steps, Traces, Window
+from tuilab.model.program import Bottleneck, Function, Hello, Steps, Traces, Window
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
 
 
-def found(processors: int, on: str = "compute on CPU") -> dict[str, Finding]:
+def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
     """What is found in a `fit` of which 30 % waits, while its map is at work for 80 % of the time."""
     process = Process()
     for told in events():

@@ -10,7 +10,7 @@ from tuilab.history import programs
 from tuilab.history.store import Store
 from tuilab.lab.watch import Watched, without_secrets
 from tuilab.model.errors import InputError
-from tuilab.model.program import Finding, Function, Page, StepPart, Steps, StepTimes, Together, Traces
+from tuilab.model.program import Bottleneck, Function, Page, StepPart, Steps, StepTimes, Together, Traces
 from tuilab.program.findings import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
 from tuilab.program.page import functions
@@ -25,7 +25,7 @@ def page(median_s: float, waiting: float, *codes: str) -> Page:
             StepPart(name="waiting for input", seconds=waiting * median_s, share=waiting),
             StepPart(name="compute on CPU", seconds=(1 - waiting) * median_s, share=1 - waiting),
         ),
-        findings=tuple(Finding(code=code, message="<script>", file="train.py", line=3) for code in codes),  # type: ignore[arg-type]
+        findings=tuple(Bottleneck(code=code, message="<script>", file="train.py", line=3) for code in codes),  # type: ignore[arg-type]
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tuilab.documents.api.tables import shipped
 from tuilab.documents.examine import traced
-from tuilab.documents.interpreter.trace import Event, Region, Trace
+from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent
 from tuilab.documents.interpreter.values import (
     Elapsed,
     Known,
@@ -46,7 +46,7 @@ def shown(value: Value | None) -> str:
             return type(value).__name__
 
 
-def told(event: Event) -> str:
+def told(event: TraceEvent) -> str:
     """Return an event in one line: its kind and name, its arguments, what it gives, and how often it runs."""
     given = ", ".join(f"{name}={shown(value)}" for name, value in event.arguments.items())
     result = f" → {shown(event.result)}" if event.result is not None else ""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from tuilab.documents.facts import Facts
-from tuilab.documents.interpreter.trace import DeviceScope, Event, Loop, Misfit, Region, Trace, Try, Use
+from tuilab.documents.interpreter.trace import DeviceScope, Loop, Misfit, Region, Trace, TraceEvent, Try, Use
 from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
 from tuilab.documents.reading.document import Block, Passage
 from tuilab.model.api import ApiTable
@@ -39,9 +39,9 @@ class Example:
     api: ApiTable | None = None
     magics: list[tuple[int, str]] = field(default_factory=list)
     undefined: list[tuple[int, str]] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
-    written: list[Event] = field(default_factory=list)
+    written: list[TraceEvent] = field(default_factory=list)
     clocked: list[Region] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Example:
                 ends.append(region.last)
         return starts, ends
 
-    def timed(self, event: Event) -> bool:
+    def timed(self, event: TraceEvent) -> bool:
         """Return whether the event is inside of a timed region."""
         starts, ends = self._timed
         at = bisect_right(starts, event.index) - 1
@@ -128,7 +128,7 @@ class Example:
         )
         return any(_TRAINING.search(comment) for comment in comments)
 
-    def own(self, *kinds: str) -> Iterator[Event]:
+    def own(self, *kinds: str) -> Iterator[TraceEvent]:
         """Return the example's events of these kinds."""
         return (e for e in self.events if e.kind in kinds)
 
@@ -185,12 +185,12 @@ def tensors_in(value: Value | None, depth: int = 0) -> Iterator[Tensor]:
         yield from tensors_in(value.data, depth + 1)
 
 
-def inputs(event: Event) -> list[Tensor]:
+def inputs(event: TraceEvent) -> list[Tensor]:
     """Return the tensors that an event takes."""
     return [t for value in event.arguments.values() for t in tensors_in(value)]
 
 
-def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[Event]:
+def ancestry(trace: Trace, value: Value | None, limit: int = 24) -> Iterator[TraceEvent]:
     """Yield the events that made a tensor, nearest first."""
     waiting = list(tensors_in(value))
     seen: set[int] = set()

@@ -5,7 +5,7 @@ from functools import cached_property
 from math import inf
 
 from tuilab.documents.api.names import old_uses
-from tuilab.documents.interpreter.trace import CALLER, Event, Kind, Trace, Use
+from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
 from tuilab.documents.interpreter.unread import runs_tensorflow
 from tuilab.documents.interpreter.values import Bound, Known, Layer, Listing, Model, Tensor, Value, truth
 from tuilab.model.api import ApiTable
@@ -45,9 +45,9 @@ class Facts:
         return next((event.index for event in self._trace.events if event.kind == "query"), None)
 
     @cached_property
-    def _weights(self) -> dict[int, Event]:
+    def _weights(self) -> dict[int, TraceEvent]:
         """By model, where its variables are made: at once where its input is known, else when called."""
-        found: dict[int, Event] = {}
+        found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
             model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
             if not isinstance(model, Model) or model.assumed or id(model) in found:
@@ -59,7 +59,7 @@ class Facts:
                 found[id(model)] = event
         return found
 
-    def weights_made(self, model: Model) -> Event | None:
+    def weights_made(self, model: Model) -> TraceEvent | None:
         """Find the event that makes a model's variables; None where that is not seen."""
         return self._weights.get(id(model))
 
@@ -127,7 +127,7 @@ class Facts:
         return found
 
     @cached_property
-    def writer(self) -> Event | None:
+    def writer(self) -> TraceEvent | None:
         """Find the event that first writes a TFRecord file."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
@@ -153,7 +153,7 @@ class Facts:
                 found.setdefault(subject(event), {}).setdefault(where, []).append(event.index)
         return found
 
-    def _began(self, work: Event) -> int:
+    def _began(self, work: TraceEvent) -> int:
         """Find where an op's program begins: at its example, where that is one and goes on from no other."""
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
@@ -165,7 +165,7 @@ class Facts:
             made.append(self._built.get(id(model), programs[at - 1]))
         return 0 if any(0 <= index < programs[at - 1] for index in made) else programs[at - 1]
 
-    def ran_before(self, work: Event, before: int) -> bool:
+    def ran_before(self, work: TraceEvent, before: int) -> bool:
         """Return whether the same graph, training or op ran before that event, on what may be the same
         device.
 
@@ -183,7 +183,7 @@ class Facts:
                 return True
         return False
 
-    def may_have_run(self, work: Event, before: int) -> bool:
+    def may_have_run(self, work: TraceEvent, before: int) -> bool:
         """Return whether an unknown call was given the timed function before, and may have run it."""
         value = _subject_value(work)
         return value is not None and self._opaque_touched.get(id(value), before) < before
@@ -198,15 +198,15 @@ class Facts:
         built = (e for e in self._trace.events if e.kind in ("build", "config") and e.result is not None)
         return {id(event.result): event.index for event in built}
 
-    def is_own(self, work: Event, before: int) -> bool:
+    def is_own(self, work: TraceEvent, before: int) -> bool:
         """Return whether a function that nothing calls made what it runs: then nobody ran it before."""
         made = self._built.get(id(_subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     @cached_property
-    def _runs(self) -> dict[Subject, list[Event]]:
-        found: dict[Subject, list[Event]] = {}
+    def _runs(self) -> dict[Subject, list[TraceEvent]]:
+        found: dict[Subject, list[TraceEvent]] = {}
         for event in self._trace.events:
             if event.kind == "graph" and event.place.traced is None:
                 found.setdefault(subject(event), []).append(event)
@@ -216,7 +216,7 @@ class Facts:
     def _nodes(self) -> list[int]:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
-    def _is_traced_anew(self, work: Event, before: int) -> bool:
+    def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
         """Whether earlier runs do not count: of other shapes, or before a session's graph has grown."""
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
@@ -238,14 +238,14 @@ def _has_input(layer: Value) -> bool:
 _LATEST = 64
 
 
-def _shapes(event: Event) -> tuple[object, ...]:
+def _shapes(event: TraceEvent) -> tuple[object, ...]:
     """The shapes and dtypes by which a call of a graph is traced; () where one is not known."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
 
 
-def is_training(trace: Trace, event: Event) -> bool:
+def is_training(trace: Trace, event: TraceEvent) -> bool:
     """Return whether a session's run is of what an optimiser made."""
     fetched = event.runs
     if not isinstance(fetched, Tensor):
@@ -254,24 +254,24 @@ def is_training(trace: Trace, event: Event) -> bool:
     return made.rpartition(".")[2] in ("minimize", "apply_gradients")
 
 
-def may_run(event: Event) -> bool:
+def may_run(event: TraceEvent) -> bool:
     """Return whether a call that is not understood may run TensorFlow."""
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
-def is_subject(event: Event) -> bool:
+def is_subject(event: TraceEvent) -> bool:
     """Return whether it is of a kind whose first call takes longer than later ones."""
     lite = event.kind == "host-op" and event.name == "invoke"
     return (lite or event.kind in ("graph", "train", "op", "create")) and event.place.traced is None
 
 
-def _dtype(event: Event) -> str:
+def _dtype(event: TraceEvent) -> str:
     """The dtype of an op's kernel, "" where that is not known or it has none."""
     given = event.result if event.kind in ("op", "create") else None
     return (given.dtype or "") if isinstance(given, Tensor) else ""
 
 
-def subject(event: Event) -> Subject:
+def subject(event: TraceEvent) -> Subject:
     """Return what has to have run before for the event not to be a first call."""
     value = _subject_value(event)
     if event.kind == "train":
@@ -287,7 +287,7 @@ _TRACED = {
 }
 
 
-def _subject_value(event: Event) -> Value | None:
+def _subject_value(event: TraceEvent) -> Value | None:
     if event.kind == "graph":
         return event.runs
     return event.arguments.get("self") if event.kind in ("train", "host-op") else None

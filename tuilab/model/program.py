@@ -252,7 +252,7 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     layer: str
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """Something that costs time, and what to change. gain_at_most: how many times as fast the program would
     be at most."""
 
@@ -329,7 +329,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     ran_on: str = ""
     """On which devices its ops ran, in a sentence; "" where none was profiled."""
     stages: tuple[Stage, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Bottleneck, ...] = ()
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()

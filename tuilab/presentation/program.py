@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import Finding, Page
+from tuilab.model.program import Bottleneck, Page
 from tuilab.model.quantity import interval, plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
@@ -74,7 +74,7 @@ def status(page: Page, *, running: bool) -> Status:
     return Status("bad" if page.exit_code else "good", f"ended {ended} after {rough(page.lasted_s)}")
 
 
-def about(finding: Finding) -> tuple[str, str]:
+def about(finding: Bottleneck) -> tuple[str, str]:
     """Return what was found, with what mending it gains; and what to change."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.gain_at_most is not None:

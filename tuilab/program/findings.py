@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from tuilab.analysis.words import listed, percent
-from tuilab.model.program import Code, Facts, Finding, Stage
+from tuilab.model.program import Bottleneck, Code, Facts, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
 from tuilab.program.fold import STARTING, Process, gain_interval, lasted
@@ -94,9 +94,9 @@ class Case:
         )
 
 
-def findings(case: Case) -> tuple[Finding, ...]:
+def findings(case: Case) -> tuple[Bottleneck, ...]:
     """Return every finding, the one that could gain most first."""
-    found: list[Finding] = []
+    found: list[Bottleneck] = []
     for look in LOOKS:
         found += look(case)
     return tuple(sorted(found, key=lambda f: -(f.gain_at_most or 0.0)))
@@ -120,11 +120,11 @@ def _made(
     code: Code, at: tuple[str, int], message: str, share: float | None, change: str, preset: str = "",
     interval: tuple[float, float] | None = None, sizes: Mapping[str, int] = MappingProxyType({}),
     beside: float = 0.0,
-) -> Finding:  # fmt: skip
+) -> Bottleneck:  # fmt: skip
     """beside: the share of a step that would go, too, which is not what the finding is about."""
     shares = (interval[0] + beside, interval[1] + beside) if interval else None
     most, ends = gain(share + beside, shares) if share is not None else (None, None)
-    return Finding(
+    return Bottleneck(
         code=code,
         message=message,
         file=at[0],
@@ -238,7 +238,7 @@ def _kind(name: str) -> str:
     return {"MapAndBatch": "Map", "TensorSlices": "TensorSlice"}.get(name, name)
 
 
-def waiting(case: Case) -> Iterator[Finding]:
+def waiting(case: Case) -> Iterator[Bottleneck]:
     """Find waiting for input, and why."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
@@ -296,7 +296,7 @@ def _input_bound(
     share: float,
     interval: tuple[float, float] | None,
     beside: float,
-) -> Finding:
+) -> Bottleneck:
     step = case.of.times().median_s or 0.0
     said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
     if stage is not None:
@@ -312,7 +312,7 @@ def _input_bound(
     return _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
 
 
-def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Finding]:
+def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
     """Batches that are made only after the step has ended: what overlaps is at most the shorter of both."""
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.windows for path in seen.stages for part in path.split("::")}
@@ -332,7 +332,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
     )
 
 
-def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Finding]:
+def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
     """Python in a map that hardly keeps the step waiting, and has the processors that it computes on.
 
     What TensorFlow's own ops have of them is the pipeline's work, and no fault.
@@ -350,7 +350,7 @@ def _python_beside(case: Case, share: float, interval: tuple[float, float] | Non
 
 def _python_in_map(
     case: Case, stage: Stage, how: str, share: float, interval: tuple[float, float] | None, beside: float
-) -> Finding:
+) -> Bottleneck:
     return _made(
         "python-in-map",
         (stage.file, stage.line),
@@ -374,7 +374,7 @@ def _shown(stage: Stage) -> str:
 # Functions and traces
 
 
-def tracing(case: Case) -> Iterator[Finding]:
+def tracing(case: Case) -> Iterator[Bottleneck]:
     """Find functions that are traced, or compiled by XLA, again and again."""
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
@@ -444,7 +444,7 @@ def difference(described: list[list[list[object]] | None]) -> str:
 # Python around and instead of the step
 
 
-def eager(case: Case) -> Iterator[Finding]:
+def eager(case: Case) -> Iterator[Bottleneck]:
     """Find a step that runs op by op in Python."""
     of, key = case.of, case.of.step
     facts = of.facts
@@ -496,7 +496,7 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
     return interval[0], min(1.0, interval[1] + small / lasted(of.seen))
 
 
-def reading(case: Case) -> Iterator[Finding]:
+def reading(case: Case) -> Iterator[Bottleneck]:
     """Find values that are brought to the host in each step."""
     of = case.of
     steps, times_ = of.steps.n, of.times()
@@ -516,7 +516,7 @@ def reading(case: Case) -> Iterator[Finding]:
             )
 
 
-def feeding(case: Case) -> Iterator[Finding]:
+def feeding(case: Case) -> Iterator[Bottleneck]:
     """Find NumPy arrays that are given to the step each time."""
     of = case.of
     for number, (n, size) in of.fed.items():
@@ -541,7 +541,7 @@ def feeding(case: Case) -> Iterator[Finding]:
         )
 
 
-def between(case: Case) -> Iterator[Finding]:
+def between(case: Case) -> Iterator[Bottleneck]:
     """Find Python between the steps: callbacks, logging, checkpoints."""
     of = case.of
     gaps = of.gaps()
@@ -601,7 +601,7 @@ def between(case: Case) -> Iterator[Finding]:
 # Ops
 
 
-def doubles(case: Case) -> Iterator[Finding]:
+def doubles(case: Case) -> Iterator[Bottleneck]:
     """Find float64 where float32 would do."""
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
@@ -631,7 +631,7 @@ def largest(rows: Sequence[Op]) -> Op:
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
-def precision(case: Case) -> Iterator[Finding]:
+def precision(case: Case) -> Iterator[Bottleneck]:
     """Find matrices multiplied in float32 on a GPU with tensor cores."""
     facts, of = case.of.facts, case.of
     if facts is None or not case.gpus or facts.policy.startswith("mixed") or not of.seen:
@@ -655,7 +655,7 @@ def precision(case: Case) -> Iterator[Finding]:
     )
 
 
-def small_ops(case: Case) -> Iterator[Finding]:
+def small_ops(case: Case) -> Iterator[Bottleneck]:
     """Find ops so small that starting them takes longer than computing."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
@@ -697,7 +697,7 @@ def small_ops(case: Case) -> Iterator[Finding]:
         )
 
 
-def on_host(case: Case) -> Iterator[Finding]:
+def on_host(case: Case) -> Iterator[Bottleneck]:
     """Find ops of the step on the CPU, in a program whose step computes on a GPU."""
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
@@ -723,7 +723,7 @@ def on_host(case: Case) -> Iterator[Finding]:
 # Devices and settings
 
 
-def devices(case: Case) -> Iterator[Finding]:
+def devices(case: Case) -> Iterator[Bottleneck]:
     """Find GPUs that are hidden, not seen, idle, unused, shared with others, or full."""
     facts = case.of.facts
     if facts is not None and facts.opened:
@@ -733,7 +733,7 @@ def devices(case: Case) -> Iterator[Finding]:
         yield from _full(case, facts)
 
 
-def _unseen(case: Case, facts: Facts) -> Iterator[Finding]:
+def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
     """GPUs that the program hides from itself, and those that TensorFlow does not see."""
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
@@ -769,7 +769,7 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _idle(case: Case) -> Iterator[Finding]:
+def _idle(case: Case) -> Iterator[Bottleneck]:
     """GPUs of the program that compute nothing of a step."""
     of = case.of
     if not case.gpus or not of.seen:
@@ -799,7 +799,7 @@ def _idle(case: Case) -> Iterator[Finding]:
         )
 
 
-def _shared(case: Case) -> Iterator[Finding]:
+def _shared(case: Case) -> Iterator[Bottleneck]:
     """GPUs that others use, too."""
     if case.place.others and case.gpus:
         yield _made(
@@ -812,7 +812,7 @@ def _shared(case: Case) -> Iterator[Finding]:
         )
 
 
-def _full(case: Case, facts: Facts) -> Iterator[Finding]:
+def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
     """GPUs whose memory is nearly full at the peak."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
@@ -829,7 +829,7 @@ def _full(case: Case, facts: Facts) -> Iterator[Finding]:
             )
 
 
-def settings(case: Case) -> Iterator[Finding]:
+def settings(case: Case) -> Iterator[Bottleneck]:
     """Find settings that cost time at each op."""
     facts = case.of.facts
     if facts is None:
@@ -852,7 +852,7 @@ def settings(case: Case) -> Iterator[Finding]:
         )
 
 
-LOOKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     waiting,
     tracing,
     eager,

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import msgspec
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import PROGRAM, Finding, Load, Page, ProcessRow, Together
+from tuilab.model.program import PROGRAM, Bottleneck, Load, Page, ProcessRow, Together
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 
 KINDS = {
@@ -144,7 +144,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: Bottleneck) -> Iterator[str]:
     where = place(finding.file, finding.line)
     yield f"{finding.code}{f'  {where}' if where else ''}"
     yield f"  {finding.message}"

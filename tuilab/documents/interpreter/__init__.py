@@ -1,6 +1,6 @@
 """Symbolic reading of a document's code: what it would do, in order, without doing any of it."""
 
 from tuilab.documents.interpreter.program import read_program
-from tuilab.documents.interpreter.trace import Event, Region, Trace
+from tuilab.documents.interpreter.trace import Region, Trace, TraceEvent
 
-__all__ = ["Event", "Region", "Trace", "read_program"]
+__all__ = ["Region", "Trace", "TraceEvent", "read_program"]

@@ -14,7 +14,6 @@ from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.scope import Journal, Scope
 from tuilab.documents.interpreter.trace import (
     Context,
-    Event,
     Kind,
     Loop,
     Misfit,
@@ -22,6 +21,7 @@ from tuilab.documents.interpreter.trace import (
     Region,
     Trace,
     Traced,
+    TraceEvent,
     Use,
 )
 from tuilab.documents.interpreter.values import (
@@ -257,11 +257,11 @@ class Interpreter:
         line: int,
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
-    ) -> Event:
+    ) -> TraceEvent:
         """Write an event. A tensor given as its result is marked as made by it."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
-        event = Event(
+        event = TraceEvent(
             len(self.trace.events), kind, name, self.away or line, self.place, arguments or {}, result
         )
         if isinstance(result, Tensor) and result.made < 0:

@@ -140,7 +140,7 @@ class Context:
 
 
 @dataclass(eq=False, slots=True)
-class Event:
+class TraceEvent:
     """Something the code would do. arguments: by the API's own parameter names.
 
     name: canonical (`tf.matmul`, also for `@`). result: the value that it gives. runs: of a graph's call,
@@ -224,7 +224,7 @@ class Misfit:
 class Trace:
     """Everything that reading a document gave."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
     scopes: list[DeviceScope] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -237,6 +237,6 @@ class Trace:
     programs: list[int] = field(default_factory=list)
     """The first events of examples that are programs by themselves, in order."""
 
-    def inside(self, region: Region) -> list[Event]:
+    def inside(self, region: Region) -> list[TraceEvent]:
         """Return the events of a timed region, its clock readings left out."""
         return self.events[region.first + 1 : region.last]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.interpreter.tensors import matrix
-from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.documents.words import words
@@ -32,7 +32,7 @@ def matmuls(example: Example) -> Iterator[Result]:
 _TOY, _SMALLEST = 128**3, 8**3
 
 
-def _worth(example: Example, event: Event, found: Found) -> bool:
+def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
     """Whether the product is there to be measured."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
@@ -46,12 +46,12 @@ def _worth(example: Example, event: Event, found: Found) -> bool:
     return example.timed(event) if example.block.script else bool(example.regions or example.clocked)
 
 
-def _mapped(event: Event) -> bool:
+def _mapped(event: TraceEvent) -> bool:
     traced = event.place.traced
     return traced is not None and traced.by.startswith("Dataset.")
 
 
-def _matmul(example: Example, event: Event) -> Result:
+def _matmul(example: Example, event: TraceEvent) -> Result:
     a, b = event.arguments.get("a"), event.arguments.get("b")
     left, right = matrix(event.arguments, "a"), matrix(event.arguments, "b")
     dtype = event.result.dtype if isinstance(event.result, Tensor) else None
@@ -73,7 +73,7 @@ def chains(example: Example) -> Iterator[Result]:
     Its ops are all that one figure covers: where the time is divided by the iterations, those of one.
     """
     for region in example.regions:
-        groups: dict[tuple[Shape, str], list[Event]] = {}
+        groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
         for event in example.trace.inside(region):
             if event.kind != "op" or _mapped(event) or not _variant(event):
                 continue
@@ -98,14 +98,14 @@ def _size(value: Value | None) -> int | None:
     return elements(value.shape) if isinstance(value, Tensor) else None
 
 
-def _variant(event: Event) -> str:
+def _variant(event: TraceEvent) -> str:
     if event.name in CHEAP:
         return "add-multiply"
     return "matmul" if event.name == "tf.matmul" else ""
 
 
 def _chain(
-    example: Example, region: Region, shape: Shape, dtype: str, events: list[Event]
+    example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
     # What one call of a graph holds is one chain; a loop around the calls is none.
     loops = [event.place.repeats_inside(_around(example, event)) for event in events]
@@ -136,7 +136,7 @@ def _chain(
     yield found
 
 
-def _around(example: Example, event: Event) -> int:
+def _around(example: Example, event: TraceEvent) -> int:
     """How many of the loops around an event run the graph that it is in, and not the event within it."""
     graph = event.place.traced.graph if event.place.traced is not None else None
     if graph is None:
@@ -178,7 +178,7 @@ def detours(example: Example) -> Iterator[Result]:
     yield found
 
 
-def _is_pinned(event: Event) -> bool:
+def _is_pinned(event: TraceEvent) -> bool:
     scopes = event.place.devices
     if len(scopes) < 2 or scopes[-1].families != ("CPU",) or not isinstance(event.result, Tensor):
         return False

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.trace import Event
+from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import Graph, Tensor, Unknown, Value
 from tuilab.model.arms import Input, Mode
 from tuilab.model.parameters import Value as Setting
@@ -43,7 +43,7 @@ class Gap:
 Result = Found | Gap
 
 
-def placed(found: Found, event: Event) -> Found:
+def placed(found: Found, event: TraceEvent) -> Found:
     """Add where and how the event runs to what is known of its arms."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]

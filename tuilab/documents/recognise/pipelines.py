@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.items import first_side
-from tuilab.documents.interpreter.trace import Event, Trace
+from tuilab.documents.interpreter.trace import Trace, TraceEvent
 from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
@@ -57,7 +57,7 @@ def pipelines(example: Example) -> Iterator[Result]:
             yield Gap(event.line, f"no workload measures {event.name}(); measure it as your own function")
 
 
-def _of_dataset(example: Example, event: Event, dataset: Dataset, trained: bool) -> Iterator[Result]:
+def _of_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained: bool) -> Iterator[Result]:
     pipeline = describe(example.trace, dataset)
     yield from (Gap(line, why) for line, why in pipeline.notes)
     if pipeline.missing:
@@ -182,7 +182,7 @@ def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | N
     return None
 
 
-def mapped_events(trace: Trace, dataset: Dataset) -> list[Event]:
+def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
     """Return what the pipeline's mapped functions do for an element."""
     out = []
     for step in dataset.steps:
@@ -230,7 +230,9 @@ def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
         out.notes.append((line, f"the workloads' augmentation is not {word[:60]}: {chosen!r} stands for it"))
 
 
-def _training(example: Example, event: Event, pipeline: Pipeline, model: Value | None) -> Iterator[Result]:
+def _training(
+    example: Example, event: TraceEvent, pipeline: Pipeline, model: Value | None
+) -> Iterator[Result]:
     filters, notes = _filters(example, model, event.line)
     yield from notes
     if filters is None:
@@ -245,7 +247,7 @@ def _training(example: Example, event: Event, pipeline: Pipeline, model: Value |
     yield found
 
 
-def _of_arrays(example: Example, event: Event, value: Value | None) -> Iterator[Result]:
+def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
     """`fit(x, y)` of arrays: training without a pipeline of its own."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
         yield Gap(event.line, f"what {event.name}() trains on: {reason(value)}")
@@ -300,7 +302,7 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
     return filters, []
 
 
-def _policy(example: Example, event: Event) -> str:
+def _policy(example: Example, event: TraceEvent) -> str:
     """The dtype policy in force, "" where none was set."""
     for earlier in reversed(example.trace.events[: event.index]):
         if earlier.name == _POLICY:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, ancestry
-from tuilab.documents.interpreter.trace import Event
+from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import NONE, Api, Known, Tensor, Value, elements, integer, truth
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.documents.words import words
@@ -29,7 +29,7 @@ def spectra(example: Example) -> Iterator[Result]:
             yield Gap(event.line, f"no workload measures {event.name}; the nearest is stft, of a real signal")
 
 
-def _stft(example: Example, event: Event) -> Result:
+def _stft(example: Example, event: TraceEvent) -> Result:
     given = event.arguments
     signal = given.get("signals", given.get("0"))
     parameters = _signal(signal)
@@ -55,7 +55,7 @@ def _stft(example: Example, event: Event) -> Result:
     return placed(Found("stft", parameters, event.line), event)
 
 
-def _rfft(example: Example, event: Event) -> Result:
+def _rfft(example: Example, event: TraceEvent) -> Result:
     """An RFFT is an STFT of one frame without a window."""
     signal = event.arguments.get("input_tensor", event.arguments.get("input"))
     parameters = _signal(signal)

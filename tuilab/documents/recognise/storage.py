@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.interpreter.names import item_bytes
-from tuilab.documents.interpreter.trace import WORK, Event
+from tuilab.documents.interpreter.trace import WORK, TraceEvent
 from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elements, integer
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
@@ -66,7 +66,7 @@ def copies(example: Example) -> Iterator[Result]:
         yield placed(Found("copies", parameters, event.line), event)
 
 
-def _direction(event: Event) -> str:
+def _direction(event: TraceEvent) -> str:
     return "to host" if event.place.families == ("CPU",) or event.name == ".cpu()" else "to device"
 
 
@@ -96,7 +96,7 @@ def compressions(example: Example) -> Iterator[Result]:
         yield found
 
 
-def _why(event: Event, tensor: Tensor | None) -> str:
+def _why(event: TraceEvent, tensor: Tensor | None) -> str:
     if tensor is not None:
         return reason(tensor)
     return next(

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tuilab.documents.example import Example, inputs
 from tuilab.documents.facts import may_run
-from tuilab.documents.interpreter.trace import WORK, Event, Region
+from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.values import (
     Graph,
     Known,
@@ -62,10 +62,10 @@ def unlike_work(example: Example) -> Iterator[Hit]:
             yield Hit(other.line, message, remedy, region=other)
 
 
-Timing = tuple[Region, list[Event]]
+Timing = tuple[Region, list[TraceEvent]]
 
 
-def _pairs(example: Example) -> Iterator[tuple[Region, list[Event], Region, list[Event]]]:
+def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region, list[TraceEvent]]]:
     """Timings that follow each other, and those whose times stand side by side."""
     known = list(regions(example))
     trace = example.trace
@@ -142,7 +142,7 @@ def _unlike_functions(one: Timing, other: Timing) -> str:
     return f"the two libraries are timed on different work: one computes {first}, the other {second}"
 
 
-def _precisions(one: list[Event], other: list[Event]) -> str:
+def _precisions(one: list[TraceEvent], other: list[TraceEvent]) -> str:
     """The dtypes, where the same function of NumPy and of TensorFlow is timed in unlike precision."""
     for host, op in ((one, other), (other, one)):
         numpy = {e.name.rpartition(".")[2]: _taken(e) for e in host if e.kind == "host-op"}
@@ -158,7 +158,7 @@ def _precisions(one: list[Event], other: list[Event]) -> str:
 _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "complex64"})
 
 
-def _taken(event: Event) -> str:
+def _taken(event: TraceEvent) -> str:
     """The dtype of what an event takes, "" where that is not known."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
@@ -174,19 +174,19 @@ def _is_meant(one: Region, other: Region) -> bool:
     return not (_OTHER_PART.search(label(one)) or _OTHER_PART.search(label(other)))
 
 
-def _is_compiled(events: list[Event]) -> bool:
+def _is_compiled(events: list[TraceEvent]) -> bool:
     graphs = (e.runs for e in events if e.kind == "graph")
     return any(isinstance(graph, Graph) and graph.jit for graph in graphs)
 
 
-def _stops_early(events: list[Event]) -> bool:
+def _stops_early(events: list[TraceEvent]) -> bool:
     return any("EarlyStopping" in callbacks(e) for e in events if e.kind == "train")
 
 
 Signature = Counter[tuple[str, str, object]]
 
 
-def _signature(events: list[Event]) -> Signature:
+def _signature(events: list[TraceEvent]) -> Signature:
     """The work of a region: kinds, names and the shapes of what is made."""
     out: Signature = Counter()
     for event in events:
@@ -205,7 +205,7 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
     return words
 
 
-def _family(region: Region, events: list[Event]) -> str:
+def _family(region: Region, events: list[TraceEvent]) -> str:
     """The device that a timing is of: by its scope, or by what its time is called."""
     found = {e.place.families[0] for e in events if e.kind in _COMPARED and len(e.place.families) == 1}
     if not found:
@@ -216,7 +216,7 @@ def _family(region: Region, events: list[Event]) -> str:
 _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
-def _count(example: Example, region: Region, events: list[Event]) -> int | None:
+def _count(example: Example, region: Region, events: list[TraceEvent]) -> int | None:
     """How often the region's work runs, None where its parts differ or are not known."""
     outside = len(example.trace.events[region.first].place.loops)
     counts: set[int | None] = set()
@@ -289,7 +289,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
             )
 
 
-def _is_tiny(events: list[Event]) -> bool:
+def _is_tiny(events: list[TraceEvent]) -> bool:
     """Whether the region has eager ops alone, none of which takes or gives more than a few numbers."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
@@ -303,7 +303,7 @@ def _is_tiny(events: list[Event]) -> bool:
     return bool(work)
 
 
-def _single(events: list[Event]) -> Event | None:
+def _single(events: list[TraceEvent]) -> TraceEvent | None:
     """The one eager op that a region repeats."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

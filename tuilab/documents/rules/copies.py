@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.facts import is_training
-from tuilab.documents.interpreter.trace import Event, Region
+from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import Model, Tensor, elements
 from tuilab.documents.rules.regions import compares, is_log, label, regions, runs_on_cpu, trains
 from tuilab.documents.rules.rule import Hit, rule
@@ -74,7 +74,7 @@ def _is_said(example: Example, region: Region) -> bool:
     return bool(_SAID.search(" ".join((label(region), function, *map(example.comment, lines)))))
 
 
-def _copies(event: Event) -> bool:
+def _copies(event: TraceEvent) -> bool:
     """Whether an op, a copy or a session's run is given a large array of the host's."""
     if event.kind not in ("op", "graph", "copy") or isinstance(event.arguments.get("self"), Model):
         return False

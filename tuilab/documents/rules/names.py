@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
 from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import Event, Use
+from tuilab.documents.interpreter.trace import TraceEvent, Use
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.model.api import ApiTable
 
@@ -263,7 +263,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
                 )
 
 
-def _only_ops(body: list[Event]) -> bool:
+def _only_ops(body: list[TraceEvent]) -> bool:
     """Whether the body only computes: a tape, a variable or a setting raises Python's own errors."""
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import WORK, DeviceScope, Event, Region
+from tuilab.documents.interpreter.trace import WORK, DeviceScope, Region, TraceEvent
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
 from tuilab.documents.rules.regions import label, regions
 from tuilab.documents.rules.rule import Hit, rule
@@ -118,7 +118,7 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
 _MOST_SEARCHED = 64
 
 
-def _is_of_gpu(region: Region, events: list[Event]) -> bool:
+def _is_of_gpu(region: Region, events: list[TraceEvent]) -> bool:
     return any(e.place.families == ("GPU",) for e in events) or (
         bool(_CALLED.search(_own_label(region))) and not _CPU.search(_own_label(region))
     )
@@ -249,7 +249,7 @@ def mapped_on_gpu(example: Example) -> Iterator[Hit]:
             )
 
 
-def _believed_in_code(example: Example, event: Event, function: Value | None) -> str:
+def _believed_in_code(example: Example, event: TraceEvent, function: Value | None) -> str:
     if "GPU" in event.place.families:
         return "map is called in a GPU scope"
     name = ""
@@ -272,7 +272,7 @@ def _believed_in_code(example: Example, event: Event, function: Value | None) ->
     return "the mapped function opens a GPU scope" if scope else ""
 
 
-def _scope_inside(example: Example, event: Event) -> bool:
+def _scope_inside(example: Example, event: TraceEvent) -> bool:
     for inner in example.trace.events[event.index + 1 :]:
         traced = inner.place.traced
         if traced is None or traced.line != event.line:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.facts import may_run, subject
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
-from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Event, Region
+from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, set_up
 from tuilab.documents.interpreter.values import (
     Dataset,
@@ -24,7 +24,7 @@ from tuilab.documents.words import words
 _TINY, _LARGE = 16, 1 << 20
 
 
-def regions(example: Example) -> Iterator[tuple[Region, list[Event]]]:
+def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
     """Yield the regions whose first reading stands in this example, each with the events inside it."""
     for region in example.clocked:
         if not region.discarded and example.trace.events[region.first].place.traced is None:
@@ -46,7 +46,7 @@ _RATE = re.compile(
 _GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
 
 
-def trains(events: list[Event]) -> bool:
+def trains(events: list[TraceEvent]) -> bool:
     """Return whether a model is trained: by its methods, or by gradients."""
     return any(e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build"))
 
@@ -114,11 +114,11 @@ def is_beside(example: Example, region: Region) -> bool:
 _MOST_SEARCHED = 64
 
 
-def _trainings(events: list[Event]) -> frozenset[str]:
+def _trainings(events: list[TraceEvent]) -> frozenset[str]:
     return frozenset(e.name for e in events if e.kind in ("train", "graph") and e.place.traced is None)
 
 
-def _is_long(event: Event) -> bool:
+def _is_long(event: TraceEvent) -> bool:
     """A training of several epochs, of which no figure is one call's."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
@@ -184,12 +184,12 @@ def holds_others(example: Example, region: Region) -> bool:
     return example.facts.first_end_after(region.first) <= region.last
 
 
-def _is_opaque(events: list[Event]) -> bool:
+def _is_opaque(events: list[TraceEvent]) -> bool:
     """Whether something in a timing is not understood: it may do any work, and may have done it before."""
     return any(event.kind == "opaque" for event in events)
 
 
-def works(events: list[Event]) -> list[Event]:
+def works(events: list[TraceEvent]) -> list[TraceEvent]:
     """Return the events that take time which a benchmark could mean."""
     return [event for event in events if event.kind in WORK]
 
@@ -311,7 +311,7 @@ def is_lap(example: Example, region: Region) -> bool:
     return len(events[region.last].place.loops) > len(events[region.first].place.loops)
 
 
-def _does_something(example: Example, region: Region, events: list[Event]) -> bool:
+def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Whether there is any code between the readings; a mere comment marks a template."""
     if events:
         return True
@@ -356,13 +356,13 @@ def computed_before(example: Example) -> Iterator[Hit]:
 _CHEAP = ("host-op", "python", "print")
 
 
-def _read_before(example: Example, region: Region, events: list[Event]) -> Iterator[Event]:
+def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
     """What was computed before the region and is only read in it, unless names are bound to it (TL101)."""
     if not any(event.kind == "bind" for event in events):
         yield from _made_before(example, region, events)
 
 
-def _made_before(example: Example, region: Region, events: list[Event]) -> Iterator[Event]:
+def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
     """What was computed before the region and is only named or read in it."""
     for event in events:
         value = event.arguments.get("value")
@@ -374,7 +374,7 @@ def _made_before(example: Example, region: Region, events: list[Event]) -> Itera
             yield maker
 
 
-def runs_on_cpu(example: Example, event: Event) -> bool:
+def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     """Return whether the op can only run on the CPU, where eager ops are done when their call returns."""
     return event.place.families == ("CPU",) or example.hides_gpu
 
@@ -404,7 +404,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
     """
     for region, events in regions(example):
         # What is awaited where another way is taken is not awaited here.
-        waiting: list[Event] = []
+        waiting: list[TraceEvent] = []
         for event in events:
             if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
                 waiting = [e for e in waiting if e.place.branches != event.place.branches]
@@ -434,7 +434,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
 _FEW = 10
 
 
-def _still_running(example: Example, region: Region, events: list[Event]) -> Event | None:
+def _still_running(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
     """The same work as is timed, begun right before the region and not waited for; None for none."""
     work = next((e for e in events if e.kind in ("graph", "op") and e.place.traced is None), None)
     outside = example.trace.events[region.first].place
@@ -477,7 +477,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         tf.matmul(x, y).numpy()
         print(time.perf_counter() - t)
     """
-    found: dict[str, list[tuple[Region, list[Event]]]] = {}
+    found: dict[str, list[tuple[Region, list[TraceEvent]]]] = {}
     for region, events in regions(example):
         # A module's clock is told where the module is checked.
         if CLOCKS.get(region.clock, "") and not region.file:
@@ -506,7 +506,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
-def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
+def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     if is_log(example, region) or any(_is_long(e) for e in events):
         return True
     outside = len(example.trace.events[region.first].place.loops)
@@ -521,7 +521,7 @@ def _is_casual(example: Example, region: Region, events: list[Event]) -> bool:
     return not any(event.kind in _COMPUTES for event in events)
 
 
-def _is_call(event: Event, outside: int) -> bool:
+def _is_call(event: TraceEvent, outside: int) -> bool:
     """Whether a model or a graph is called a few times, which takes milliseconds: this clock's steps show."""
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in _CALLS
@@ -565,7 +565,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         fits = any(e.name == "fit" for e in events) and bool(_TRAINING.search(label(region)))
         timer = example.trace.events[region.first].place.function
         told: set[str] = set()
-        others: dict[str, Event] = {}
+        others: dict[str, TraceEvent] = {}
         for event in events:
             what = _set_up(example, event, measured, timer, fits)
             beside = "" if what or not measured else _beside(event)
@@ -613,7 +613,7 @@ def _is_video(example: Example) -> bool:
 _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
-def _beside(event: Event) -> str:
+def _beside(event: TraceEvent) -> str:
     """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
     if event.place.traced is not None or event.kind not in ("opaque", "build", "host-op", "op", "python"):
         return ""
@@ -647,19 +647,19 @@ _ONCE = {
 }
 
 
-def _measures(event: Event) -> bool:
+def _measures(event: TraceEvent) -> bool:
     lite = event.kind == "host-op" and (event.name == "invoke" or event.name.startswith(_HEAVY))
     return (lite or event.kind in ("op", "graph", "train")) and event.place.traced is None
 
 
-def callbacks(event: Event) -> list[str]:
+def callbacks(event: TraceEvent) -> list[str]:
     """Return the classes of the callbacks that a training is given, so far as they are known."""
     given = event.arguments.get("callbacks")
     items = given.items if isinstance(given, Listing) else [given]
     return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]
 
 
-def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bool) -> str:
+def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
     """What an event gets ready, "" for nothing.
 
     measured: something else in the region is timed. timer: the function that reads the clock. fits: the time
@@ -686,7 +686,7 @@ def _set_up(example: Example, event: Event, measured: bool, timer: str, fits: bo
     return ""
 
 
-def _made(event: Event, own: bool) -> str:
+def _made(event: TraceEvent, own: bool) -> str:
     """What is said of data that an event makes, "" where that is part of the work.
 
     own: a function of the code makes it, not the one that reads the clock.
@@ -701,7 +701,7 @@ def _made(event: Event, own: bool) -> str:
     return f"data is made ({event.name})" if much else ""
 
 
-def _initialises(example: Example, event: Event) -> bool:
+def _initialises(example: Example, event: TraceEvent) -> bool:
     """Whether a session runs what initialises its variables."""
     fetched = event.runs
     if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
@@ -756,7 +756,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                 )
 
 
-def _prepares(event: Event) -> bool:
+def _prepares(event: TraceEvent) -> bool:
     """Whether an event only gets one batch ready, or is Python's own."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
@@ -768,11 +768,11 @@ _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squ
 _BATCH = 32
 
 
-def _given(event: Event) -> Value | None:
+def _given(event: TraceEvent) -> Value | None:
     return event.arguments.get("x", event.arguments.get("0"))
 
 
-def _rows(event: Event) -> int | None:
+def _rows(event: TraceEvent) -> int | None:
     given = _given(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
@@ -781,7 +781,7 @@ _FEW_ROWS = range(1, 9)
 _ANSWER = re.compile(r"\b(?:[cg]pus?|latency|inference|predict\w*)\b", re.IGNORECASE)
 
 
-def _is_small(example: Example, event: Event) -> bool:
+def _is_small(example: Example, event: TraceEvent) -> bool:
     """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
     given, rows = _given(event), _rows(event)
     if rows is not None:
@@ -798,7 +798,7 @@ _ONE = re.compile(
 )
 
 
-def _is_one_batch(event: Event) -> bool:
+def _is_one_batch(event: TraceEvent) -> bool:
     """Whether predict() is given no more than one batch, so far as that is known."""
     given = _given(event)
     if integer(event.arguments.get("steps")) == 1:

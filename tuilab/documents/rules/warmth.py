@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.facts import is_subject, may_run
-from tuilab.documents.interpreter.trace import WORK, Event, Loop, Region
+from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
 from tuilab.documents.interpreter.values import Tensor, elements, integer
 from tuilab.documents.rules.regions import (
     compares,
@@ -37,7 +37,7 @@ class First:
     """
 
     region: Region
-    work: Event
+    work: TraceEvent
     count: int | None
     sure: bool
 
@@ -80,7 +80,7 @@ def first_calls(example: Example) -> Iterator[First]:
         yield First(region, work, count, sure)
 
 
-def _is_tiny_anywhere(example: Example, work: Event) -> bool:
+def _is_tiny_anywhere(example: Example, work: TraceEvent) -> bool:
     """Whether an op whose calls cost their dispatch may run on a GPU, of which the code speaks."""
     if work.place.families or example.hides_gpu or not isinstance(work.result, Tensor):
         return False
@@ -130,7 +130,7 @@ def _says_so(example: Example, region: Region) -> bool:
 _DENIES = re.compile(r"\b(?:no|not|without|todo|skip\w*|never|yet|unlike)\b", re.IGNORECASE)
 
 
-def _main_work(events: list[Event]) -> Event | None:
+def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
     """What the region is there for: a graph, a training, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
@@ -149,7 +149,7 @@ def _main_work(events: list[Event]) -> Event | None:
     return None
 
 
-def _makes_session(events: list[Event]) -> bool:
+def _makes_session(events: list[TraceEvent]) -> bool:
     """Whether a session is made, in which nothing has run before."""
     return any(event.kind == "build" and event.name.endswith("Session") for event in events)
 
@@ -157,7 +157,7 @@ def _makes_session(events: list[Event]) -> bool:
 _MINOR = ("tf.strided_slice", "tf.reshape", "tf.cast", "tf.squeeze", "tf.expand_dims", "tf.transpose")
 
 
-def _repeats_inside(example: Example, region: Region, work: Event) -> int | None:
+def _repeats_inside(example: Example, region: Region, work: TraceEvent) -> int | None:
     """How often the work runs between the readings: by the loops that are inside of them."""
     return work.place.repeats_inside(len(example.trace.events[region.first].place.loops))
 
@@ -248,7 +248,7 @@ _FEW_STEPS = 1_000
 _BATCH = 32
 
 
-def _steps(work: Event) -> int | None:
+def _steps(work: TraceEvent) -> int | None:
     """How many steps a training takes in all, None where that is not known."""
     given = work.arguments.get("x", work.arguments.get("0"))
     rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
@@ -279,11 +279,11 @@ def _names(works: list[First]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:4])} (each)"
 
 
-def _name(work: Event) -> str:
+def _name(work: TraceEvent) -> str:
     return work.name if work.kind != "train" else f"{work.name}()"
 
 
-def _cost(work: Event) -> str:
+def _cost(work: TraceEvent) -> str:
     if work.kind == "graph":
         return "it is traced and optimised then, and compiled where XLA does"
     if work.kind == "train":

@@ -20,7 +20,17 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent, times
 from tuilab.lab.offers import Offer
-from tuilab.model.program import Caught, Finding, FunctionRow, Load, OpRow, Page, ProcessRow, Stage, StepPart
+from tuilab.model.program import (
+    Bottleneck,
+    Caught,
+    FunctionRow,
+    Load,
+    OpRow,
+    Page,
+    ProcessRow,
+    Stage,
+    StepPart,
+)
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
 from tuilab.program.page import slowest
@@ -82,9 +92,9 @@ class About(LineWidget):
     """What there is to say of the finding under the cursor."""
 
     DEFAULT_CSS = "About { height: 3; padding: 0 1; }"
-    finding: Finding | None = None
+    finding: Bottleneck | None = None
 
-    def show(self, finding: Finding | None) -> None:
+    def show(self, finding: Bottleneck | None) -> None:
         """Show what is known of this finding or row."""
         if finding != self.finding:
             self.finding = finding
@@ -469,7 +479,7 @@ class WholePage(modal.Page[None]):
             yield Static(Content(self._text))
 
 
-def where(row: "Finding | OpRow | FunctionRow | Stage") -> str:
+def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
     """Return `train.py:12`."""
     return place(row.file, row.line)
 
@@ -483,9 +493,9 @@ def notes(page: Page) -> str:
     return "\n".join(lines) or "Nothing to note yet."
 
 
-def findings_table() -> Table[Finding]:
+def findings_table() -> Table[Bottleneck]:
     """Return what was found, what gains most first."""
-    columns: list[Column[Finding]] = [
+    columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: row.code, most=16, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
         Column("share", lambda row: percent(row.share) if row.share is not None else "–", align="right",

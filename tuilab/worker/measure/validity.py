@@ -45,11 +45,11 @@ PIPELINE = "Dataset_"
 """What TensorFlow's names of functions given to tf.data begin with."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
-Finding = tuple[str, str]
-"""A stable code and a sentence; the code `does-not-compute` takes the arm out of every comparison."""
+Doubt = tuple[str, str]
+"""A stable code and its sentence; the code `does-not-compute` takes the arm out of every comparison."""
 
 
-def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None = None) -> list[Finding]:
+def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None = None) -> list[Doubt]:
     """Return what became of the work that a graph was asked for, by its trace and the ops that were seen to
     run.
 
@@ -381,7 +381,7 @@ class OwnCode:
         with tf.GradientTape() as tape, counting(case.arguments) as ran:
             yield tape, ran
 
-    def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Finding]:
+    def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Doubt]:
         """Return everything that these calls show. ops: TensorFlow ops in one call, None if unknown."""
         return [
             *self._computed(tf, ops, mode),
@@ -392,7 +392,7 @@ class OwnCode:
             *self._printed(nodes, mode),
         ]
 
-    def _computed(self, tf: Any, ops: int | None, mode: str) -> Iterator[Finding]:
+    def _computed(self, tf: Any, ops: int | None, mode: str) -> Iterator[Doubt]:
         one, other = (tf.nest.flatten(out) for out in self.outputs)
         outside = [
             leaf for leaf in other if leaf is not None and not tf.is_tensor(leaf) and not _variable(tf, leaf)
@@ -416,7 +416,7 @@ class OwnCode:
             kind = type(outside[0]).__name__
             yield "python-result", f"it returns a Python {kind}, for which each call waits for the device"
 
-    def _traced(self) -> Iterator[Finding]:
+    def _traced(self) -> Iterator[Doubt]:
         names = [name for seen in self.later for name in dict.fromkeys(seen.traced)]
         every = [name for name, count in Counter(names).items() if count == len(self.later)]
         again = [name for name in every if not name.startswith(PIPELINE)]
@@ -429,14 +429,14 @@ class OwnCode:
                 "or is made a tf.function inside the call; pass tensors, and decorate it once",
             )
 
-    def _alike(self) -> Iterator[Finding]:
+    def _alike(self) -> Iterator[Doubt]:
         for before, after in zip(self.shapes, self.shapes[1:], strict=False):
             for one, other in zip(before, after, strict=False):
                 if one != other:
                     yield "grows", f"what it keeps or returns grows from call to call: {one}, then {other}"
                     return
 
-    def _built(self) -> Iterator[Finding]:
+    def _built(self) -> Iterator[Doubt]:
         each = min(seen.built for seen in self.later)
         if each:
             yield (
@@ -447,7 +447,7 @@ class OwnCode:
             number = plural(self.first.built, "variable")
             yield "built-late", f"it builds {number} in its first call, which is timed separately"
 
-    def _drawn(self, mode: str) -> Iterator[Finding]:
+    def _drawn(self, mode: str) -> Iterator[Doubt]:
         if any(seen.seeded for seen in self.later):
             yield (
                 "seed-fixed",
@@ -459,7 +459,7 @@ class OwnCode:
             what = "draws random numbers with NumPy or Python" if self.first.drew else "sets a random seed"
             yield "drawn-once", f"it {what} while it is traced: every call uses the same numbers"
 
-    def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Finding]:
+    def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Doubt]:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
             yield "prints", "it prints in each call, and the time includes that"
         elif mode != "eager" and self.first.printed:
