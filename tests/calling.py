@@ -48,9 +48,16 @@ def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
     return Done(process.returncode, out, err)
 
 
+class Stream(io.TextIOWrapper):
+    """What a command in this process prints to; no terminal."""
+
+    def isatty(self) -> bool:
+        return False
+
+
 def here(*words: str) -> Done:
     """The command in this process: all of it but the start of Python, for what needs no worker."""
-    streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
+    streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):
         patch.setattr(sys, "argv", ["tuilab", *words])

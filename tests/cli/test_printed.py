@@ -3,6 +3,7 @@
 import contextlib
 import sys
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -154,3 +155,55 @@ def test_prose_is_wrapped_at_the_terminals_width_and_figures_stay_aligned(width:
     assert rows <= set(shown.splitlines())
     assert all(len(line) <= width for line in shown.splitlines() if line not in rows)
     assert " ".join(shown.split()) == " ".join(" ".join(line for _, line in found).split())
+
+
+@pytest.fixture
+def beside(monkeypatch, tmp_path) -> Path:
+    """A terminal of 80 columns in a folder of one's own, with an article to check."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tests.calling.Stream.isatty", lambda self: True)
+    (tmp_path / "article.md").write_text(ARTICLE)
+    return tmp_path
+
+
+ARTICLE = """# Fast
+
+```python
+import time
+import tensorflow as tf
+a = tf.random.normal((2000, 2000))
+start = time.time()
+with tf.device("/GPU:0"):
+    c = tf.matmul(a, a)
+print("GPU:", time.time() - start)
+```
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("check", "article.md", "--no-worker"), "the one call of tf.matmul that is timed is its first"),
+        (("presets",), "Small STFT: 256 samples"),
+        (("run", "zzzz"), "preset: got 'zzzz'; expected the name of a preset (`tuilab presets` lists all)"),
+        (("run", "digits.keras"), "digits.keras: there is no such file"),
+        (("history", "delete", "zzzzzz"), "expected the beginning of exactly one id"),
+    ],
+)
+def test_on_80_columns_no_word_that_a_command_says_is_broken(beside, words, says) -> None:
+    done = here(*words)
+    printed = (done.stdout + done.stderr).splitlines()
+    assert all(len(line) <= 80 for line in printed)
+    assert says in " ".join(" ".join(printed).split())
+
+
+def test_what_a_file_s_ending_does_not_say_is_said(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    with contextlib.closing(Store.open()) as store:
+        store.replace(STARTED, [e.encode(STARTED).rstrip()])
+    for name, told in (("run.pdf", True), ("run.html", False), ("run.txt", False)):
+        done = here("export", "last", "-o", str(tmp_path / name))
+        assert ("is Markdown" in done.stderr and ".html" in done.stderr) == told, done.stderr
+        assert (tmp_path / name).stat().st_size

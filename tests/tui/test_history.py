@@ -292,7 +292,7 @@ async def test_runs_are_written_in_each_form_and_recordings_go_to_another_histor
         await press(pilot, other, "i tab")
         await type_in(pilot, other, "none.jsonl")
         await press(pilot, other, "enter")
-        assert "none.jsonl" in said(other) and "a file that can be read" in said(other)
+        assert "none.jsonl" in said(other) and "there is no such file" in said(other)
 
 
 async def test_a_run_is_replayed_in_the_lab_and_one_that_ends_meanwhile_is_listed(tmp_path):

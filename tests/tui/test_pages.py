@@ -139,7 +139,7 @@ async def test_replay_of_a_run_of_the_history(tmp_path):
         await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
         await app.screen.play(str(tmp_path / "none.jsonl"))
         await rest(pilot, app)
-        assert "a file that can be read" in text(app).replace("\n", " ") or app._notifications
+        assert "there is no such file" in text(app).replace("\n", " ") or app._notifications
 
 
 def lines_of(widget):

@@ -148,9 +148,9 @@ def test_what_is_no_result_is_refused_in_words(worker, own):
     ("file", "says", "detail"),
     [
         ("own_file.py:gone", "network", ""),
-        ("own_file.py:network:more", "a file that can be read", ""),
+        ("own_file.py:network:more", "no such file", ""),
         ("own_file.py", "path/to/file.py:name", ""),
-        ("missing.py:x", "can be read", ""),
+        ("missing.py:x", "no such file", ""),
         ("syntax.py:x", "SyntaxError", "syntax.py"),
         ("raises.py:x", "ZeroDivisionError", "1 / 0"),
     ],

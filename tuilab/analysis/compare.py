@@ -133,7 +133,8 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
             out.append(f"different machines: {names[0]} against {names[1]}")
     if first.scenario is not None and second.scenario is not None:
         if first.scenario.workload != second.scenario.workload:
-            out.append(f"different work: {first.scenario.workload} against {second.scenario.workload}")
+            # What each of them was measured with says nothing of the other.
+            return [*out, f"different work: {first.scenario.workload} against {second.scenario.workload}"]
         for name, value in first.scenario.parameters.items():
             there = second.scenario.parameters.get(name)
             if value != there and name not in swept:

@@ -50,8 +50,9 @@ class Catalogue(msgspec.Struct, frozen=True):
                 raise InputError("preset file", problem.key, problem.message, str(problem))
         names = [p.name for p in self.presets]
         near = difflib.get_close_matches(name, names, 1)
-        meant = f"the name of a preset (did you mean {near[0]}? tuilab presets lists all)" if near else ""
-        raise InputError("preset", sanitize_line(name, 100), meant or f"one of {', '.join(names)}")
+        meant = f"did you mean {near[0]}? " if near else ""
+        expected = f"the name of a preset ({meant}`tuilab presets` lists all), or a file that exists"
+        raise InputError("preset", sanitize_line(name, 100), expected)
 
 
 def shipped_folder() -> Path:

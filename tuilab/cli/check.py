@@ -11,7 +11,8 @@ import msgspec
 
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
-from tuilab.cli.lab import file_or_output, tell
+from tuilab.cli.lab import columns, file_or_output
+from tuilab.cli.said import tell
 from tuilab.documents import RULES
 from tuilab.documents.api.versions import check_version, table_of
 from tuilab.documents.checker import fix, output, settings
@@ -34,6 +35,7 @@ from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
 from tuilab.model.files import SHARED, write_text
 from tuilab.model.scenario import BUDGETS, BudgetName
+from tuilab.report.rows import wrapped
 
 WIDTH = 100
 # From so many files on it is worth saying how far it is.
@@ -255,7 +257,8 @@ def _print(
     elif layout == "full":
         lines = [line for result in results for line in full(result, chosen)]
     else:
-        lines = list(output.text(results, chosen.level))
+        # The path at the head of a finding's line stays the line's first word, for terminals that open it.
+        lines = list(wrapped(output.text(results, chosen.level), 0 if file is not None else columns()))
     if file is not None:
         try:
             write_text(file, ["\n".join(lines) + "\n"], SHARED)

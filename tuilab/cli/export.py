@@ -6,8 +6,9 @@ import click
 
 from tuilab.cli import completion
 from tuilab.cli.lab import file_or_output, kept_runs
+from tuilab.cli.said import tell
 from tuilab.model.errors import InputError
-from tuilab.model.files import write_text
+from tuilab.model.files import shown, write_text
 from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
@@ -48,6 +49,9 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
                 click.echo(part, nl=False)
         else:
             write_text(output, parts)
+            if output.suffix and asked not in (*FORMATS, *SHORT, "txt"):
+                endings = ", ".join(f".{name}" for name in (*FORMATS, *SHORT) if name != "markdown")
+                tell(f"{shown(output)} is Markdown: its ending names no format; {endings} do")
 
 
 def _program(start: str, format_: str, output: Path | None) -> None:

@@ -10,7 +10,8 @@ from typing import TypeVar
 import click
 
 from tuilab.cli.choose import together
-from tuilab.cli.lab import act_stoppably, tell
+from tuilab.cli.lab import act_stoppably
+from tuilab.cli.said import tell
 from tuilab.fleet.scheduler import Progress
 from tuilab.lab.fleet import PATIENCE_S, Fleet, open_grid
 

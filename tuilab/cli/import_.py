@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tuilab.catalogue.load import LARGEST_FILE, own_folder
-from tuilab.cli.lab import tell
+from tuilab.cli.said import tell
 from tuilab.documents import DocumentReport, dumps, write
 from tuilab.lab.opening import read_document
 from tuilab.model.errors import InputError

@@ -1,7 +1,6 @@
 """The lab as commands use it: its events narrated, Ctrl-C obeyed."""
 
 import asyncio
-import contextlib
 import shutil
 import signal
 import sys
@@ -16,6 +15,7 @@ import msgspec
 from tuilab.cli.choose import quiet
 from tuilab.cli.environment import chosen_environment
 from tuilab.cli.narrate import Narrator
+from tuilab.cli.said import tell
 from tuilab.lab import Lab
 from tuilab.lab.files import keep_fault
 from tuilab.lab.history import History, to_read
@@ -31,12 +31,6 @@ class Stoppable(Protocol):
 
     def stop(self) -> object:
         """Stop it; False where there is nothing to stop."""
-
-
-def tell(text: str) -> None:
-    """Say it on standard error, if anybody is there to read it."""
-    with contextlib.suppress(OSError, ValueError):
-        click.echo(f"tuilab: {text}", err=True)
 
 
 def columns() -> int:

@@ -7,7 +7,8 @@ import msgspec
 
 from tuilab.cli.choose import host_option, quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, tell, with_lab
+from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.said import tell
 from tuilab.lab import Lab, roofs
 from tuilab.lab.hosts import checked_hosts
 from tuilab.model.datasheets import name_of, sheet

@@ -14,6 +14,7 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
+from tuilab.cli.said import say
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.version import __version__
@@ -242,7 +243,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
 def _fail(error: Exception | str, code: int) -> None:
     try:
         # The traceback of a person's own code says more than its last line.
-        click.echo(f"tuilab: {getattr(error, 'detail', '') or error}", err=True)
+        say(str(getattr(error, "detail", "") or error))
         sys.stdout and sys.stdout.flush()
     except (OSError, ValueError):
         _leave(code)

@@ -3,9 +3,9 @@
 import contextlib
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Mapping
 
+from tuilab.cli.said import broken
 from tuilab.model.arms import labels
 from tuilab.model.environment import whose
 from tuilab.model.events import (
@@ -103,9 +103,7 @@ class Narrator:
     def _line(self, text: str) -> None:
         if not self._quiet:
             self.end()
-            if self._terminal:
-                text = textwrap.fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
-            sys.stderr.write(text + "\n")
+            sys.stderr.write(broken(text) + "\n")
 
     def end(self) -> None:
         """Clear the line that is being overwritten."""

@@ -4,6 +4,8 @@ import click
 import msgspec
 
 from tuilab import catalogue
+from tuilab.cli.lab import columns
+from tuilab.report.rows import cut
 
 
 class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +44,9 @@ def presets(as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
         return
+    most = columns()
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
         source = f"{row.document} {row.example or 'prose'}" if row.document else "own"
-        click.echo(
-            f"{row.name:<{width}}  {source:<9}  {'not loaded: ' + row.error if row.error else row.title}"
-        )
+        told = f"{row.name:<{width}}  {source:<9}  {'not loaded: ' + row.error if row.error else row.title}"
+        click.echo(cut(told, most) if most and not row.error else told)

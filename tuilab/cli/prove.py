@@ -6,13 +6,15 @@ import click
 import msgspec
 
 from tuilab.cli.exits import DONE
-from tuilab.cli.lab import emit, tell, with_lab
+from tuilab.cli.lab import columns, emit, with_lab
+from tuilab.cli.said import tell
 from tuilab.lab import Lab
 from tuilab.lab.opening import read_document
 from tuilab.lab.proof import Proven, proofs, prove
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BudgetName
+from tuilab.report.rows import wrapped
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,7 +34,8 @@ def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
 
     def told(shown: Proven) -> None:
         if not as_json:
-            click.echo(f"{path}:{shown.line}: {shown.code} {shown.sentence}")
+            for line in wrapped([f"{path}:{shown.line}: {shown.code} {shown.sentence}"], columns()):
+                click.echo(line)
 
     async def measure(lab: Lab) -> list[Proven]:
         return await prove(lab, wanted, budget, told)

@@ -10,8 +10,9 @@ from tuilab.cli import completion
 from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option, model_options, quiet
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
-from tuilab.cli.lab import columns, emit, tell, with_lab
+from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.cli.machine import against_option
+from tuilab.cli.said import tell
 from tuilab.interpreter import alike
 from tuilab.lab import Lab
 from tuilab.lab.roofs import held_against

@@ -12,6 +12,8 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
+from tuilab.cli.lab import columns
+from tuilab.cli.said import broken
 from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
@@ -19,6 +21,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.program import Code, Together
 from tuilab.report.program import together_json, together_text
+from tuilab.report.rows import wrapped
 
 LEAST_ATTACHED_S = 1.0
 USUAL_SIZE = (80, 24)
@@ -169,7 +172,8 @@ def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
 def tell(pages: Together, *, err: bool = True) -> None:
     """Print the pages, to standard error, if anybody is there to read them."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(together_text(pages), err=err)
+        text = together_text(pages)
+        click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
 
 
 def several(

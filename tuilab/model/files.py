@@ -33,6 +33,9 @@ def kind_of(path: Path) -> str:
     return "" if kind == stat.S_IFREG else _KINDS.get(kind, "something else")
 
 
+_READ = "a file that can be read"
+
+
 def shown(path: Path | str) -> str:
     """Return a path as it may be printed."""
     return sanitize_line(str(path), 300)
@@ -46,9 +49,9 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
-        raise CannotBeReadError(shown(path), _why(error), "a file that can be read") from None
+        raise CannotBeReadError(shown(path), _why(error), _READ, _words(error)) from None
     except ValueError as error:
-        raise InputError(shown(path), _why(error), "a file that can be read") from None
+        raise InputError(shown(path), _why(error), _READ, _words(error)) from None
     found = os.fstat(fd)
     kind = stat.S_IFMT(found.st_mode)
     if kind == stat.S_IFREG and (most is None or found.st_size <= most):
@@ -65,10 +68,15 @@ def read_regular(path: Path, most: int) -> bytes:
         try:
             data = stream.read(most + 1)
         except OSError as error:
-            raise CannotBeReadError(shown(path), _why(error), "a file that can be read") from None
+            raise CannotBeReadError(shown(path), _why(error), _READ, _words(error)) from None
     if len(data) > most:  # it grows
         raise InputError(shown(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes")
     return data
+
+
+def _words(error: OSError | ValueError) -> str:
+    missing = isinstance(error, FileNotFoundError)
+    return "there is no such file" if missing else f"cannot be read ({_why(error)})"
 
 
 def _why(error: OSError | ValueError) -> str:
