@@ -29,7 +29,7 @@ from tuilab.model.events import (
 from tuilab.model.preset import Preset
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import Axis, Sweep
-from tuilab.presentation.answer import answer
+from tuilab.presentation.answer import answer, next_steps
 from tuilab.presentation.status import status
 
 SMALL = read_file(PRESETS / "stft-small.toml")
@@ -316,3 +316,23 @@ def test_further_processes_are_counted_and_a_run_that_is_gone_on_with_is_under_w
     )  # fmt: skip
     made.apply(Finished(run=more.id, status="cancelled"))
     assert made.shown.rounds == 12 and not status(made).stop
+
+
+@pytest.mark.parametrize("sweep", [None, Sweep(axes=(Axis("samples", (256, 1024, 4096)),))])
+def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not(sweep):
+    made = lab_state()
+    assert made.further() is None
+    for batch in Script(made.request(sweep=sweep), GPU_MACHINE, 6).batches():
+        for event in batch:
+            made.apply(event)
+        if made.shown.rounds == 3:
+            break
+    assert made.further() is None, "it is under way"
+    made.apply(Finished(run=made.shown.run, status="cancelled"))
+    more = made.further()
+    assert more is not None and more.id == made.shown.run and more.worker
+    words = f"the {len(more.points)} sizes left" if sweep else "this run"
+    assert bool(more.points) == (sweep is not None)
+    assert next_steps(made).startswith(f"{{run}} goes on with {words}")
+    made.change(made.settings.with_value("samples", 512))
+    assert made.further() is None

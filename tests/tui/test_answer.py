@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
+from rich.cells import cell_len
 from textual.events import MouseScrollDown
 from textual.widgets import Static
 
@@ -11,8 +12,10 @@ from tests.tui.scripted import CPU_MACHINE
 from tuilab.model.events import Log
 from tuilab.report.rows import doubts, folded
 from tuilab.tui.screens.answer import AnswerScreen
-from tuilab.tui.widgets.answer import AnswerPanel
-from tuilab.tui.widgets.numbers import Numbers
+from tuilab.tui.widgets.answer import AnswerPanel, lay_out
+from tuilab.tui.widgets.look import MUTED
+from tuilab.tui.widgets.numbers import Numbers, median
+from tuilab.tui.widgets.wording import whole_words
 
 
 def words(screen: AnswerScreen) -> str:
@@ -123,13 +126,28 @@ def test_a_line_of_the_log_begins_with_its_message(text, message):
 def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     from tuilab.analysis.reading import NOT_YET
     from tuilab.tui.widgets.bars import Bars
-    from tuilab.tui.widgets.numbers import median
 
     arm = replace(arm_results()[0], median_s=None, ci95_s=None, status="cancelled", reason=NOT_YET)
     bars = Bars()
     bars.show_result(replace(run_result(), arms=(arm,)), {})
     [line] = bars.paint(80, 1)
+    assert median(replace(arm, status="ok", reason="")) == "no figure yet", "no state among the medians"
     assert median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
+
+
+def test_an_answer_that_is_cut_ends_with_a_word_and_names_the_key_that_shows_all():
+    said = (
+        "Predicting: on the CPU, one graph is 6.25 × faster than eager: 910 µs against 5.56 ms [4.86 5.97]; "
+    )
+    for width in range(40, 160):
+        [line] = lay_out(said * 2, "", [("A: more", MUTED)], width, 1)
+        told = "".join(text for text, _ in line)
+        assert told.endswith("  A: more") and cell_len(told) == width
+        kept = told.partition("…")[0].split()
+        assert [word.strip(",:;") for word in kept] == [
+            word.strip(",:;") for word in (said * 2).split()[: len(kept)]
+        ]
+    assert whole_words("one two", 7) == "one two" and whole_words("one three", 7) == "one…"
 
 
 async def test_d_shows_the_rest_of_the_document(tmp_path):

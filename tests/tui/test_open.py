@@ -6,6 +6,7 @@ import pytest
 from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.lab.files import remember_opened, reopened
 from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
@@ -200,6 +201,27 @@ async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mis
         await until(pilot, lambda: line._suggestion == str(file))
         await pilot.press("right")
         assert line.value == str(file)
+
+
+async def test_a_path_is_completed_as_in_a_shell_and_enter_opens_what_is_shown(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "article.md").write_text(DOCUMENT)
+    remember_opened("article.md")
+    (tmp_path / "gone.md").write_text(DOCUMENT)
+    remember_opened("gone.md")
+    (tmp_path / "gone.md").unlink()
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, ["o", *"art", "tab"])
+        line = app.screen.query_one(Input)
+        assert line.value == "article.md" and app.focused is line
+        assert "tab completes, enter opens" in text(app) and "gone.md" not in text(app)
+        line.value = "art"
+        await press(pilot, app, "enter")
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+    monkeypatch.chdir("/")
+    assert reopened() == [str(tmp_path / "article.md")], "it is found from another folder too"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -234,7 +234,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
                 _figure(state, arm, index.get(place), own.get((arm, place)))
                 for state, index, own in zip(states, indices, found, strict=True)
             )
-            if any(figures) or not names:
+            if any(figures):
                 arms.append(ArmAcross(arm=arm, label=labels[arm], at=place_words(place), figures=figures))
     return Across(
         base=base,

@@ -87,9 +87,45 @@ def remember_theme(name: str) -> None:
 
 
 def remember_opened(path: str) -> None:
-    """Put a path at the head of those that were opened. One that is no UTF-8 is not remembered."""
+    """Put a path at the head of those that were opened, to be found from another folder too.
+
+    One that is no UTF-8 is not remembered.
+    """
     if path == path.encode(errors="ignore").decode():
-        _remember(lambda before: before._replace(recent=_first(path, before.recent, str)))
+        _remember(lambda before: before._replace(recent=_first(_whole(path), before.recent, _whole)))
+
+
+def reopened() -> list[str]:
+    """Return what was opened and is still there, the latest first."""
+    known = [path for path in preferences().recent if _is_there(_parted(path)[1]) or path.isidentifier()]
+    return list(dict.fromkeys(map(_whole, known)))
+
+
+def from_here(path: str) -> str:
+    """Return a path that was opened as one would type it in the folder that the lab runs in."""
+    verb, words = _parted(path)
+    folder = f"{Path.cwd()}/"
+    return verb + words.removeprefix(folder) if words != folder else path
+
+
+def _whole(path: str) -> str:
+    """The path from the root, where there is such a file."""
+    verb, words = _parted(path)
+    return verb + os.path.abspath(Path(words).expanduser()) if _is_there(words) else path
+
+
+def _parted(path: str) -> tuple[str, str]:
+    """`watch ` and the path behind it; "" where there is none."""
+    verb = "watch " * path.startswith("watch ")
+    return verb, path.removeprefix(verb)
+
+
+def _is_there(words: str) -> bool:
+    """Whether the file is there, or that before a function's or a signature's name."""
+    try:
+        return any(Path(name).expanduser().exists() for name in (words, words.rpartition(":")[0]) if name)
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 def remember_environment(word: str) -> None:
@@ -117,6 +153,12 @@ def completed(typed: str) -> str | None:
         return None
     shown = [name for name in names if name.startswith(start) and (start[:1] == "." or name[0] != ".")]
     return typed + shown[0][len(start) :] if shown and shown[0].isprintable() else None
+
+
+def completed_to_file(typed: str) -> str | None:
+    """Return the file that completes what was typed, where that is the beginning of a name and no name."""
+    whole = completed(typed) if typed and not _is_there(typed) else None
+    return whole if whole and Path(whole).expanduser().is_file() else None
 
 
 def keep_command(line: str) -> Path | None:

@@ -62,6 +62,16 @@ def request(state: RunState) -> Measure:
     )
 
 
+def stopped(state: RunState) -> Measure | None:
+    """Return what completes a run of this machine that was stopped; None where that is nothing, or all."""
+    if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
+        return None
+    try:
+        return request(state)
+    except InputError:
+        return None
+
+
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
     """Return what makes a run that is over as precise as `budget` asks, by further processes.
 

@@ -284,10 +284,10 @@ class LabState:
         return request
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
-        """Return the request that makes the run on the screen as precise as the budget asks, by further
-        processes.
+        """Return the request that measures what the run on the screen lacks because it was stopped, else that
+        which makes it as precise as the budget asks, by further processes.
 
-        None where it is that, or was measured with other settings, and so is to be measured anew.
+        None where nothing is missing, or it was measured with other settings, and so is to be measured anew.
         """
         from tuilab.lab import resume
 
@@ -296,7 +296,10 @@ class LabState:
             return None
         result = self.result()
         sure = result.confidence if result is not None else None
-        found = resume.further(shown, sure.half_width if sure else None, BUDGET[budget or self.budget])
+        if shown.status == "cancelled":
+            found = resume.stopped(shown)
+        else:
+            found = resume.further(shown, sure.half_width if sure else None, BUDGET[budget or self.budget])
         if found is None or settings.scenario != shown.scenario or settings.preset.name != shown.preset:
             return None
         devices = settings.devices(machine, self.hosts.machines)

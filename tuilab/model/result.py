@@ -129,7 +129,9 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_no_figure(self) -> str:
-        """Its reason where that is short, else its status."""
+        """Its reason where that is short, else its status; one that can run has none yet."""
+        if self.status == "ok":
+            return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
 
 

@@ -165,12 +165,16 @@ def next_steps(lab_state: LabState) -> str:
 
 
 def going_on(lab_state: LabState) -> str:
-    """Say what more time would bring: `{run} goes on: ± 2 % in about 1 min`; else ""."""
+    """Say what more time would bring: `{run} goes on: ± 2 % in about 1 min`, or what is left of a run that
+    was stopped; else ""."""
     from tuilab.lab.resume import told
 
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:
         return ""
+    if lab_state.shown.status == "cancelled":
+        left = f"the {plural(len(more.points), 'size')} left" if more.points else "this run"
+        return f"{{run}} goes on with {left}"
     return f"{{run}} goes on: {told(more, machine, lab_state.import_s)}"
 
 
@@ -184,5 +188,5 @@ def _next(lab_state: LabState, newcomer: bool) -> str:
             "{help} explains the screen; {quit} quits."
         )
     if now.tone == "busy":
-        return f"{now.text}" + ("; {stop} stops" if now.stop else "")
+        return f"{now.text}" + ("; {stop} stops." if now.stop else ".")
     return "{run} measures it, {sweep} looks for the crossover."

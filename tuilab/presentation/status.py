@@ -79,7 +79,7 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     """Say what the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
     progress, budget = state.progress, state.budget
     sizes = f"size {sizes_begun(state)} of {len(state.points)} · " if state.sweep and state.points else ""
-    if state.workers > 1 and not sizes:
+    if 1 < state.workers <= most_processes(state) and not sizes:
         # A further one is short, and only counts: its own rounds and seconds say nothing of what is left.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
@@ -144,8 +144,11 @@ def sizes_begun(state: RunState) -> int:
 
 
 def most_processes(state: RunState) -> int:
-    """Count the processes that a run may have: more where they can be forked, beside no GPU."""
-    assert state.budget is not None and state.machine is not None
+    """Count the processes that a run may have: more where they can be forked, beside no GPU. One that was
+    stopped may be gone on with in one more.
+    """
+    if state.budget is None or state.machine is None:
+        return 0
     return max(state.budget.workers, 0 if state.machine.gpus else state.budget.forks)
 
 
@@ -164,7 +167,7 @@ def share_done(state: RunState) -> float | None:
     """Return how much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(state.points)
-    if state.workers > 1:
+    if 1 < state.workers <= most_processes(state):
         return (state.workers - 1) / most_processes(state)
     progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0
     done, total = (progress.done, progress.total) if progress else (state.elapsed_s, limit)

@@ -86,6 +86,14 @@ async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
         assert slider.value == 65_536
 
 
+async def test_the_upper_end_is_whole_whatever_it_is() -> None:
+    for high, said in ((1_000_000, "1.0 M"), (1_048_576, "1M"), (65_536, "64k")):
+        slider = slider_of(LogInteger(name="elements", help="", default=1_000, low=1, high=high))
+        slider.styles.width = 70
+        async with bench(slider):
+            assert f"┫ {said} " in f"{shown(slider)} " and "…" not in shown(slider)
+
+
 async def test_choices_are_named_however_many_there_are() -> None:
     names = ("hann", "hamming", "blackman", "kaiser", "vorbis", "none")
     slider = slider_of(Choice(name="window", help="", default="kaiser", options=names))

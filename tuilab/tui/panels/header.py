@@ -23,7 +23,7 @@ from tuilab.tui.widgets.look import (
     Run,
     TextStyle,
 )
-from tuilab.tui.widgets.wording import fit, width_of
+from tuilab.tui.widgets.wording import fit, whole_words, width_of
 
 if TYPE_CHECKING:
     from tuilab.lab.state import LabState
@@ -71,7 +71,7 @@ and the key that stops it.
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
         # The state always has room; the title gets what it needs of the rest.
-        said = fit(self._state, min(cell_len(self._state), max(12, width - 24)))
+        said = whole_words(self._state, min(cell_len(self._state), max(12, width - 24)))
         bar: list[Run] = []
         if self._share is not None and cell_len(said + self._title) + BAR + 16 <= width:
             done = round(self._share * BAR)

@@ -186,7 +186,8 @@ class About(LineWidget):
         note = [line for part in entry.line.note.splitlines() for line in wrap(part, width - 6)]
         if height - len(lines) > 1 or not note:
             values = " ".join(f"{name}={value}" for name, value in entry.parameters.items())
-            lines.append((("with ", MUTED), (fit(values, width - 5), MUTED)))
+            if values:
+                lines.append((("with ", MUTED), (fit(values, width - 5), MUTED)))
         room = max(0, height - len(lines))
         if len(note) > room > 0:
             note[room - 1] += "…"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tuilab.model.preset import Preset
     from tuilab.model.workload import Declaration
 
-TYPED = "train.py, model.keras, mine.py:forward, article.md; → completes"
+TYPED = "train.py, model.keras, mine.py:forward, article.md"
 OPENS = """Your own program, which is watched; a Keras model, a SavedModel or a function, which is measured; \
 an article, whose benchmarks are checked; a preset or a recording. Type its path below, then enter."""
 
@@ -28,10 +28,10 @@ class Opening(Playing):
 
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
-        from tuilab.lab.files import preferences
+        from tuilab.lab.files import from_here, reopened
         from tuilab.tui.screens.menu import MenuScreen, Paths
 
-        recent = [Offer(path, path) for path in preferences().recent]
+        recent = [Offer(path, from_here(path)) for path in reopened()]
         self.app.push_screen(
             MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
             self.open_soon,
@@ -56,7 +56,7 @@ class Opening(Playing):
         self._mistyped, kind = words, opening.kind(words)
 
         def heard(progress: "Progress") -> None:
-            self.say(f"{words}: {progress_text(progress, self.lab.state.shown)}…")
+            self.say(f"{Path(words).name}: {progress_text(progress, self.lab.state.shown)}…")
 
         try:
             if kind == "recording":
@@ -72,7 +72,7 @@ class Opening(Playing):
                 self.app.watch_program(words.removeprefix(opening.WATCH))  # type: ignore[attr-defined]
             else:
                 if kind == "code":
-                    self.say(f"Asking {words} what it declares…")
+                    self.say(f"Reading {Path(words).name}…")
                 (taken or self._take)(*await opening.preset(self.lab, words, heard))
             self._mistyped = ""
             remember_opened(words)

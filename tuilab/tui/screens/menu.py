@@ -12,7 +12,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tuilab.lab.files import completed
+from tuilab.lab.files import completed, completed_to_file
 from tuilab.lab.offers import Offer
 from tuilab.tui.keys import spoken
 from tuilab.tui.screens.modal import Page, framed
@@ -49,6 +49,21 @@ class Paths(Suggester):
         return completed(value)
 
 
+class PathInput(LineInput):
+    """A line for a path. Tab completes it, as in a shell, and leaves the line where it cannot."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "complete", "complete", show=False, id="menu.complete"),
+    ]
+
+    def action_complete(self) -> None:
+        """Complete the path."""
+        if (whole := completed(self.value)) and whole != self.value:
+            self.value, self.cursor_position = whole, len(whole)
+        else:
+            self.screen.focus_next()
+
+
 class MenuScreen(Page[str]):
     """Returns the key of what was chosen, or the text that was typed; None when it was closed.
 
@@ -79,11 +94,13 @@ class MenuScreen(Page[str]):
         self._title, self._items, self._typed, self._empty = title, tuple(items), typed, empty
 
     def compose(self) -> ComposeResult:
-        with framed(Container(), self._title, "enter chooses, {page.close} closes"):
+        does = "{menu.complete} completes, enter opens" if self._suggester else "enter chooses"
+        with framed(Container(), self._title, f"{does}, {{page.close}} closes"):
             yield Items(self._items) if self._items else Static(spoken(self, self._empty), markup=False)
             if self._typed:
                 given = {"placeholder": self._typed, "suggester": self._suggester}
-                yield LineInput(self._begun, select_on_focus=True, **given)
+                line = PathInput if self._suggester else LineInput
+                yield line(self._begun, select_on_focus=True, **given)
 
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
@@ -95,6 +112,10 @@ class MenuScreen(Page[str]):
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with what was typed; an empty line counts only where it had begun with some text."""
-        if event.value.strip() or self._begun:
+        """Close with what was typed, or with the file that is shown to complete it where that names none; an
+        empty line counts only where it had begun with some text.
+        """
+        if self._suggester and (whole := completed_to_file(event.value)):
+            self.dismiss(whole)
+        elif event.value.strip() or self._begun:
             self.dismiss(event.value.strip())

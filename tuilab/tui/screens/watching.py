@@ -104,9 +104,10 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        lines = clip(said, width, max(1, height - 1))
-        change_lines = clip(change, width, height - len(lines))
-        return [*(((line, TEXT),) for line in lines), *(((line, MUTED),) for line in change_lines)]
+        # What to change first: what was found is in the table's row and, of the first, in the verdict too.
+        changes = clip(change, width, max(1, height - 1))
+        lines = clip(said, width, max(1, height - len(changes)))
+        return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
 
 
 class Parts(LineWidget):
@@ -227,7 +228,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             self.app.stylesheet.read(Path(__file__).parents[1] / name)
         yield ProgramHeader()
         with framed(Container(id="answer"), "Verdict"):
-            yield AnswerPanel()
+            yield AnswerPanel(whole="{watch.whole}")
         with framed(Vertical(id="findings"), "What to change"):
             yield self.findings
             yield About()
@@ -493,6 +494,14 @@ def notes(page: Page) -> str:
     return "\n".join(lines) or "Nothing to note yet."
 
 
+class Findings(Table[Bottleneck]):
+    """What was found, each with the preset that shows it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "open its preset", id="table.select"),
+    ]
+
+
 def findings_table() -> Table[Bottleneck]:
     """Return what was found, what gains most first."""
     columns: list[Column[Bottleneck]] = [
@@ -504,7 +513,7 @@ def findings_table() -> Table[Bottleneck]:
                align="right", key=lambda row: row.gain_at_most or 0.0),
         Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED),
     ]  # fmt: skip
-    return Table(columns, noun="finding")
+    return Findings(columns, noun="finding")
 
 
 def ops_table() -> Table[OpRow]:

@@ -159,7 +159,7 @@ class PlacementTable(Table[PlacementRow]):
             text=lambda row: "\t".join(
                 (row.op, row.node, device_of(row), row.dtype, row.arm, row.kind, row.reason, row.layer)
             ),
-            noun="op",
+            noun="row",
             empty="No op has been placed yet.",
         )
 

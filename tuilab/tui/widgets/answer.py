@@ -11,7 +11,7 @@ from tuilab.presentation.answer import Said
 from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, STRONG, TEXT, WARN, Line, Run
-from tuilab.tui.widgets.wording import clip, fit, width_of
+from tuilab.tui.widgets.wording import clip, whole_words, width_of, wrap
 
 _STYLES = {"success": GOOD, "error": BAD, "warning": WARN, "muted": MUTED}
 _NUMBER = re.compile(
@@ -46,8 +46,10 @@ untestable here, ⊘ impossible on any known GPU; a dash until the run has ended
 the document's.
 """
 
-    def __init__(self, *, empty: str = "") -> None:
+    def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:
+        """whole: the action that shows all of it, where there is more than has room."""
         super().__init__(empty=empty)
+        self._whole = whole
         self._said = Said("")
 
     def show(self, said: Said) -> None:
@@ -75,7 +77,10 @@ the document's.
             tag = [("claim: ", MUTED), (f"{look.mark} {look.words}", _STYLES[look.tone])]
         elif said.undecided:
             tag = [(f"claim: – {said.undecided}", MUTED)]
-        return lay_out(spoken(self, said.sentence), spoken(self, said.detail), tag, width, height)
+        sentence, more = spoken(self, said.sentence), f"{spoken(self, self._whole)}: more"
+        if len(wrap(sentence, width)) > height and width_of(tag) + len(more) + 2 < width / 2:
+            tag += [("  " if tag else "", TEXT), (more, MUTED)]
+        return lay_out(sentence, spoken(self, said.detail), tag, width, height)
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
@@ -86,7 +91,7 @@ def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: 
     lines = [*said, *under, *[""] * (height - len(said) - len(under))]
     kept = width_of(tag)
     if kept and cell_len(lines[-1].rstrip()) > width - kept - 2:
-        lines[-1] = fit(lines[-1], width - kept - 2)
+        lines[-1] = whole_words(lines[-1].rstrip().removesuffix("…") + " …", width - kept - 2)
     rows = [numbers_strong(line) if at < len(said) else [(line, MUTED)] for at, line in enumerate(lines)]
     if kept:
         rows[-1] += [(" " * (width - kept - cell_len(lines[-1])), TEXT), *tag]

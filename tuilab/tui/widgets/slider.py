@@ -14,7 +14,7 @@ from textual.reactive import var
 from tuilab.lab.slider import Control, cell_of, fine_step, next_mark, next_stop, stops, value_at
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Value, is_numeric, parse_value
-from tuilab.model.quantity import suffixed
+from tuilab.model.quantity import prefixed, suffixed
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import (
     ACCENT,
@@ -182,6 +182,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
             if cells < MIN_TRACK:
                 return 0, [(fit(self.control.note, room), MUTED)]
             high = suffixed(self.parameter.high, binary=getattr(self.parameter, "binary", False))
+            if len(high) > HIGH_WIDTH:
+                high = prefixed(self.parameter.high, 2)
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)

@@ -30,12 +30,21 @@ def wrap(text: str, width: int) -> list[str]:
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Return `text` wrapped in at most so many lines, the last one cut with an ellipsis where there is
-    more."""
+    """Return `text` wrapped in at most so many lines, the last one cut after a word where there is more."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
-    return [*wrapped[: lines - 1], fit(" ".join(wrapped[lines - 1 :]), width)]
+    return [*wrapped[: lines - 1], whole_words(" ".join(wrapped[lines - 1 :]), width)]
+
+
+def whole_words(text: str, width: int) -> str:
+    """Return `text`, cut after a word where it is too long: half a figure would be another figure."""
+    if cell_len(text) <= width:
+        return text
+    kept = fit(text, width)[:-1]
+    if not text.startswith(kept + " ") and " " in kept.strip():
+        kept = kept.rpartition(" ")[0]
+    return kept.rstrip(" ,;:([") + "…"
 
 
 def width_of(line: Sequence[Run]) -> int:

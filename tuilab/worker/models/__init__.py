@@ -15,6 +15,8 @@ from tuilab.worker.context import Tell
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
+LEAST_TOLD = 20_000_000
+"""Bytes of weights of which it is told how much is read."""
 """Seconds between two words; what is opened sooner is done without any."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
@@ -50,7 +52,9 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
             stage = "reading" if read < weighs else "building the layers for"
-            tell(f"{stage} {size(weighs)} of weights", min(read, weighs), weighs)
+            # The stage says how much it is; below some megabytes how far it is would be 0 of 1.
+            told = weighs if weighs > LEAST_TOLD else 0
+            tell(f"{stage} {size(weighs)} of weights", min(read, told), told)
 
     thread = threading.Thread(target=go_on, daemon=True)
     thread.start()

@@ -197,9 +197,7 @@ def _no_gpu(around: Surroundings) -> Reason | None:
 def _scope(placed: Placed) -> Reason | None:
     if not placed.requested or placed.requested != placed.observed:
         return None
-    return Reason(
-        "scope", f"the code asks for {placed.requested}", f"a device scope names {placed.requested}"
-    )
+    return Reason("scope", f"{placed.requested} was asked for", f"a device scope names {placed.requested}")
 
 
 def _resource(placed: Placed) -> Reason | None:

@@ -65,7 +65,7 @@ class Rows:
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
             elif isinstance(item, Copy):
                 count, size = seen.copies[item]
-                yield Row(_copy_row(item.what, item, size, count, "the code asks for it"))
+                yield Row(_copy_row(item.what, item, size, count, "it was asked for"))
             elif item.xla:
                 yield from self._xla(item)
             else:
