@@ -254,7 +254,7 @@ def own_run(file: Path, at: str) -> RunState:
 
 def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
     file = tmp_path / "own.py"
-    with pytest.raises(InputError, match=r"own\.py.*no such file"):
+    with pytest.raises(InputError, match=r"own\.py.*can be read"):
         check_code(own_run(file, "2026-11-21T00:00:00+00:00"))
     file.write_text(OWN)
     saved = datetime.fromtimestamp(file.stat().st_mtime, UTC)
