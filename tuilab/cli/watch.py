@@ -25,8 +25,6 @@ from tuilab.report.rows import wrapped
 
 LEAST_ATTACHED_S = 1.0
 USUAL_SIZE = (80, 24)
-SIGNALLED = 128
-"""An exit code beyond this tells of the signal that ended the lab."""
 
 
 class Watch(click.Command):
@@ -189,9 +187,7 @@ def several(
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab
 
-        code = open_lab(Options(watching=shown))
-        if code > SIGNALLED:
-            shown.signal(code - SIGNALLED)
+        open_lab(Options(watching=shown))
         screen = False  # what is still written goes to the terminal
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
@@ -212,9 +208,7 @@ def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
     watching = Watching(command, options)
     watching.start(os.get_terminal_size())
     try:
-        code = open_lab(Options(watching=watching))
-        if code > SIGNALLED and watching.running:
-            watching.signal(code - SIGNALLED)
+        open_lab(Options(watching=watching))
     finally:
         program = watching.leave()
     return program

@@ -43,20 +43,16 @@ def suffix(key: str) -> str:
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
-def new_file(lab_state: LabState, key: str, folder: Path) -> Path:
-    """Return a file for what is on the screen, named after its preset and the time, that is not there yet."""
-    name = lab_state.shown.preset or (lab_state.settings.preset.name if lab_state.settings else "lab")
-    return free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
-
-
 def write_shown(
     key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
 ) -> Path:
-    """Write the run on the screen; returns the file. Raises OSError and ValueError.
+    """Write the run on the screen into a new file, named after its preset and the time; returns that.
 
-    picture: makes that of the screen, as SVG.
+    picture: makes that of the screen, as SVG. Raises OSError and ValueError.
     """
-    state, path = lab_state.shown, new_file(lab_state, key, folder)
+    state, settings = lab_state.shown, lab_state.settings
+    name = state.preset or (settings.preset.name if settings else "lab")
+    path = free(folder / f"tuilab-{name}-{time.strftime('%Y%m%d-%H%M%S')}{suffix(key)}")
     if key == "svg":
         write_text(path, [picture()])
     elif key == "recording":

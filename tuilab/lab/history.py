@@ -26,7 +26,6 @@ from tuilab.history.trouble import cramped, taken, why_unread
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
-from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event
 from tuilab.model.machine_summary import MachineSummary
@@ -53,7 +52,7 @@ STAYS = "Pinned and running runs are kept."
 
 
 def to_read() -> Store:
-    """Return the user's history, also one that takes nothing now and can only be read."""
+    """Open the user's history, also one that takes nothing now and can only be read."""
     return Store.open(to_read=True)
 
 
@@ -150,16 +149,16 @@ class History:
         """Compare two runs arm by arm, at each place that both measured. Raises InputError."""
         return compare(self.state(a), self.state(b))
 
-    def document(self, start: str, format: str, claims: Sequence[Claim] | None = None) -> Iterator[str]:
+    def document(self, start: str, format: str) -> Iterator[str]:
         """Write a run as a document, part by part: markdown, html, csv or json. Raises InputError.
 
-        claims: those that are judged, else those of the run's preset as it is now.
+        The claims of the run's preset, as it is now, are judged.
         """
         from tuilab.lab.results import document_of
         from tuilab.lab.settings import claims_of
 
         line = self.find(start)
-        return document_of(format, self.store, line.run, claims_of(line.preset) if claims is None else claims)
+        return document_of(format, self.store, line.run, claims_of(line.preset))
 
     def tag(self, runs: Iterable[str], put: Iterable[str] = (), take: Iterable[str] = ()) -> None:
         """Put tags on runs, and take tags off them."""

@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -170,22 +170,14 @@ class Watched:
         )
 
 
-def watch(
-    command: Sequence[str], options: WatchOptions, told: Callable[[Watched], None] | None = None
-) -> Watched:
-    """Start the program and watch it to its end, from the main thread; `told` is called at each message.
+def watch(command: Sequence[str], options: WatchOptions) -> Watched:
+    """Start the program and watch it to its end, from the main thread.
 
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
     program = Watched(tuple(words))
-
-    def take(number: int, message: Told, file: Path | None) -> None:
-        program.take(number, message, file)
-        if told is not None:
-            told(program)
-
-    listener = watched.Listener(take, program.sample)
+    listener = watched.Listener(program.take, program.sample)
     try:
         program.exit_code = watched.run(words, listener, options.words())
         program.ended = time.time()

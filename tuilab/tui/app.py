@@ -299,19 +299,14 @@ def wants_ascii(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "") in ("linux", "dumb", "vt100", "vt220") or other_charset
 
 
-def _given_back(app: LabApp, code: int) -> str:
+def _given_back(app: LabApp) -> str:
     """A program that was started in the lab has the terminal to its end; returns its page then."""
-    if app.watching is None:
+    if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching
     from tuilab.report.program import page_text
 
-    if not isinstance(app.watching, Watching):
-        return ""
-
-    if code > SIGNALLED and app.watching.running:
-        app.watching.signal(code - SIGNALLED)
-    return page_text(app.watching.leave().page())
+    return page_text(app.watching.leave().page()) if isinstance(app.watching, Watching) else ""
 
 
 def run(options: Options) -> int:
@@ -325,7 +320,9 @@ def run(options: Options) -> int:
     try:
         code = app.run()
     finally:
-        page = _given_back(app, code or 0) if options.watching is None else ""
+        if code is not None and code > SIGNALLED and app.watching is not None and app.watching.running:
+            app.watching.signal(code - SIGNALLED)
+        page = _given_back(app)
     words = [app.last_words, app.lab.close_history() if app.lab is not None else ""]
     with contextlib.suppress(OSError):  # the terminal may have gone
         for text in filter(None, words):
