@@ -47,7 +47,7 @@ def share(profile: Profile, *phases: str) -> float:
 
 
 def spent(profile: Profile, *phases: str) -> float:
-    """Return seconds of a call that these phases take together."""
+    """Return the seconds of a call that these phases take together."""
     return sum(p.seconds for p in profile.phases if p.phase in phases)
 
 

@@ -145,7 +145,7 @@ def _last_of_round(rounds: Sequence[int], samples: Sequence[float]) -> "tuple[ND
 
 
 def logs(samples: Sequence[float]) -> Sequence[float]:
-    """Return log of each sample that is positive and finite."""
+    """Return the log of each sample that is positive and finite."""
     if len(samples) <= LARGE:
         return [math.log(s) for s in samples if 0 < s < math.inf]
     import numpy as np

@@ -81,7 +81,7 @@ class Floor:
 
 
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
-    """Return FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
+    """Return the FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
 
     One without a roof of its own is held against the highest.
     """

@@ -80,7 +80,7 @@ LARGE = 5_000
 
 
 def ranks(samples: Sequence[float]) -> list[float]:
-    """Return ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
+    """Return the ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
     order = sorted(range(len(samples)), key=samples.__getitem__)
     out = [0.0] * len(samples)
     if len(set(samples)) == len(samples):
@@ -99,7 +99,7 @@ def ranks(samples: Sequence[float]) -> list[float]:
 
 
 def rank_autocorrelation(samples: Sequence[float]) -> float:
-    """Return Lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be
+    """Return the lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be
     told.
 
     The estimate r of an AR(1) process falls short by (1 + 4ρ) / n on average (Marriott & Pope 1954), which

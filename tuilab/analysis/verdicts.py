@@ -299,7 +299,7 @@ def _within(when: Crosses, at: Sequence[SizeRatio], found: Sequence[Crossing]) -
 
 
 def short_device(name: str) -> str:
-    """Return `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Shorten a device's name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("device:")[2]
 
 

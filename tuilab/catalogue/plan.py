@@ -19,7 +19,7 @@ def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scen
 
 
 def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
-    """Return `name=value` words as typed behind `--set`. Raises InputError."""
+    """Parse `name=value` words as typed behind `--set`. Raises InputError."""
     out: dict[str, Value] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -52,7 +52,7 @@ def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
 
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
-    """Return `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
+    """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
 
     Raises InputError. The last value is included even where the steps would miss it.
     """

@@ -47,7 +47,7 @@ class Driver:
             return None
 
     def text(self, name: str, code: int) -> str:
-        """Return `cuGetErrorName` or `cuGetErrorString`."""
+        """Ask the driver for an error's name or text (`cuGetErrorName`, `cuGetErrorString`)."""
         pointer = ctypes.c_char_p()
         if self.call(name, code, ctypes.byref(pointer)) != 0 or pointer.value is None:
             return ""

@@ -36,5 +36,5 @@ CODES = {name: code for code, name in NAMES.items()}
 
 
 def name(code: int) -> str:
-    """Return `100` → `CUDA_ERROR_NO_DEVICE`; an unknown code as `CUDA error 4711`."""
+    """Name an error: `100` → `CUDA_ERROR_NO_DEVICE`; an unknown code as `CUDA error 4711`."""
     return NAMES.get(code, f"CUDA error {code}")

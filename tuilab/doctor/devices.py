@@ -75,7 +75,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
-    """Return nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
+    """Read nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():

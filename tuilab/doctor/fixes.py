@@ -9,7 +9,7 @@ SERIES = "2.21"
 
 
 def pip(f: Findings, action: str) -> str:
-    """Return `pip` of the very Python that was examined; `uv pip` where it has none."""
+    """Return the command of `pip` of the very Python that was examined; `uv pip` where it has none."""
     if f.packages.pip:
         return f"{shlex.quote(f.python)} -m pip {action}"
     verb, _, rest = action.partition(" ")
@@ -28,7 +28,7 @@ def install_cuda(f: Findings) -> str:
 
 
 def reinstall(f: Findings) -> str:
-    """Return the same, over whatever is there."""
+    """Install it over whatever is there."""
     return pip(f, f"install --force-reinstall {with_cuda(f)}")
 
 
@@ -61,7 +61,7 @@ def other_machine(why: str) -> str:
 
 
 def install_driver(f: Findings) -> str:
-    """Return the distribution's own way to a driver."""
+    """Install a driver in the distribution's own way."""
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
     for name in f.hardware.distribution:
@@ -82,7 +82,7 @@ repository."""
 
 
 def user_space(f: Findings) -> str:
-    """Return libcuda and libnvidia-ml of the version that the kernel has."""
+    """Install libcuda and libnvidia-ml of the version that the kernel has."""
     major = f.kernel.version.partition(".")[0]
     if "ubuntu" in f.hardware.distribution and major.isdigit():
         return f"sudo apt-get install -y libnvidia-compute-{major}"
@@ -147,7 +147,7 @@ NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
 
 
 def nvidia_image(f: Findings) -> str:
-    """Return NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
+    """Start NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
     return f"docker run --gpus all -it --rm {NVIDIA_IMAGE}  # TensorFlow 2.17"
@@ -181,7 +181,7 @@ def container_gpu(f: Findings) -> str:
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """Return the same, with the driver's libraries for computing and for NVML."""
+    """Start it with its GPUs, and with the driver's libraries for computing and for NVML."""
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")
     return container_gpu(f)
@@ -193,6 +193,6 @@ def library_path(*folders: str) -> str:
 
 
 def library_path_without(f: Findings, folder: str) -> str:
-    """Return LD_LIBRARY_PATH as it is, less one folder."""
+    """Take one folder out of LD_LIBRARY_PATH."""
     left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
     return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

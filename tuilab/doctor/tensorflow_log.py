@@ -73,5 +73,5 @@ class TensorFlowLog:
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:
-        """Return libraries that TensorFlow could not open, with the loader's reason."""
+        """Return the libraries that TensorFlow could not open, with the loader's reason."""
         return {match[1]: match[2] for match in self._found.get("dlopen", [])}

@@ -113,7 +113,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """Return the same for scripts."""
+        """Return the report as scripts read it."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)

@@ -19,7 +19,7 @@ _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
 def unsummed(store: Store) -> list[str]:
-    """Return runs that are over and whose standings are not worked out, or no longer right.
+    """Return the runs that are over and whose standings are not worked out, or no longer right.
 
     That is so of new and imported runs, of those that have gained rounds, and, where the latest run of a
     preset on a machine was deleted, of the ones before it.

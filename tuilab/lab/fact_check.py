@@ -86,7 +86,7 @@ def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the document of a shipped preset by its number. Raises InputError, naming those there are."""
+    """Return the claims of a bundled document, by its number, and its presets. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -97,7 +97,8 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return a file's own examples. Raises InputError where it has none whose claim can be measured."""
+    """Return the claims of a file's own examples, and their presets. Raises InputError where none can be
+    measured."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -108,6 +109,6 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return a file, or the number of a bundled document. Raises InputError."""
+    """Return the claims of a file or of a bundled document, and their presets. Raises InputError."""
     path = Path(document).expanduser()
     return article(path) if path.exists() else bundled(document, presets)

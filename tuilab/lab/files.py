@@ -32,7 +32,7 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Return a small file of the lab's own; one that is a pipe by now is not waited for. Raises OSError."""
+    """Open a small file of the lab's own, without waiting for a pipe in its place. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 

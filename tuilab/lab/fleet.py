@@ -34,7 +34,7 @@ class Stoppable(Protocol):
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Return the fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
+    """Open the fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
     try:
         from tuilab.fleet.dask_grid import DaskGrid
     except ModuleNotFoundError as error:

@@ -241,7 +241,7 @@ class Lab(RunController):
         return History(self.store)
 
     def history_beside(self) -> "HistoryClient":
-        """Return the same for a page that must not wait for it; to be closed with the page."""
+        """Return the history for a page that must not wait for it, to be closed with the page."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
@@ -522,7 +522,8 @@ class Lab(RunController):
     # Asking
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """Return a question to the worker. Raises InputError where it is wrong, else Unanswered."""
+        """Ask the worker a question; returns its answer. Raises InputError where it is wrong, else
+        Unanswered."""
         return await self.questions.ask(kind, body, answer)
 
     async def declare(
@@ -608,11 +609,11 @@ class Lab(RunController):
             self.changed(Change.LOOK)
 
     def compare(self, a: str, b: str) -> "Comparison":
-        """Return two runs arm by arm, at each place that both measured. Raises InputError."""
+        """Compare two runs arm by arm, at each place that both measured. Raises InputError."""
         return self.history.compare(a, b)
 
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
-        """Return a run of the history as a document. Raises InputError."""
+        """Write a run of the history as a document; returns its text. Raises InputError."""
         return "".join(self.history.document(run, format))
 
 

@@ -55,7 +55,7 @@ async def preset(
 
 
 def document(words: str) -> DocumentReport:
-    """Return a document, read and checked. Raises InputError, also for a file of bytes that are no text."""
+    """Read and check a document. Raises InputError, also for a file of bytes that are no text."""
     path = Path(words).expanduser()
     with open_regular(path) as file:
         start = file.read(FIRST)

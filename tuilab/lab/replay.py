@@ -230,7 +230,7 @@ def recorded(store: Store) -> list[Offer]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """Return a run of the history (`run:ID`), or a file's first, ready to play. Raises InputError."""
+    """Load a run of the history (`run:ID`), or a file's first, ready to play. Raises InputError."""
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:

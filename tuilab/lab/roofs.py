@@ -18,12 +18,12 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return those of every machine that was measured, for a request to carry along."""
+    """Return the roofs of every machine that was measured, for a request to carry along."""
     return store.known()
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Return the best figures of a machine, these among them, kept. Raises OSError where that cannot be."""
+    """Keep the best figures of a machine, these among them; returns them. Raises OSError where it cannot."""
     return store.keep(roofs, better)
 
 
@@ -31,7 +31,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return those of one machine, remembered until others are learnt."""
+    """Return the roofs of one machine, remembered until others are learnt."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)

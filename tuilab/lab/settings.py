@@ -250,7 +250,10 @@ def _choice(name: str, help: str, options: Sequence[str], present: str) -> Contr
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the CPU, each GPU, the CPU and the first one, all; then other hosts. known: the other hosts."""
+    """Return the device slider: the CPU, each GPU, the CPU and the first one, all; then other hosts.
+
+    known: the other hosts.
+    """
     gpus = [d.name for d in machine.gpus] if machine else []
     options = ["CPU", *(gpus or ["GPU"]), BOTH, *([ALL] if len(gpus) > 1 else []), *stops_of_hosts(known)]
     devices, present = settings.arms.devices, stop_of_hosts(settings.hosts)
@@ -267,7 +270,7 @@ def devices_at(stop: str) -> tuple[str, ...]:
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """Return the dtypes, and `all` where the preset compares several; None without a dtype."""
+    """Return the dtype slider, with `all` where the preset compares several; None without a dtype."""
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
     if not isinstance(parameter, Choice):
@@ -279,7 +282,7 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return each variant alone, and all; None where there is nothing to choose."""
+    """Return the slider of variants: each alone, and all; None where there is nothing to choose."""
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -478,7 +481,7 @@ def top_names(module: ast.Module) -> set[str] | None:
 def choose(
     name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
-    """Return a preset by name or by path, with changes as they are typed: `choose("stft-small",
+    """Choose a preset by name or by path, with changes as they are typed: `choose("stft-small",
     ["samples=64k"])`.
 
     hosts: to measure on, `local` for this machine. words: devices, modes, inputs, dtypes and variants to
@@ -502,7 +505,7 @@ def choose_own(
     opening: Opening = AS_IT_IS,
     **words: Sequence[str],
 ) -> Settings:
-    """Return a person's own code or model as it declares itself, with changes. Raises InputError."""
+    """Choose a person's own code or model as it declares itself, with changes. Raises InputError."""
     preset = Preset(
         title=declaration.title or file, workload=declaration.name, name=declaration.name,
         summary=declaration.summary,
@@ -538,7 +541,7 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 
 def preset_file(name: str) -> Preset:
-    """Return the preset in a file. Raises InputError with what is wrong with it."""
+    """Read the preset in a file. Raises InputError with what is wrong with it."""
     read = read_file(Path(name).expanduser())
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))

@@ -385,7 +385,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return the same with those rows. Raises ValueError where there is no run."""
+        """Return `result` with the rows of its placement. Raises ValueError where there is no run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()

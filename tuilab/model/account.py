@@ -86,6 +86,6 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def in_order(phases: dict[str, float]) -> list[str]:
-    """Return names of phases as a call goes through them."""
+    """Return the names of phases as a call goes through them."""
     own = [name for name in phases if name not in ORDER and name != NOT_KNOWN]
     return [name for name in (*ORDER, *own, NOT_KNOWN) if name in phases]

@@ -20,7 +20,7 @@ LOCAL = "local"
 
 
 def family(device: str) -> str:
-    """Return `GPU:1` → `GPU`."""
+    """Return a device's family: `GPU:1` → `GPU`."""
     return device.partition(":")[0]
 
 

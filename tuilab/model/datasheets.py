@@ -50,7 +50,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the last-level cache; what stays in it between calls need not come from memory."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider
+        """Return the FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider
         unit.
 
         float32 is taken at full precision; `tf32` as tensor cores multiply it. No dtype is faster than

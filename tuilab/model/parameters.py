@@ -159,7 +159,7 @@ def nearest(parameter: Integer | LogInteger, value: float) -> int:
 def check_values(
     parameters: Sequence[Parameter], constraints: Sequence[Constraint], given: Mapping[str, object]
 ) -> Values:
-    """Return defaults overlaid with `given`, each value checked, then the constraints between them.
+    """Return the defaults overlaid with `given`, each value checked, then the constraints between them.
 
     Raises InputError for an unknown name, a value out of range, or a broken constraint.
     """

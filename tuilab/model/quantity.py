@@ -93,7 +93,7 @@ def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """Return 0.000483 as `483 µs`: as many digits as the interval allows."""
+    """Write seconds in a fitting unit: 0.000483 as `483 µs`, with as many digits as the interval allows."""
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
     return f"{significant(value / scale, digits)} {name}"
@@ -132,18 +132,18 @@ def count(value: float) -> str:
 
 
 def size(count_of_bytes: float) -> str:
-    """Return bytes in decimal units: `400 MB`."""
+    """Write bytes in decimal units: `400 MB`."""
     few = abs(round(count_of_bytes)) < 1_000
     return f"{count_of_bytes:.0f} B" if few else prefixed(count_of_bytes, unit="B")
 
 
 def rate(value: float, unit: str) -> str:
-    """Return `199 GFLOP/s`, `43.6 GB/s`."""
+    """Write a rate in decimal units: `199 GFLOP/s`, `43.6 GB/s`."""
     return prefixed(value, unit=unit)
 
 
 def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
-    """Return `262 k`, `16.8 MB`; below a thousand `12 B`."""
+    """Write a number with a decimal prefix: `262 k`, `16.8 MB`; below a thousand `12 B`."""
     scale, prefix = unit_for(value, digits)
     return f"{significant(value / scale, digits)} {prefix}{unit}".rstrip()
 

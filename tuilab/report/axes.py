@@ -145,7 +145,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
 
 
 def linear(low: float, high: float, most: int) -> list[float]:
-    """Return multiples of 1, 2 or 5 times a power of ten."""
+    """Return the multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / max(1, most)))
     for factor in (1, 2, 5, 10, 20, 50):
         step = factor * power

@@ -104,7 +104,7 @@ def _lines(page: Page) -> Iterator[str]:
 
 
 def together_text(together: Together) -> str:
-    """Return several programs: which is the slowest, a row for each process, then each page."""
+    """Write several programs: which is the slowest, a row for each process, then each page."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -185,7 +185,7 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 
 
 def compared(a: Page, b: Page) -> list[str]:
-    """Return two watched programs, step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
+    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
     out = []
     if a.steps.median_s and b.steps.median_s:
         one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))

@@ -81,7 +81,7 @@ def multiply(tf: Any) -> Any:
 
 
 def matmul(tf: Any) -> Any:
-    """Return 256 × 256, through cuBLAS."""
+    """Multiply two 256 × 256 matrices, through cuBLAS."""
     side = tf.ones((256, 256))
     return tf.matmul(side, side)
 
@@ -92,7 +92,7 @@ def convolution(tf: Any) -> Any:
 
 
 def compiled(tf: Any) -> Any:
-    """Return exp and pow compiled by XLA: both come from libdevice."""
+    """Compute exp and pow compiled by XLA: both come from libdevice."""
     return tf.function(lambda x: tf.exp(x) + tf.pow(x, x), jit_compile=True)(tf.ones((1024,)))
 
 

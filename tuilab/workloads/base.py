@@ -123,7 +123,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Return bytes that an arm of this variant needs at the values; 0 where that is not known."""
+        """Return the bytes that an arm of this variant needs at the values; 0 where that is not known."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

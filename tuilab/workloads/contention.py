@@ -55,7 +55,7 @@ _rivals: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
+    """Return the bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals

@@ -52,7 +52,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: the array, its tensor, and the copies one way and back."""
+    """Return the bytes at the peak: the array, its tensor, and the copies one way and back."""
     return 4 * int(values["bytes"])
 
 

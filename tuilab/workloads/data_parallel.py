@@ -58,7 +58,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: images, the first layer's activations and gradients, a model for each
+    """Return the bytes at the peak: images, the first layer's activations and gradients, a model for each
     replica."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     inputs = 4 * batch * side * side * images.CHANNELS

@@ -58,7 +58,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: two matrices, as arrays and as tensors, and two results."""
+    """Return the bytes at the peak: two matrices, as arrays and as tensors, and two results."""
     side = int(values["side"])
     return side * side * (2 * (8 + ITEM_BYTES[str(values["dtype"])]) + 2 * ITEM_BYTES[str(values["dtype"])])
 

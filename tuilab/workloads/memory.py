@@ -73,7 +73,7 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
+    """Return the bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
     return int(values["bytes"])
 
 

@@ -29,7 +29,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: the text, its parts as strings, and the numbers."""
+    """Return the bytes at the peak: the text, its parts as strings, and the numbers."""
     return int(values["lines"]) * int(values["fields"]) * (2 * FIELD_BYTES + 32 + 4)
 
 

@@ -61,7 +61,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: three matrices as arrays and as tensors, and two results."""
+    """Return the bytes at the peak: three matrices as arrays and as tensors, and two results."""
     side = int(values["side"])
     return side * side * 3 * (8 + 2 * ITEM_BYTES[str(values["dtype"])])
 

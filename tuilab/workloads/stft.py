@@ -114,7 +114,7 @@ def frames(values: Mapping[str, Value]) -> int:
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: the signal and its copies, its frames, their copies, and the complex
+    """Return the bytes at the peak: the signal and its copies, its frames, their copies, and the complex
     spectrum."""
     item = ITEM_BYTES[str(values["dtype"])]
     batch, samples, fft = (int(values[name]) for name in ("batch", "samples", "fft_length"))

@@ -42,7 +42,7 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 def minor(version: str) -> tuple[int, ...]:
-    """Return `2.17.1` → (2, 17)."""
+    """Return the first two numbers of a version: `2.17.1` → (2, 17)."""
     return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 

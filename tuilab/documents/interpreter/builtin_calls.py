@@ -41,7 +41,7 @@ _WAITS = words("float int bool str repr format sum max min list tuple abs round"
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Return `globals()` and the like, which look at where they are called."""
+    """Call `globals()` and the like, which look at where they are called."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)

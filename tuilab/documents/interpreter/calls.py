@@ -81,7 +81,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return a method: of the document's own class with its object, or of a value."""
+    """Call a method: of the document's own class with its object, or of a value."""
     if isinstance(bound.function, Function | Graph):
         return interpreter.call(bound.function, [bound.owner, *args], keywords, line)
     return methods.call(interpreter, bound, args, keywords, line)
@@ -310,7 +310,7 @@ def name_of(value: Value) -> str:
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return an object of one of the document's classes, with `__init__` read."""
+    """Make an object of one of the document's classes, reading its `__init__`."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)

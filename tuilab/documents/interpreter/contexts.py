@@ -61,7 +61,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
-    """Return `with tf.device(…)`."""
+    """Read the body of `with tf.device(…)`."""
     scope = DeviceScope(interpreter.here(line), families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):
@@ -71,7 +71,7 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
-    """Return IPython's `%timeit` (which repeats) and `%time` (which does not)."""
+    """Read what IPython's `%timeit` (which repeats) or `%time` (which does not) times."""
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))

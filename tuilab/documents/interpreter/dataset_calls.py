@@ -111,7 +111,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Return a method of a pipeline: one more step, or the data out of it."""
+    """Call a method of a pipeline, which gives one more step, or the data out of it."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)

@@ -204,7 +204,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
 
 @expression(ast.BoolOp)
 def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
-    """Return `a or b`, `a and b`: the operand that decides, or what any of them may be."""
+    """Evaluate `a or b`, `a and b`: the operand that decides, or what any of them may be."""
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
@@ -326,7 +326,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
 
 @expression(ast.JoinedStr)
 def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
-    """Return an f-string; format specifications are read for what they use, and not applied."""
+    """Evaluate an f-string; format specifications are read for what they use, and not applied."""
     words: list[str] = []
     values: list[Value] = []
     known = True

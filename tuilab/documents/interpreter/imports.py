@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.values import Unknown
 
 @statement(ast.Import)
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
-    """Return `import a.b as c`."""
+    """Bind what `import a.b as c` imports."""
     for alias in node.names:
         root = alias.name.partition(".")[0]
         interpreter.imported.add(root)
@@ -30,7 +30,8 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """Import `from a.b import c`: modules beside the document are read, other relative ones stay unknown."""
+    """Bind what `from a.b import c` imports: of modules beside the document what they bind, of others what is
+    known."""
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     interpreter.imported.add((node.module or ".").partition(".")[0])
     own = modules.imported(interpreter, node.module or "", node.level, node.lineno)

@@ -242,7 +242,7 @@ class Interpreter:
         return self.opaque(callee, args, line)
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
-        """Return a call of something that is not known. It may do any work, and may wait for it."""
+        """Record a call of something that is not known. It may do any work, and may wait for it."""
         self.dates(*args)
         self.spans(*args)
         self.tell(args, line)
@@ -333,7 +333,7 @@ class Interpreter:
             self.reads(value.element, how, line, depth + 1)
 
     def clock(self, name: str, line: int) -> Clock:
-        """Return a reading of the clock."""
+        """Record a reading of the clock, and return it."""
         event = self.event("clock", name, line)
         if self.branches:
             self._branches_at[event.index] = self.branches

@@ -318,7 +318,7 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """Return a list of what the comprehension makes; each of a few known items is read by itself."""
+    """Evaluate a comprehension to a list; each of a few known items is read by itself."""
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

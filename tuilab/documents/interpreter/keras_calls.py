@@ -59,7 +59,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a SavedModel: its functions, and those of its signatures, were traced before."""
+    """Load a SavedModel: its functions, and those of its signatures, were traced before."""
     interpreter.event("build", name, args.line, args.values)
     return OpaqueObject("saved", name)
 
@@ -84,7 +84,7 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a model that is made or loaded; of Hugging Face's classes those of TensorFlow begin with TF."""
+    """Make or load a model; of Hugging Face's classes those of TensorFlow begin with TF."""
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -109,7 +109,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a model from inputs and outputs: the layers made since the last input are its own."""
+    """Make a model of inputs and outputs: the layers made since the last input are its own."""
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":
@@ -253,7 +253,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Return a method of a model: of the document's own class too, where it inherits it."""
+    """Call a method of a model: of the document's own class too, where it inherits it."""
     assumed = isinstance(model, Model) and model.assumed
     # Of a model by its name alone the arguments are not held against Keras' own.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
@@ -281,7 +281,7 @@ def method(
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return a layer or a model applied to a tensor."""
+    """Apply a layer or a model to a tensor."""
     value = args[0] if args else NONE
     inside = isinstance(value, Tensor) and value.inside
     result = Tensor(None, "float32", inside=inside)

@@ -149,7 +149,7 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def item_bytes(dtype: str | None) -> int | None:
-    """Return bytes of one element; None where that is not known."""
+    """Return the bytes of one element; None where they are not known."""
     return ITEM_BYTES.get(dtype or "")
 
 

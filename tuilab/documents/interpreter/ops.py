@@ -50,7 +50,7 @@ def unknown(args: Arguments) -> None:
 
 
 def scalar(args: Arguments) -> Shape:
-    """Return one number."""
+    """Return the shape of one number."""
     return ()
 
 
@@ -106,25 +106,25 @@ def given_shape(args: Arguments) -> Shape | None:
 
 
 def given_size(args: Arguments) -> Shape | None:
-    """Return NumPy's `size`, a scalar without one."""
+    """Return the shape in NumPy's `size`, a scalar's without one."""
     size = args.get("size")
     return () if size == NONE else shape_of(size)
 
 
 def given_sides(args: Arguments) -> Shape | None:
-    """Return `np.random.rand(3, 4)`: each argument is a side."""
+    """Return the shape of `np.random.rand(3, 4)`: each argument is a side."""
     return None if args.open else tuple(integer(v) for k, v in args.values.items() if k.isdigit())
 
 
 def square(args: Arguments) -> Shape | None:
-    """Return `eye`: rows, and as many columns unless they are given."""
+    """Return the shape of `eye`: rows, and as many columns unless they are given."""
     rows = integer(args.get("num_rows", "N"))
     columns = args.get("num_columns", "M")
     return (rows, rows if columns == NONE else integer(columns))
 
 
 def counted(args: Arguments) -> Shape:
-    """Return `range` and `arange`, of whole numbers with a step of one."""
+    """Return the shape of `range` and `arange`, of whole numbers with a step of one."""
     ends = [
         integer(args.get(*p))
         for p in (("start",), ("limit", "stop"))
@@ -136,7 +136,7 @@ def counted(args: Arguments) -> Shape:
 
 
 def spaced(args: Arguments) -> Shape:
-    """Return `linspace`: as many as asked for."""
+    """Return the shape of `linspace`: as many numbers as asked for."""
     return (integer(args.get("num")) if args.given("num") else 50,)
 
 
@@ -162,7 +162,7 @@ def reshaped(args: Arguments) -> Shape | None:
 
 
 def expanded(args: Arguments) -> Shape | None:
-    """Return one side more."""
+    """Return the shape with one side more."""
     before, axis = same(args), integer(args.get("axis", "1"))
     if before is None or axis is None or not -len(before) - 1 <= axis <= len(before):
         return None
@@ -177,7 +177,7 @@ def squeezed(args: Arguments) -> Shape | None:
 
 
 def transposed(args: Arguments) -> Shape | None:
-    """Return sides reversed, or in the order asked for."""
+    """Return the shape with its sides reversed, or in the order asked for."""
     before, given = same(args), args.get("perm", "axes", "1")
     order = shape_of(given)
     if before is None or given == NONE:
@@ -200,14 +200,14 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return one side more, as long as there are parts."""
+    """Return the shape with one side more, as long as there are parts."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return one side as long as all parts' together."""
+    """Return the shape with one side as long as those of all parts together."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -238,7 +238,7 @@ def convolved(args: Arguments) -> Shape | None:
 
 
 def signal(args: Arguments) -> Shape | None:
-    """Return a filter's result: as long as its signal."""
+    """Return the shape of a filter's result: that of its signal."""
     value = args.get("input", "x", "signal", "signals", "2")
     return value.shape if isinstance(value, Tensor) else None
 
@@ -256,7 +256,7 @@ def spectrum_dtype(args: Arguments) -> str | None:
 
 
 def resized(args: Arguments) -> Shape | None:
-    """Return an image of the size asked for."""
+    """Return the shape of an image of the size asked for."""
     size = args.get("size")
     sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
     return (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
@@ -424,7 +424,7 @@ _TORCH = {
 
 @handles(*_TORCH)
 def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return PyTorch's tensor, so far as it says of no device that it lies there."""
+    """Make PyTorch's tensor, on the host unless it says of a device that it lies there."""
     if args.given("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"what {name} gives", args.line)
@@ -485,7 +485,7 @@ def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
 def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return an array of a list; of a tensor, by waiting for it; of times, the times."""
+    """Make an array of a list; of a tensor, by waiting for it; of times, the times."""
     value = args.get("object", "a", "0")
     if isinstance(value, Tensor) and value.library == "tf":
         interpreter.reads(value, f"{name}()", args.line)
@@ -525,7 +525,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a statistic; of measured times, a time."""
+    """Compute a statistic; that of measured times is a time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

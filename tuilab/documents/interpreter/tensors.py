@@ -34,7 +34,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 
 
 def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """Return a Python operator of which a tensor or an array takes part."""
+    """Apply a Python operator where a tensor or an array takes part."""
     name = OPERATORS[type(op)]
     if name == "tf.matmul":
         return matmul(interpreter, {"a": left, "b": right}, line)
@@ -53,7 +53,7 @@ def library(values: Sequence[Value]) -> Literal["tf", "np"]:
 def elementwise(
     interpreter: Interpreter, name: str, values: Sequence[Value], line: int, dtype: str | None = None
 ) -> Tensor:
-    """Return an operation element by element, broadcasting its operands."""
+    """Apply an operation element by element, broadcasting its operands."""
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
     shape = broadcast_values(values)
@@ -162,7 +162,7 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Return a matrix product with its transpositions; arguments as `tf.matmul` names them.
+    """Multiply two matrices, transposed where asked; arguments as `tf.matmul` names them.
 
     called: by whose function, whatever it is given; None for `@`.
     """

@@ -169,7 +169,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return an op by its own name, which may compute, make a dataset or keep a state."""
+    """Call an op by its own name, which may compute, make a dataset or keep a state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
@@ -178,7 +178,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tf.lite.Interpreter", "tflite_runtime.interpreter.Interpreter", "ai_edge_litert.interpreter.Interpreter"
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return TFLite's interpreter, which computes on the host while `invoke` is called."""
+    """Make TFLite's interpreter, which computes on the host while `invoke` is called."""
     interpreter.event("config", name, args.line, args.values)
     return OpaqueObject("lite", {})
 
@@ -201,7 +201,7 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return what takes a tensor's value, and so waits for it."""
+    """Call what takes a tensor's value, and so waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
         interpreter.tell(list(args.values.values()), args.line)
@@ -240,7 +240,7 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.")
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return any other name of TensorFlow: a class gives an object, a function is an op."""
+    """Call any other name of TensorFlow: a class gives an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind: Kind = "config" if name != "tf.print" else "op"

@@ -49,7 +49,7 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def written(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a time in hours and minutes, which is that time."""
+    """Write a time as hours and minutes, which is still that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -80,7 +80,7 @@ def timer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def timer_method(interpreter: Interpreter, timer_: OpaqueObject, name: str, args: Arguments) -> Value:
-    """Return `Timer.timeit`, `.repeat`, `.autorange`."""
+    """Call `Timer.timeit`, `.repeat` or `.autorange`."""
     stmt, setup = timer_.data
     if name == "repeat":
         args.values.setdefault("number", args.get("1"))

@@ -35,7 +35,7 @@ class _Notebook(msgspec.Struct):
 
 
 def read_notebook(text: str) -> Document:
-    """Return a notebook by its text. Raises InputError where it is none.
+    """Read a notebook's text. Raises InputError where it is none.
 
     Line numbers count in the text that is shown: each cell after a line `# %% cell 3`.
     """

@@ -36,7 +36,7 @@ def open_document(source: Path | str | bytes, name: str = "") -> Document:
 
 
 def from_bytes(data: bytes, name: str = "") -> Document:
-    """Return a document from its bytes; `name` is the file's, "" for standard input."""
+    """Read a document from its bytes; `name` is the file's, "" for standard input."""
     text, whole = _first_lines(decode(data))
     document = _bounded(_by_kind(text, Path(name).suffix.lower()))
     if not data.strip():
@@ -118,7 +118,7 @@ def _by_kind(text: str, suffix: str) -> Document:
 
 
 def read_script(text: str, interactive: bool = False) -> Document:
-    """Return a Python file: one example. interactive: a file of IPython's."""
+    """Read a Python file as one example. interactive: a file of IPython's."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
     # Cells of an editor: where they run, magics do.

@@ -16,7 +16,7 @@ _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "g
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Return bytes of a tensor; None where that is not known."""
+    """Return the bytes of a tensor; None where they are not known."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 

@@ -503,7 +503,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return what was found, what gains most first."""
+    """Return the table of what was found, what gains most first."""
     columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: row.code, most=16, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -517,7 +517,7 @@ def findings_table() -> Table[Bottleneck]:
 
 
 def ops_table() -> Table[OpRow]:
-    """Return the ops of a step."""
+    """Return the table of a step's ops."""
     columns: list[Column[OpRow]] = [
         Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
         Column("op", lambda row: row.op, most=28),
@@ -530,7 +530,7 @@ def ops_table() -> Table[OpRow]:
 
 
 def functions_table() -> Table[FunctionRow]:
-    """Return each tf.function with its traces."""
+    """Return the table of tf.functions with their traces."""
     columns: list[Column[FunctionRow]] = [
         Column("function", lambda row: row.name.rpartition(".")[2], most=30, flex=True),
         Column("at", where, most=28),
@@ -566,7 +566,7 @@ def took(row: ProcessRow) -> str:
 
 
 def stages_table() -> Table[Stage]:
-    """Return the input pipeline's stages, the last first."""
+    """Return the table of the input pipeline's stages, the last first."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

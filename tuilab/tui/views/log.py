@@ -44,7 +44,8 @@ Every line printed by TensorFlow, by your code, or by the lab itself; nothing is
 
 
 def log_table() -> Table[Log]:
-    """Return lines that TensorFlow, the user's code or the lab said, the newest below; it follows the end."""
+    """Return the table of what TensorFlow, the user's code and the lab said, the newest below; it follows the
+    end."""
     columns: list[Column[Log]] = [
         Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),

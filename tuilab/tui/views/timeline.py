@@ -91,7 +91,7 @@ profiled then.
 
 
 def ops_table() -> Table[OpTime]:
-    """Return ops by the time that they take in one call."""
+    """Return the table of ops by the time that they take in one call."""
     columns: list[Column[OpTime]] = [
         Column("op", lambda op: op.op, most=24),
         Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),

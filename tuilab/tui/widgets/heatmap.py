@@ -127,7 +127,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Return those of the map's two arms, in two hues: shades of one family would look alike on a ground."""
+    """Mark the two arms of the map in two hues: shades of one family would look alike on a ground."""
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
         return Mark("h0", low.marker), Mark("h1", high.marker)

@@ -377,5 +377,5 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
 
 def words(value: Value) -> str:
-    """Return `10240` → `10,240`: every digit, so that nobody wonders which k is meant."""
+    """Write a number with every digit, `10240` → `10,240`, so that nobody wonders which k is meant."""
     return value if isinstance(value, str) else f"{value:,}"

@@ -48,5 +48,5 @@ def whole_words(text: str, width: int) -> str:
 
 
 def width_of(line: Sequence[Run]) -> int:
-    """Return cells that the line takes."""
+    """Return how many cells the line takes."""
     return sum(cell_len(text) for text, _ in line)

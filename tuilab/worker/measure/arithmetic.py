@@ -259,7 +259,7 @@ def _tall(m: int, n: int) -> float:
 
 
 def types(text: str) -> frozenset[str]:
-    """Return types of ops, parted by blanks."""
+    """Split a list of op types, parted by blanks."""
     return frozenset(text.split())
 
 

@@ -100,11 +100,11 @@ class Counted:
         return tuple(name for name, _ in found.most_common())
 
     def kernels(self) -> float:
-        """Return executions of ops that launch a kernel each on a GPU, at least."""
+        """Return the executions of ops that launch a kernel each on a GPU, at least."""
         return sum(part.runs for part in self.parts if part.kernel)
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return bytes that these parts (all of them) read from outside, and that they leave there, each
+        """Return the bytes that these parts (all of them) read from outside, and that they leave there, each
         once.
 
         What one of them makes for another is neither: it may stay in a cache or a register.
@@ -145,7 +145,7 @@ class Counted:
 
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
-    """Return operations of parts by the dtype that they compute in."""
+    """Return the operations of parts by the dtype that they compute in."""
     found: dict[str, float] = defaultdict(float)
     for part in parts:
         if part.flop:

@@ -24,7 +24,7 @@ MEMORY = 25
 
 
 def work() -> int:
-    """Return integer arithmetic in the interpreter: about 50 µs, in registers and the first-level cache."""
+    """Compute with integers in the interpreter for about 50 µs, in registers and the first-level cache."""
     total = 0
     for i in range(LOOPS):
         total += i * i

@@ -145,7 +145,7 @@ def account_of(
 
 
 def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
-    """Return seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
+    """Return the seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
 
     Libraries that it calls are included.
 
@@ -185,7 +185,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return seconds of one call that are Python's own."""
+        """Return the seconds of one call that are Python's own."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)

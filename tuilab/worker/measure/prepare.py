@@ -34,7 +34,7 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 
 def free_memory() -> int:
-    """Return bytes that this process may still take: what the system has left, or its control group."""
+    """Return the bytes that this process may still take: what the system has left, or its control group."""
     left = psutil.virtual_memory().available
     for limit, used in _LIMITS:
         try:

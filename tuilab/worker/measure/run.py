@@ -99,7 +99,7 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Return seconds of rounds that this process has for a point."""
+    """Return the seconds of rounds that this process has for a point."""
     return request.budget.of_process(request.worker).limit_s
 
 

@@ -61,7 +61,7 @@ class Stopwatch:
         return self._clock() * 1e-9
 
     def block(self, case: Case, calls: int) -> float:
-        """Return seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
+        """Return the seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
         return self.visit(case, calls, latency=False)[0]
 
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:

@@ -272,7 +272,7 @@ class Given:
         return self._tied.get(name, name)
 
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
-        """Return arrays at these values, in the order of the inputs."""
+        """Return the arrays at these values, in the order of the inputs."""
         return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:

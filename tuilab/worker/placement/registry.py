@@ -40,7 +40,7 @@ def known(op: str) -> OpKernels:
 
 
 def dtype_name(value: Any) -> str:
-    """Return `1` or `tf.float32` → `float32`."""
+    """Name a dtype: `1` or `tf.float32` → `float32`."""
     from tensorflow.python.framework import dtypes
 
     return str(dtypes.as_dtype(value).base_dtype.name)

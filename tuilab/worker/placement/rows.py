@@ -277,7 +277,7 @@ def _cluster(name: str, device: str, requested: str, count: int) -> Node:
 
 
 def function_name(name: str) -> str:
-    """Return `__inference_step_123` → `step`."""
+    """Return the name that a person gave a function: `__inference_step_123` → `step`."""
     for prefix in ("__inference_", "__forward_", "__backward_"):
         name = name.removeprefix(prefix)
     stem, _, number = name.rpartition("_")

@@ -59,7 +59,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
 
 
 def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Return equal rows as one with their count; bytes add up."""
+    """Merge equal rows into one with their count; bytes add up."""
     out: dict[tuple[object, ...], Node] = {}
     for node in nodes:
         key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))

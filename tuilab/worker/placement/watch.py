@@ -88,7 +88,7 @@ class WatchedCall:
     strangers: list["weakref.ref[Any]"] = field(default_factory=list)
 
     def residents(self) -> list[Any]:
-        """Return tensors that the call took in from elsewhere and that have outlived it."""
+        """Return the tensors that the call took in from elsewhere and that have outlived it."""
         return [tensor for tensor in (ref() for ref in self.strangers) if tensor is not None]
 
     def op(self, op: EagerOp, sizes: Sequence[int]) -> None:
@@ -289,7 +289,7 @@ def _shape(tensor: Any) -> tuple[int, ...] | None:
 
 
 def nbytes(tensor: Any) -> int:
-    """Return bytes of an eager tensor; 0 for what has no fixed size (strings, variants, resources)."""
+    """Return the bytes of an eager tensor; 0 for what has no fixed size (strings, variants, resources)."""
     if not tensor.dtype.is_numpy_compatible:
         return 0
     return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)

@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Return spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
+    """Check spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:

@@ -150,7 +150,7 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Return spins that grow by 6 % over a run, and steady ones.
+    """Check spins that grow by 6 % over a run, and steady ones.
 
     How often the growth is found depends on the machine: as many are expected as of the steady spins with the
     growth added afterwards. Where its pace moves, steady spins slow down as often as they speed up; an

@@ -136,7 +136,7 @@ ROOFS_S = 1.0
 
 
 def shares(context: Context) -> Check:
-    """Return calls of known work under this machine's roofs, measured now: none has more than all of one."""
+    """Check calls of known work under this machine's roofs, measured now: none has more than all of one."""
     tf, own = context.tf, bench(context, rounds=10, limit_s=10.0)
     works, cells = {}, []
     with tf.device("/CPU:0"):

@@ -110,7 +110,7 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak, by what was seen: the images three times, the cache twice, batches in
+    """Return the bytes at the peak, by what was seen: the images three times, the cache twice, batches in
     flight."""
     shape = shape_of(values)
     image = shape.side * shape.side * images.CHANNELS * 4
