@@ -415,6 +415,7 @@ def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
 
 def test_how_much_of_a_models_weights_is_read_is_told_while_it_is_opened(tf, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.worker.models.TELL_S", 0.001)
+    monkeypatch.setattr("tuilab.worker.models.LEAST_TOLD", 1_000_000)
     net = tf.keras.Sequential([tf.keras.Input((2_000,)), tf.keras.layers.Dense(1_000)])
     net.save(tmp_path / "net.keras")
     told = []

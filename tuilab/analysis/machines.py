@@ -224,7 +224,7 @@ def text_of(summary: MachineSummary) -> str:
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
-    """Return those in whose text (as from `text_of`, in the same order) each of the words occurs."""
+    """Return the rows in whose text (as from `text_of`, in the same order) each of the words occurs."""
     wanted = words.lower().split()
     return [
         s for s, text in zip(machine_summaries, texts, strict=True) if all(word in text for word in wanted)

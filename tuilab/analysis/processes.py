@@ -62,7 +62,7 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
 
 
 def kept_estimate(cell: ArmSamples) -> Estimate | None:
-    """Return the same, worked out once until another sample comes."""
+    """Return `estimate_of` the samples, worked out once until another comes."""
     return once(cell, "estimate", lambda: estimate_of(cell))
 
 
@@ -106,7 +106,7 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
 
 
 def t_interval(logs: Sequence[float]) -> Middle:
-    """Return the same by Student's t, for a median that is the mean too."""
+    """Return the interval by Student's t, for a median that is the mean too."""
     mean, n = statistics.fmean(logs), len(logs)
     half = t_quantile(0.975, n - 1) * statistics.stdev(logs) / math.sqrt(n)
     return statistics.median(logs), (mean - half, mean + half)

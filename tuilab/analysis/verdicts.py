@@ -66,7 +66,7 @@ def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
 
 
 def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
-    """Return those measured at a point, fastest first; none that computed on another device than the
+    """Return the arms measured at a point, fastest first; none that computed on another device than the
     pattern's."""
     found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]

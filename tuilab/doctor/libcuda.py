@@ -66,7 +66,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Return the same without CUDA_VISIBLE_DEVICES; None where it is not set."""
+    """Look without CUDA_VISIBLE_DEVICES; None where it is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)

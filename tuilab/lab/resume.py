@@ -118,7 +118,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Return those that a run was measured in, by its hosts' names. Raises InputError where one is gone."""
+    """Return the environments of a run, by its hosts' names. Raises InputError where one is gone."""
     return tuple(
         named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()

@@ -53,7 +53,7 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Return those that exist where the machine has `count`."""
+        """Return the GPUs that exist where the machine has `count`."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 

@@ -134,7 +134,7 @@ class Context:
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return the same, without the outermost loops, so many of them."""
+        """Return how often the loops but for the `outer` outermost run it; None where not known."""
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
 

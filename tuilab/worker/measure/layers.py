@@ -53,7 +53,7 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the same of an op as it ran: a fused one is the layer's whose product it computes."""
+        """Return the layer of an op as it ran: a fused one is that whose product it computes."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:

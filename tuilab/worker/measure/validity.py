@@ -108,19 +108,11 @@ class Asked:
 
     def _add(self, graph: Any, constants: set[int], *, used: bool) -> None:
         """constants: which of the graph's inputs follow from constants alone, by position."""
-        operations = graph.get_operations()
-        given = {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants}
+        known = _constant(graph, {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants})
         needed = _needed(graph) if used else set()
-        known: set[str] = set()
         same: dict[str, str] = {}
         firsts: dict[tuple[Any, ...], Any] = {}
-        for op in operations:
-            source = (op.type in _SOURCES and op.name not in given) or (
-                op.op_def is not None and op.op_def.is_stateful and op.type not in _CALLS
-            )
-            if not source and all(t.op.name in known for t in op.inputs):
-                known.add(op.name)
-        for op in operations:
+        for op in graph.get_operations():
             wanted = op.name in needed
             if op.type in _CALLS | LOOPS:
                 calls = op.type in _CALLS
@@ -155,6 +147,18 @@ class Asked:
         """Return which of the work that could be left out was: not ops that ran beyond a type's live ones."""
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
+
+
+def _constant(graph: Any, given: set[str]) -> set[str]:
+    """The names of the ops that follow from constants alone. given: inputs of the graph that do, too."""
+    known: set[str] = set()
+    for op in graph.get_operations():
+        source = (op.type in _SOURCES and op.name not in given) or (
+            op.op_def is not None and op.op_def.is_stateful and op.type not in _CALLS
+        )
+        if not source and all(tensor.op.name in known for tensor in op.inputs):
+            known.add(op.name)
+    return known
 
 
 def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:

@@ -15,9 +15,9 @@ from tuilab.worker.context import Tell
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
-LEAST_TOLD = 20_000_000
-"""Bytes of weights of which it is told how much is read."""
 """Seconds between two words; what is opened sooner is done without any."""
+LEAST_TOLD = 20_000_000
+"""Bytes of weights from which on it is told how much is read."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 

@@ -13,7 +13,7 @@ from tuilab.captured import AS_CALLED, MANIFEST, Manifest
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.models import ModelInfo
-from tuilab.model.parameters import Value
+from tuilab.model.parameters import Parameter, Value
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration
@@ -102,16 +102,6 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
             *(_of_the_call(manifest) if manifest and as_called is not None else ()),
         ),
     )
-    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
-    declaration = Declaration(
-        name=(manifest.name if manifest else sanitize_line(folder.name, 100)) or "model",
-        title=sanitize_line(manifest.name if manifest else f"{folder.name}: {chosen}", 100),
-        summary=f"A graph with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
-        unit="batch" if info.batch else "call",
-        parameters=axes,
-        modes=("graph", "xla"),
-        axis=axes[0].name if axes else "",
-    )
 
     def build(b: Build) -> Case:
         given.copied(b.arm.input)
@@ -122,7 +112,23 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     def needed(values: Mapping[str, Value]) -> int:
         return needs(given.sizes(values), training=manifest is not None)
 
+    title = manifest.name if manifest is not None else f"{folder.name}: {chosen}"
+    own = manifest.name if manifest is not None else sanitize_line(folder.name, 100)
+    declaration = _declaration(own or "model", title, info, axes)
     return Workload(declaration, build, needed, info=info, holds=root)
+
+
+def _declaration(name: str, title: str, info: ModelInfo, axes: tuple[Parameter, ...]) -> Declaration:
+    shown = "; ".join(f"{i.name} {i.dtype} ({', '.join(map(str, i.shape))})" for i in info.inputs)
+    return Declaration(
+        name=name,
+        title=sanitize_line(title, 100),
+        summary=f"A graph with {info.parameters:,} weights. Inputs: {sanitize_line(shown, 500)}.",
+        unit="batch" if info.batch else "call",
+        parameters=axes,
+        modes=("graph", "xla"),
+        axis=axes[0].name if axes else "",
+    )
 
 
 def _manifest(folder: Path, name: str) -> Manifest | None:

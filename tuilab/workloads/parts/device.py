@@ -6,7 +6,7 @@ from tuilab.model.arms import family
 
 
 def short(name: str) -> str:
-    """Return `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Shorten a device's name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("/device:")[2] or name.lstrip("/")
 
 
