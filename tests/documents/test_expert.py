@@ -1357,6 +1357,60 @@ with tf.device('/GPU:0'):
     print('GPU time', time.perf_counter() - u)
 ```
 """, head="", file="x.md"),
+    # Refused where it stands.
+    Probe("threads are set after the first op", "TL009", "set_intra_op", """
+tf.config.threading.set_intra_op_parallelism_threads(2)
+"""),
+    Probe("threads are set anew in a loop", "TL009", "set_inter_op", """
+for n in range(1, 9):
+    tf.config.threading.set_inter_op_parallelism_threads(n)
+    s = time.perf_counter()
+    tf.matmul(tf.ones((512, 512)), tf.ones((512, 512))).numpy()
+    print(n, time.perf_counter() - s)
+""", head=HEAD),
+    Probe("memory is to grow after the first op", "TL009", "set_memory_growth", """
+for g in tf.config.list_physical_devices('GPU'):
+    tf.config.experimental.set_memory_growth(g, True)
+"""),
+    Probe("a session is given eager tensors", "TL009", "sess.run(x + y)", """
+with tf.compat.v1.Session() as sess:
+    print(sess.run(x + y))
+"""),
+    Probe("gradients of a graph in eager code", "TL009", "tf.gradients", "g = tf.gradients(tf.square(x), x)\n"),
+    Probe("a model that nothing has compiled", "TL009", "m.fit(", """
+m = keras.Sequential([keras.layers.Dense(1)])
+m.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+"""),
+    Probe("one optimizer for two models", "TL009", "two.fit", """
+adam = keras.optimizers.Adam()
+one, two = keras.Sequential([keras.layers.Dense(1)]), keras.Sequential([keras.layers.Dense(1)])
+one.compile(adam, 'mse')
+two.compile(adam, 'mse')
+one.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+two.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+"""),
+    Probe("one optimizer for a model of each size", "TL009", "m.fit", """
+adam = keras.optimizers.Adam()
+for size in range(8, 640, 8):
+    m = keras.Sequential([keras.layers.Dense(size), keras.layers.Dense(1)])
+    m.compile(adam, 'mse')
+    m.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+"""),
+    Probe("the value of a graph's tensor", "TL009", "v.numpy()", """
+@tf.function
+def f(v):
+    return v.numpy()
+f(x)
+"""),
+    Probe("the value of a pipeline's tensor", "TL009", "v.numpy()", """
+d = tf.data.Dataset.range(9).map(lambda v: v.numpy())
+"""),
+    Probe("tensors of unlike dtypes", "TL009", "tf.matmul(x, h)", """
+h = tf.constant(np.random.rand(512, 512))
+z = tf.matmul(x, h)
+"""),
+    Probe("matrices that do not fit", "TL009", "a @ b", "a, b = tf.ones((3, 4)), tf.ones((3, 4))\nz = a @ b\n"),
+    Probe("shapes that do not broadcast", "TL009", "tf.ones((3, 5))", "z = tf.ones((3, 4)) + tf.ones((3, 5))\n"),
 ]  # fmt: skip
 
 
@@ -2118,6 +2172,90 @@ with tf.device('/GPU:0'):
     tf.matmul(x, y).numpy()
     print('GPU time', time.perf_counter() - u)
 """),
+    Probe("threads that are what they were", "TL009", "", """
+tf.config.threading.set_intra_op_parallelism_threads(2)
+z = tf.matmul(tf.ones((4, 4)), tf.ones((4, 4)))
+tf.config.threading.set_intra_op_parallelism_threads(2)
+""", head=HEAD),
+    Probe("memory is to grow, before the first op", "TL009", "", """
+for g in tf.config.list_physical_devices('GPU'):
+    tf.config.experimental.set_memory_growth(g, True)
+z = tf.ones((4, 4))
+""", head=HEAD),
+    Probe("devices that may be refused", "TL009", "", """
+try:
+    tf.config.set_visible_devices([], 'CPU')
+except RuntimeError as error:
+    print(error)
+"""),
+    Probe("a session of a graph", "TL009", "", """
+with tf.compat.v1.Session() as sess:
+    print(sess.run(tf.constant(1.0) + tf.constant(2.0)))
+"""),
+    Probe("a model that somebody else readies", "TL009", "", """
+from helpers import ready
+m = keras.Sequential([keras.layers.Dense(1)])
+ready(m)
+m.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+"""),
+    Probe("a model that is compiled in a function", "TL009", "", MODEL + """
+m = made()
+m.fit(data, goal)
+"""),
+    Probe("an optimizer for each model", "TL009", "", """
+for size in range(8, 640, 8):
+    m = keras.Sequential([keras.layers.Dense(size), keras.layers.Dense(1)])
+    m.compile(keras.optimizers.Adam(), 'mse')
+    m.fit(np.zeros((64, 8)), np.zeros((64, 1)))
+"""),
+    Probe("one model that is compiled twice", "TL009", "", MODEL + """
+adam = keras.optimizers.Adam()
+m = made()
+m.compile(adam, 'mse')
+m.fit(data, goal)
+m.compile(adam, 'mae')
+m.fit(data, goal)
+"""),
+    Probe("a value that a graph finds outside", "TL009", "", """
+@tf.function
+def f(v):
+    return v * x.numpy()
+f(y)
+"""),
+    Probe("the value in Python of a pipeline", "TL009", "", """
+d = tf.data.Dataset.range(9).map(lambda v: tf.py_function(lambda w: w.numpy(), [v], tf.int64))
+"""),
+    Probe("an array takes the tensor's dtype", "TL009", "", """
+h = np.random.rand(512, 512)
+z = tf.matmul(x, h)
+w = x * h
+"""),
+    Probe("sides of one and matrices that fit", "TL009", "", """
+z = tf.ones((3, 1)) + tf.ones((3, 5)) + 1.0
+w = tf.ones((3, 4)) @ tf.ones((4, 2)) + tf.ones((1, 2))
+v = tf.matmul(tf.ones((3, 4)), tf.ones((3, 4)), transpose_b=True)
+"""),
+    Probe("a lesson on what is refused", "TL009", "", """
+# This will raise an error: the dtypes differ.
+z = tf.constant(1.0) + tf.constant(2)
+"""),
+    Probe("the GPU is hidden by a setting, and nothing waits", "TL103", "", """
+tf.config.set_visible_devices([], 'GPU')
+a = tf.ones((512, 512))
+tf.matmul(a, a)
+s = time.perf_counter()
+tf.matmul(a, a)
+print(time.perf_counter() - s)
+""", head=HEAD),
+    Probe("the GPU is hidden by the environment, and nothing waits", "TL103", "", """
+import os
+os.environ['CUDA_VISIBLE_DEVICES'] = '-1'
+a = tf.ones((512, 512))
+tf.matmul(a, a)
+s = time.perf_counter()
+tf.matmul(a, a)
+print(time.perf_counter() - s)
+""", head=HEAD),
 ]  # fmt: skip
 
 

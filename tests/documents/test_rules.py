@@ -16,7 +16,7 @@ TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
 # The text on whose line each rule finds the wrong example of its own docstring; of prose, the whole sentence.
 AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
-    "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
+    "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL009": "m.fit", "TL310": "ONEDNN", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
     "TL104": "t = time", "TL105": "t = time", "TL106": "for _", "TL107": "t = time.time()", "TL108": "w = ",
     "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL113": "m.predict(x[:8])", "TL114": "h).numpy()", "TL115": "print('took'", "TL201": "time.sleep",
     "TL202": "tf.function", "TL301": "with tf.device", "TL302": "with tf.device", "TL303": ".map(f)",
@@ -176,8 +176,6 @@ def test_a_finding_in_a_helper_stands_where_the_helper_does():
         # Python that does run for every element.
         "d = tf.data.Dataset.range(9).map(lambda i: tf.py_function(lambda: time.sleep(1), [], tf.int64))",
         # Hidden GPUs need no waiting.
-        "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\ntf.matmul(x, y)\nSTART\ntf.matmul(x, y)\nSTOP",
-        "tf.config.set_visible_devices([], 'GPU')\ntf.matmul(x, y)\nSTART\ntf.matmul(x, y)\nSTOP",
         # A training that was warmed by another one; labels from zeros are no work.
         "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.compile(loss='mse')\nm.fit(x, y)\nSTART\n"
         "m.fit(x, tf.zeros((512, 3)))\nSTOP",
@@ -205,3 +203,16 @@ def test_what_is_right_has_no_findings(code):
 def test_true_sentences_have_no_findings(sentence):
     code = "d = tf.data.Dataset.range(9).map(lambda i: i * 2)\nz = tf.matmul(x, y)"
     assert codes(findings(code, sentence)) == []
+
+
+@pytest.mark.parametrize(
+    "code, told",
+    [
+        ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'", True),
+        ("import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'", False),
+        ("import os, subprocess\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\nsubprocess.run('x')", False),
+        ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\nos.system('python x.py')", False),
+    ],
+)
+def test_an_environment_variable_is_told_where_it_comes_too_late(code, told):
+    assert ("TL310" in codes(findings(code))) == told

@@ -15,6 +15,16 @@ _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_d
 
 _LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
+# What makes a model that nobody has compiled.
+_MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")
+# By these code of TensorFlow 2 says that it builds graphs.
+_GRAPHS = (
+    "tf.Graph",
+    "tf.compat.v1.Graph",
+    "tf.compat.v1.disable_",
+    "tf.disable_",
+    "tf.compat.v1.reset_default_graph",
+)
 Subject = tuple[Kind, "str | int"]
 
 
@@ -203,6 +213,55 @@ class Facts:
         made = self._built.get(id(_subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
+
+    def program_of(self, event: Event) -> int:
+        """Return the event at which the program begins, or the call of nobody's, that an event is of."""
+        starts = self._callers if event.place.uncalled else self._trace.programs
+        at = bisect_right(starts, event.index)
+        return starts[at - 1] if at else 0
+
+    @cached_property
+    def _imports(self) -> list[int]:
+        return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
+
+    def imported_before(self, event: Event) -> int:
+        """Return the last import of TensorFlow before that event, 0 for none."""
+        at = bisect_left(self._imports, event.index)
+        return self._imports[at - 1] if at else 0
+
+    @cached_property
+    def starts_processes(self) -> bool:
+        """Whether the code may start other processes, for which its environment is then."""
+        names = ("subprocess", "multiprocessing", "ray", "joblib", "concurrent")
+        calls = ("os.system", "os.popen", "os.exec", "os.spawn", "os.fork")
+        return any(
+            (e.kind == "import" and e.name.partition(".")[0] in names) or e.name.startswith(calls)
+            for e in self._trace.events
+        )
+
+    @cached_property
+    def uses_graphs(self) -> bool:
+        """Whether the code says somewhere that it builds graphs of TensorFlow 1's kind."""
+        return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
+
+    def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
+        """Return whether a loop makes the model anew in each iteration, and the other stands before it."""
+        one, two = self._built.get(id(model)), self._built.get(id(other))
+        if one is None or two is None:
+            return False
+        loops = self._trace.events[one].place.loops
+        outside = self._trace.events[two].place.loops
+        return any(loop not in outside and not loop.unrolled and loop.count != 1 for loop in loops)
+
+    def is_never_compiled(self, model: Model) -> bool:
+        """Whether a model is made here, compiled nowhere, and given to nothing that may do so."""
+        made = self._built.get(id(model))
+        plain = made is not None and self._trace.events[made].name in _MADE_PLAIN
+        return plain and id(model) not in self._compiled and id(model) not in self._opaque_touched
+
+    @cached_property
+    def _compiled(self) -> set[int]:
+        return {id(e.arguments.get("self")) for e in self._trace.events if e.name == "compile"}
 
     @cached_property
     def _runs(self) -> dict[Subject, list[TraceEvent]]:

@@ -267,7 +267,8 @@ def call_graph(
 ) -> Value:
     """Call a `tf.function`: its Python runs once, while it is traced; then the graph runs."""
     inside = interpreter.in_graph() is not None
-    traced = interpreter.place.traced or Traced("tf.function", graph.line, graph)
+    given_here = (*args, *keywords.values())
+    traced = interpreter.place.traced or Traced("tf.function", graph.line, graph, given_here)
     with interpreter.at(traced=traced):
         result = interpreter.call(graph.target, args, keywords, line)
     if not inside:

@@ -299,7 +299,7 @@ class Interpreter:
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
-        if not self.away and not meant:
+        if not self.away and not meant and not (kind == "state" and self.place.tries):
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:

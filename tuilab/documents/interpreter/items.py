@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
+from tuilab.documents.interpreter.names import ENVIRONMENT
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
 from tuilab.documents.interpreter.trace import Kind, Loop
@@ -287,6 +288,8 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
             "a tensor takes no assignment to its items: this raises a TypeError",
             "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
         )
+    if isinstance(owner, Unknown) and owner.reason == ENVIRONMENT and isinstance(index, Known):
+        interpreter.event("config", f"os.environ.{str(index.value)[:60]}", target.lineno, {"value": value})
     times = times_in(value)
     if isinstance(value, Elapsed) and isinstance(index, Known) and isinstance(index.value, str):
         region = interpreter.trace.regions[value.region]

@@ -191,7 +191,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
         return loaded
-    interpreter.event("build", name, args.line, args.values)
+    event = interpreter.event("build", name, args.line, args.values)
     if name.startswith("tf.keras.optimizers.") and ".legacy" not in name and args.given("lr"):
         interpreter.misfit(
             "argument",
@@ -210,7 +210,8 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         if known is not None:
             return _data_set(*known)
         return Unknown("data that is downloaded when it runs", args.line)
-    return OpaqueObject("object", name)
+    event.result = OpaqueObject("object", name)
+    return event.result
 
 
 def _image(name: str, args: Arguments) -> Value:

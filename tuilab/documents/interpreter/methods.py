@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.expressions import told
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
-from tuilab.documents.interpreter.trace import Kind
+from tuilab.documents.interpreter.trace import Kind, Traced
 from tuilab.documents.interpreter.unread import assumes_keras, callee
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -116,7 +116,17 @@ def _tensor(
 ) -> Value:
     given = Arguments(line, numbered(args) | keywords)
     if tensor.library == "tf" and name in ("numpy", "item", "tolist", "__array__"):
-        if tensor.inside and interpreter.in_graph() is not None:
+        traced = interpreter.in_graph()
+        if traced is not None and name == "numpy" and _is_symbolic(interpreter, tensor, traced):
+            interpreter.misfit(
+                "state",
+                line,
+                f".numpy() of a tensor in what {traced.by} traces: it has no value yet, and this raises an "
+                "AttributeError",
+                "Take the value outside, or put Python of this kind into tf.py_function.",
+                at="numpy",
+            )
+        if tensor.inside and traced is not None:
             return Unknown("a value that is known when it runs", line)
         interpreter.sync(f".{name}()", line, tensor)
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
@@ -148,6 +158,14 @@ def _tensor(
     made = Tensor(None, tensor.dtype, tensor.library, inside=tensor.inside)
     interpreter.event(_kind(tensor), name, line, {"x": tensor}, made)
     return made
+
+
+def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
+    """Whether a tensor is one of a graph's: made in it, or given to it, and not found outside."""
+    if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
+        return False
+    made = interpreter.trace.events[tensor.made].place.traced if tensor.made >= 0 else None
+    return tensor.inside or made is traced or any(value is tensor for value in traced.given)
 
 
 def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:

@@ -73,9 +73,10 @@ _CONSTANTS: dict[str, Value] = {
 }
 # Why an option of a program is not known.
 COMMAND_LINE = "it comes from the command line"
+ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
     "sys.argv": COMMAND_LINE,
-    "os.environ": "it comes from the environment",
+    "os.environ": ENVIRONMENT,
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",
 }

@@ -15,6 +15,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     truth,
 )
+from tuilab.documents.words import words
 
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "tf.add",
@@ -44,6 +45,70 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
     return result
 
 
+# How tensors are made whose dtype and shape are sure: of nothing, of literals, cast.
+_SURE = ("tf.zeros", "tf.ones", "tf.eye", "tf.random.normal", "tf.random.uniform", "tf.cast")
+_COPIES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
+_SURE_ARRAYS = words(
+    "np.random.rand np.random.randn np.random.normal np.random.uniform np.random.random np.zeros np.ones",
+    "astype",
+)
+
+
+def _is_sure(interpreter: Interpreter, tensor: Tensor) -> bool:
+    """Whether a tensor's dtype and shape are those that it has, and not what they most likely are."""
+    if tensor.made < 0 or tensor.inside or interpreter.in_graph() is not None:
+        return False
+    event = interpreter.trace.events[tensor.made]
+    if event.result is not tensor or event.place.traced is not None:
+        return False
+    if event.name in (_SURE if tensor.library == "tf" else _SURE_ARRAYS):
+        return True
+    if event.name not in _COPIES:
+        return False
+    value = next((event.arguments[k] for k in ("value", "initial_value", "0") if k in event.arguments), None)
+    if isinstance(value, Tensor):
+        return _is_sure(interpreter, value)
+    return isinstance(value, Known | Listing)
+
+
+def _check(
+    interpreter: Interpreter,
+    name: str,
+    values: Sequence[Value],
+    line: int,
+    sides: tuple[Shape, Shape] | None = None,
+) -> None:
+    """Record operands of TensorFlow's own making whose dtypes, or shapes, do not go together.
+
+    sides: the matrices that a product is of, None for an operation element by element.
+    """
+    pair = [v for v in values[:2] if isinstance(v, Tensor)]
+    if (
+        len(pair) < 2
+        or any(v.library != "tf" for v in pair)
+        or not all(_is_sure(interpreter, v) for v in pair)
+    ):
+        return
+    one, other = pair
+    if None not in (one.dtype, other.dtype) and one.dtype != other.dtype:
+        detail = (
+            f"{name} is given {one.dtype} and {other.dtype}, and TensorFlow converts neither: this raises"
+        )
+        interpreter.misfit("state", line, detail, f"Make both {one.dtype}, by dtype= or tf.cast.")
+    elif sides is not None:
+        if sides[0][-1] != sides[1][-2] and None not in (sides[0][-1], sides[1][-2]):
+            detail = f"{name} is given {sides[0]} and {sides[1]}, whose inner sides differ: this raises"
+            interpreter.misfit("state", line, detail, "Transpose one of them, or make the inner sides equal.")
+    elif one.shape is not None and other.shape is not None and _clash(one.shape, other.shape):
+        detail = f"{name} is given shapes {one.shape} and {other.shape}, which do not broadcast: this raises"
+        interpreter.misfit("state", line, detail, "Give tensors whose sides are equal, or 1.")
+
+
+def _clash(one: Shape, other: Shape) -> bool:
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return any(a != b and None not in (a, b) and 1 not in (a, b) for a, b in pairs)
+
+
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
     """Return whose operation it is: TensorFlow's as soon as one of its tensors takes part."""
     found = [v.library for v in values if isinstance(v, Tensor)]
@@ -59,6 +124,8 @@ def elementwise(
     shape = broadcast_values(values)
     result = Tensor(shape, dtype or _promoted(tensors), whose, inside=any(t.inside for t in tensors))
     arguments = dict(zip(("x", "y", "z"), values, strict=False))
+    if whose == "tf":
+        _check(interpreter, name, values, line)
     name = name if whose == "tf" else f"np.{name.rpartition('.')[2]}"
     interpreter.event("op" if whose == "tf" else "host-op", name, line, arguments, result)
     return result
@@ -174,6 +241,8 @@ def matmul(
         batch = broadcast([left[:-2], right[:-2]])
         shape = None if batch is None else (*batch, left[-2], right[-1])
     whose = called or library(operands)
+    if whose == "tf" and left is not None and right is not None:
+        _check(interpreter, "tf.matmul", operands, line, (left, right))
     dtype = _promoted(operands) if operands or a is None else nested_dtype(a, whose)
     result = Tensor(shape, dtype, whose, inside=any(t.inside for t in operands))
     interpreter.event("op" if whose == "tf" else "host-op", "tf.matmul", line, arguments, result)

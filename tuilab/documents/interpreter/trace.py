@@ -74,11 +74,12 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python runs only while it is traced, and what traces it."""
+    """A function whose Python runs only while it is traced, what traces it, and what it is given then."""
 
     by: str
     line: int
     graph: Graph | None = None
+    given: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -205,12 +206,14 @@ class Use:
     spelled: str = ""
 
 
-MisfitKind = Literal["argument", "type", "key"]
+MisfitKind = Literal["argument", "type", "key", "state"]
 
 
 @dataclass(frozen=True)
 class Misfit:
-    """A call whose arguments do not fit the signature, or an argument or key of the wrong kind."""
+    """A call whose arguments do not fit the signature, an argument or key of the wrong kind, or what is
+    refused where it stands.
+    """
 
     kind: MisfitKind
     line: int

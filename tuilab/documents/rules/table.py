@@ -8,6 +8,7 @@ from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
     names,
     placement,
     regions,
+    state,
     tracing,
     units,
     warmth,

@@ -1,0 +1,282 @@
+"""Calls that are right by themselves, and that TensorFlow refuses where they stand, or does not heed."""
+
+import re
+from collections.abc import Iterator
+
+from tuilab.documents.example import Example, ancestry
+from tuilab.documents.interpreter.trace import Event, Loop
+from tuilab.documents.interpreter.values import Known, Model, OpaqueObject, Tensor, Value
+from tuilab.documents.rules.rule import Hit, rule
+
+# What starts TensorFlow's context, after which threads and devices stay as they are.
+_STARTS = ("op", "create", "copy", "graph", "train", "dataset", "iterate")
+# Settings that are refused then, and what they are of.
+_BEFORE = {
+    "tf.config.threading.set_intra_op_parallelism_threads": "threads",
+    "tf.config.threading.set_inter_op_parallelism_threads": "threads",
+    "tf.config.set_logical_device_configuration": "devices",
+    "tf.config.experimental.set_virtual_device_configuration": "devices",
+    "tf.config.set_visible_devices": "devices",
+    "tf.config.experimental.set_visible_devices": "devices",
+    "tf.config.experimental.set_memory_growth": "memory",
+}
+_TRAINS = ("fit", "fit_generator", "evaluate", "train_on_batch", "test_on_batch")
+_LEARNS = ("fit", "fit_generator", "train_on_batch")
+
+
+@rule("TL009", "Call that is refused where it stands", "error")
+def refused(example: Example) -> Iterator[Hit]:
+    """A call whose name and arguments are right, and that raises because of what came before it, or did not:
+    threads or devices that are set after TensorFlow has started, a session that is given eager tensors, a
+    model that is trained and was never compiled, one optimizer for two models, a tensor of a graph that is
+    asked for its value.
+
+    Why: The code stops here, so the figure beside it was not made by this code.
+
+    Instead: Do what it needs before, or give it what it takes.
+
+    Wrong:
+        m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+        m.fit(x, y)
+
+    Right:
+        m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+        m.compile('sgd', 'mse')
+        m.fit(x, y)
+    """
+    if example.target == "1" or (example.api is not None and example.facts.version_1(example.api)):
+        return
+    seen: set[int] = set()
+    for hit in (
+        *_late(example),
+        *_graph_code(example),
+        *_uncompiled(example),
+        *_shared_optimizer(example),
+        *(Hit(m.line, m.detail, m.remedy, at=m.at) for m in example.misfits if m.kind == "state"),
+    ):
+        if hit.line not in seen and not _MEANT.search(_said(example, hit.line)):
+            seen.add(hit.line)
+            yield hit
+
+
+def _said(example: Example, line: int) -> str:
+    """What stands on the line, on the next and on those above it as comments."""
+    return " ".join(example.comment(number) for number in range(line - 3, line + 2))
+
+
+# Words by which code says that it shows what is refused.
+_MEANT = re.compile(
+    r"error|fail|rais|wrong|won't|doesn't|does not|can't|cannot|not work|exception", re.IGNORECASE
+)
+
+
+def _late(example: Example) -> Iterator[Hit]:
+    """Settings of threads, memory and devices that come when TensorFlow has started."""
+    for event in example.written:
+        what = _BEFORE.get(event.name)
+        if what is None or event.place.traced is not None or _expected(event):
+            continue
+        started = _started_before(example, event)
+        if started is None or _is_set_before(example, event):
+            continue
+        where = f"by line {started.line}" if started.line != event.line else "before"
+        yield Hit(
+            event.line,
+            f"TensorFlow has started {where}, and then refuses to change its {what} with a RuntimeError",
+            "Set it before the first op, once; try each setting in a process of its own.",
+            at=event.name.rpartition(".")[2],
+        )
+
+
+def _started_before(example: Example, event: Event) -> Event | None:
+    """Find what started TensorFlow before that event, in an earlier iteration of its loops too."""
+    events = example.trace.events
+    for earlier in _earlier(example, event):
+        if _starts(earlier) and event.place.may_follow(earlier.place):
+            return earlier
+    again = next((loop for loop in event.place.loops if _goes_on(loop)), None)
+    if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
+        return None
+    # Of memory and devices each of several is set in a loop, which starts nothing.
+    return next((e for e in events[event.index : again.last + 1] if _starts(e)), None)
+
+
+def _earlier(example: Example, event: Event) -> Iterator[Event]:
+    """Yield what the same program did before; of a page that shows several examples, this one."""
+    alone = not example.block.script and not example.block.notebook
+    # Where TensorFlow is imported again, the notebook's kernel was most likely started again.
+    first = max(example.facts.program_of(event), example.facts.imported_before(event))
+    for earlier in example.trace.events[first : event.index]:
+        if not alone or earlier.place.block == event.place.block:
+            yield earlier
+
+
+def _starts(event: Event) -> bool:
+    return event.kind in _STARTS and event.place.traced is None and event.name != "tf.data.Options"
+
+
+def _goes_on(loop: Loop) -> bool:
+    return not loop.unrolled and loop.count != 1
+
+
+def _is_set_before(example: Example, event: Event) -> bool:
+    """Whether the same was set to the same before, which is no change."""
+    return any(
+        earlier.name == event.name and _same(earlier, event)
+        for earlier in example.trace.events[: event.index]
+        if earlier.kind == "config" and earlier.name in _BEFORE
+    )
+
+
+def _same(one: Event, other: Event) -> bool:
+    pairs = list(zip(one.arguments.values(), other.arguments.values(), strict=False))
+    return bool(pairs) and all(isinstance(a, Known) and a == b for a, b in pairs)
+
+
+def _expected(event: Event) -> bool:
+    """Whether the code catches what is raised, of which TensorFlow's own guide does so."""
+    return bool(event.place.tries)
+
+
+def _graph_code(example: Example) -> Iterator[Hit]:
+    """TensorFlow 1's way of building graphs, in code that runs eagerly."""
+    if example.facts.uses_graphs:
+        return
+    for event in example.written:
+        if event.place.traced is not None or _expected(event):
+            continue
+        if event.name == "sess.run" and _is_eager(example, event):
+            yield Hit(
+                event.line,
+                "the session is given a tensor that was computed eagerly, and has no graph that holds it: it "
+                "raises a RuntimeError",
+                "Use the tensor's value, .numpy(); TensorFlow 2 needs no session.",
+                at="run",
+            )
+        elif event.name == "tf.gradients" and event.kind == "op":
+            yield Hit(
+                event.line,
+                "tf.gradients works in graphs alone, and raises a RuntimeError where ops run eagerly",
+                "Use tf.GradientTape, or call it in a tf.function.",
+                at="gradients",
+            )
+
+
+def _is_eager(example: Example, event: Event) -> bool:
+    """Whether what a session is asked for was computed eagerly, or of what was."""
+    fetched = event.runs
+    if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
+        return False
+    made = list(ancestry(example.trace, fetched))
+    return any(e.kind in ("op", "create", "copy") and e.place.traced is None for e in made)
+
+
+def _uncompiled(example: Example) -> Iterator[Hit]:
+    """Models that are trained or evaluated, and that nothing has compiled."""
+    if _COMPILES.search(example.block.code):
+        return
+    for event in example.written:
+        model = event.arguments.get("self")
+        if event.kind != "train" or event.name not in _TRAINS or _expected(event):
+            continue
+        if isinstance(model, Model) and example.facts.is_never_compiled(model):
+            yield Hit(
+                event.line,
+                f"the model was never compiled, and {event.name}() raises a ValueError",
+                "Call compile() with an optimizer and a loss before.",
+                at=event.name,
+            )
+            return
+
+
+# Code that leaves it out says so, and what compiles elsewhere bears its name.
+_COMPILES = re.compile(r"compil", re.IGNORECASE)
+
+
+def _shared_optimizer(example: Example) -> Iterator[Hit]:
+    """An optimizer of Keras 3 with which a second model is trained."""
+    if example.api is not None and not example.api.keras.startswith("3"):
+        return
+    compiled: dict[int, Value] = {}
+    first: dict[int, tuple[int, Event]] = {}
+    for event in example.trace.events:
+        model = event.arguments.get("self")
+        if event.kind == "build" and event.name == "compile" and isinstance(model, Model):
+            given = event.arguments.get("optimizer", event.arguments.get("0"))
+            if isinstance(given, OpaqueObject) and ".optimizers." in str(given.data):
+                compiled[id(model)] = given
+            else:
+                compiled.pop(id(model), None)
+        if event.kind != "train" or event.name not in _LEARNS or id(model) not in compiled:
+            continue
+        optimizer = compiled[id(model)]
+        owner, before = first.setdefault(id(optimizer), (id(model), event))
+        one = example.facts.program_of(before) == example.facts.program_of(event)
+        again = example.facts.is_made_in_loop_of(model, optimizer)
+        if (owner == id(model) and not again) or not one or event.place.branches or before.place.branches:
+            continue
+        if ".legacy." not in str(optimizer) and not _expected(event):
+            if event.place.file == "" and example.holds(event.line):
+                yield Hit(
+                    event.line,
+                    "the optimizer has trained another model before: in Keras 3 it holds that one's "
+                    "variables, and raises a ValueError (Unknown variable)",
+                    "Make an optimizer for each model.",
+                    at=event.name,
+                )
+            return
+
+
+@rule("TL310", "Setting that comes too late", "warning", preview=True)
+def ignored(example: Example) -> Iterator[Hit]:
+    """An environment variable that is set when TensorFlow has read it.
+
+    Why: Nothing changes and nothing is said: both figures are of the same setting.
+
+    Instead: Set it before TensorFlow is imported, or before the process starts.
+
+    Wrong:
+        import os
+        z = tf.matmul(x, y)
+        os.environ['TF_ENABLE_ONEDNN_OPTS'] = '0'
+
+    Right:
+        import os
+        z = tf.matmul(x, y)
+        os.environ['MY_RUN'] = '0'
+    """
+    if example.facts.starts_processes or _SHELL.search(example.block.code):
+        return
+    if any(event.name == "tf.Session" for event in example.trace.events):
+        return
+    for event in example.written:
+        name = event.name.removeprefix("os.environ.")
+        if event.kind != "config" or name == event.name or event.place.traced is not None:
+            continue
+        by = _imports if name in _AT_IMPORT else _starts if name in _AT_START else None
+        earlier = _earlier(example, event) if by is not None else ()
+        since = next((e for e in earlier if by and by(e) and event.place.may_follow(e.place)), None)
+        if since is not None:
+            when = "when it is imported" if name in _AT_IMPORT else "when it starts"
+            yield Hit(
+                event.line,
+                f"TensorFlow reads {name} {when}, which line {since.line} did: set here it changes nothing",
+                at=name,
+            )
+
+
+def _imports(event: Event) -> bool:
+    return event.kind == "import" and event.name.partition(".")[0] in ("tensorflow", "keras")
+
+
+_AT_IMPORT = ("TF_ENABLE_ONEDNN_OPTS",)
+_AT_START = (
+    "CUDA_VISIBLE_DEVICES",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_GPU_ALLOCATOR",
+    "TF_GPU_THREAD_MODE",
+    "TF_NUM_INTRAOP_THREADS",
+    "TF_NUM_INTEROP_THREADS",
+)
+# A command of the shell, which is a process of its own.
+_SHELL = re.compile(r"^\s*!|\bos\.(?:system|exec\w+|spawn\w+|fork)\(", re.MULTILINE)
