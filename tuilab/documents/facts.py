@@ -214,7 +214,7 @@ class Facts:
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
-    def program_of(self, event: Event) -> int:
+    def program_of(self, event: TraceEvent) -> int:
         """Return the event at which the program begins, or the call of nobody's, that an event is of."""
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
@@ -224,7 +224,7 @@ class Facts:
     def _imports(self) -> list[int]:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
-    def imported_before(self, event: Event) -> int:
+    def imported_before(self, event: TraceEvent) -> int:
         """Return the last import of TensorFlow before that event, 0 for none."""
         at = bisect_left(self._imports, event.index)
         return self._imports[at - 1] if at else 0

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, ancestry
-from tuilab.documents.interpreter.trace import Event, Loop
+from tuilab.documents.interpreter.trace import Loop, TraceEvent
 from tuilab.documents.interpreter.values import Known, Model, OpaqueObject, Tensor, Value
 from tuilab.documents.rules.rule import Hit, rule
 
@@ -88,7 +88,7 @@ def _late(example: Example) -> Iterator[Hit]:
         )
 
 
-def _started_before(example: Example, event: Event) -> Event | None:
+def _started_before(example: Example, event: TraceEvent) -> TraceEvent | None:
     """Find what started TensorFlow before that event, in an earlier iteration of its loops too."""
     events = example.trace.events
     for earlier in _earlier(example, event):
@@ -101,7 +101,7 @@ def _started_before(example: Example, event: Event) -> Event | None:
     return next((e for e in events[event.index : again.last + 1] if _starts(e)), None)
 
 
-def _earlier(example: Example, event: Event) -> Iterator[Event]:
+def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
     """Yield what the same program did before; of a page that shows several examples, this one."""
     alone = not example.block.script and not example.block.notebook
     # Where TensorFlow is imported again, the notebook's kernel was most likely started again.
@@ -111,7 +111,7 @@ def _earlier(example: Example, event: Event) -> Iterator[Event]:
             yield earlier
 
 
-def _starts(event: Event) -> bool:
+def _starts(event: TraceEvent) -> bool:
     return event.kind in _STARTS and event.place.traced is None and event.name != "tf.data.Options"
 
 
@@ -119,7 +119,7 @@ def _goes_on(loop: Loop) -> bool:
     return not loop.unrolled and loop.count != 1
 
 
-def _is_set_before(example: Example, event: Event) -> bool:
+def _is_set_before(example: Example, event: TraceEvent) -> bool:
     """Whether the same was set to the same before, which is no change."""
     return any(
         earlier.name == event.name and _same(earlier, event)
@@ -128,12 +128,12 @@ def _is_set_before(example: Example, event: Event) -> bool:
     )
 
 
-def _same(one: Event, other: Event) -> bool:
+def _same(one: TraceEvent, other: TraceEvent) -> bool:
     pairs = list(zip(one.arguments.values(), other.arguments.values(), strict=False))
     return bool(pairs) and all(isinstance(a, Known) and a == b for a, b in pairs)
 
 
-def _expected(event: Event) -> bool:
+def _expected(event: TraceEvent) -> bool:
     """Whether the code catches what is raised, of which TensorFlow's own guide does so."""
     return bool(event.place.tries)
 
@@ -162,7 +162,7 @@ def _graph_code(example: Example) -> Iterator[Hit]:
             )
 
 
-def _is_eager(example: Example, event: Event) -> bool:
+def _is_eager(example: Example, event: TraceEvent) -> bool:
     """Whether what a session is asked for was computed eagerly, or of what was."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
@@ -198,7 +198,7 @@ def _shared_optimizer(example: Example) -> Iterator[Hit]:
     if example.api is not None and not example.api.keras.startswith("3"):
         return
     compiled: dict[int, Value] = {}
-    first: dict[int, tuple[int, Event]] = {}
+    first: dict[int, tuple[int, TraceEvent]] = {}
     for event in example.trace.events:
         model = event.arguments.get("self")
         if event.kind == "build" and event.name == "compile" and isinstance(model, Model):
@@ -265,7 +265,7 @@ def ignored(example: Example) -> Iterator[Hit]:
             )
 
 
-def _imports(event: Event) -> bool:
+def _imports(event: TraceEvent) -> bool:
     return event.kind == "import" and event.name.partition(".")[0] in ("tensorflow", "keras")
 
 
