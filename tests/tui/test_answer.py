@@ -1,5 +1,7 @@
 """The answer opens to its full text; the first screen asks; what did not run takes one row."""
 
+import re
+
 import pytest
 from msgspec.structs import replace
 from rich.cells import cell_len
@@ -15,7 +17,7 @@ from tuilab.tui.screens.answer import AnswerScreen
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out
 from tuilab.tui.widgets.look import MUTED
 from tuilab.tui.widgets.numbers import Numbers, median
-from tuilab.tui.widgets.wording import whole_words
+from tuilab.tui.widgets.wording import whole_words, wrap
 
 
 def words(screen: AnswerScreen) -> str:
@@ -147,6 +149,14 @@ def test_an_answer_that_is_cut_ends_with_a_word_and_names_the_key_that_shows_all
         assert [word.strip(",:;") for word in kept] == [
             word.strip(",:;") for word in (said * 2).split()[: len(kept)]
         ]
+    for width in range(12, 60):
+        for line in wrap(
+            "round by round (910 µs against 5.56 ms [4.86 5.97], ± 5 % of 2.1 GB), 1.2 × slower", width
+        ):
+            assert not re.search(r"([\d.]|±|\[[^\]]*)$", line) and not re.match(r"(µs|ms|%|×|GB)\b", line)
+    assert (
+        whole_words("takes 5.56 ms", 12) == "takes…" and whole_words("takes 5.56 ms", 13) == "takes 5.56 ms"
+    )
     assert whole_words("one two", 7) == "one two" and whole_words("one three", 7) == "one…"
 
 

@@ -14,7 +14,7 @@ TABLE = str.maketrans(
     "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # what Textual draws, and a player
     "●○◉•◆▲□▽■◇△"  # markers
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌",  # tracks, bars and fills
-    "ux~---|~!<>+>vo''\"\"YNXx-!?+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0",
+    "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0",
 )
 """What stands for each character that drawings are made of."""
 RAISED = (38, 225)

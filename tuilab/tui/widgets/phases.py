@@ -53,8 +53,10 @@ of the arm under the cursor.
         head = legend(looks, width)[: max(0, height - 3)]
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
-        lines = 2 if height > len(drawn) + len(head) + 1 + bool(apart) else 1
-        words = [*clip(phase_line(self.picked), width - 1, lines), *clip(apart, width - 1, 1)]
+        words = clip(phase_line(self.picked), width - 1, 2)
+        # The parts first; whence they are known has the second line where there is no third.
+        if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
+            words += clip(apart, width - 1, 1)
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []
         above = [*head, *space]

@@ -1,5 +1,6 @@
 """Text in cells, cut or wrapped. Pure."""
 
+import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -24,9 +25,22 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return `text` in lines of at most `width` cells, broken between words where that is possible."""
-    lines = Content(" ".join(text.split())).wrap(max(1, width))
-    return [line.plain.strip() for line in lines if line.plain.strip()]
+    """Return `text` in lines of at most `width` cells, broken between words where that is possible.
+
+    A figure stays with its unit, and an interval is whole.
+    """
+    lines = Content(_held(" ".join(text.split()))).wrap(max(1, width))
+    return [line.plain.strip().replace(_HELD, " ") for line in lines if line.plain.strip()]
+
+
+_HELD = "\ue000"
+"""Stands for a blank at which no line breaks: Textual breaks at every kind of blank."""
+_UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
+_FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
+
+
+def _held(text: str) -> str:
+    return _FIGURE.sub(lambda figure: figure[0].replace(" ", _HELD), text)
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
@@ -41,10 +55,11 @@ def whole_words(text: str, width: int) -> str:
     """Return `text`, cut after a word where it is too long: half a figure would be another figure."""
     if cell_len(text) <= width:
         return text
-    kept = fit(text, width)[:-1]
+    text = _held(text)
+    kept = set_cell_size(text, max(0, width - 1))
     if not text.startswith(kept + " ") and " " in kept.strip():
         kept = kept.rpartition(" ")[0]
-    return kept.rstrip(" ,;:([") + "…"
+    return kept.rstrip(" ,;:([").replace(_HELD, " ") + "…"
 
 
 def width_of(line: Sequence[Run]) -> int:
