@@ -36,6 +36,15 @@ def test_equal_runs_do_not_differ_and_one_without_gpu_has_no_figure_there():
     assert figures[ARMS[3].id][0] is not None and figures[ARMS[3].id][1] is None
 
 
+def test_arms_without_a_figure_in_any_run_are_left_out_and_unlike_work_has_no_parameters_to_compare():
+    here, there = run_state(20, run="a", gpu=False), run_state(20, run="b", gpu=False)
+    assert {row.arm for row in across([here, there]).arms} == {
+        arm.id for arm in ARMS if arm.device == "CPU:0"
+    }
+    there.scenario = msgspec.structs.replace(there.scenario, workload="other", parameters={})
+    assert across([here, there]).warnings[1] == (f"different work: {here.scenario.workload} against other",)
+
+
 def test_unlike_machines_are_said():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")

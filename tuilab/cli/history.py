@@ -111,8 +111,10 @@ def note(run: str, text: str) -> None:
     "--as", "as_", type=click.Choice(["ghost", "baseline", "none"]), default="ghost", show_default=True
 )
 def pin(run: str, as_: str) -> None:
-    """Pin RUN: a ghost is drawn under new runs, a baseline is what others are compared with; neither is
-    pruned."""
+    """Pin RUN, as a ghost or as the baseline.
+
+    A ghost is drawn under new runs, the baseline is what others are compared with; neither is pruned.
+    """
     with kept_runs() as kept:
         kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
 
@@ -144,7 +146,9 @@ def programs_(limit: int, as_json: bool) -> None:
 @click.argument("b", shell_complete=completion.runs)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare_(a: str, b: str, as_json: bool) -> None:
-    """Compare run A with run B, arm by arm, and at each place that both measured if they are sweeps.
+    """Compare run A with run B, arm by arm.
+
+    Sweeps are compared at each place that both measured.
 
     Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
     """
@@ -172,7 +176,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
-    """Delete RUN; `tuilab history undelete` with its whole id brings it back for a week."""
+    """Delete RUN. For a week `tuilab history undelete` with its whole id, or `last`, brings it back."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
     with kept_runs() as kept:
@@ -184,7 +188,7 @@ def delete(run: str) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
-    """Bring a deleted RUN back; needs its whole id. `last` undoes the last deletion, a prune as a whole."""
+    """Bring a deleted RUN back, by its whole id. `last` undoes the last deletion, a prune as a whole."""
     with kept_runs() as kept:
         runs = kept.undelete(run)
     if not runs:
@@ -245,7 +249,9 @@ def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
 )
 @click.pass_context
 def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
-    """Verify the history, every event of it, or a damaged FILE that was kept aside.
+    """Verify the history, or a damaged FILE.
+
+    Every event of it is read; FILE is one that was kept aside.
 
     With --repair, what can be read of a FILE is added to the history. Exits with 4 if something is damaged
     and not repaired.
@@ -282,7 +288,7 @@ def save(run: str, file: Path) -> None:
 @history.command("import")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
-    """Import the runs in a FILE written by `save`, here or on another machine."""
+    """Import the runs in a FILE. `save` wrote it, here or on another machine."""
     with kept_runs() as kept:
         runs = kept.import_file(file)
     click.echo(f"{plural(len(runs), 'run')} imported", err=True)
@@ -291,7 +297,7 @@ def import_(file: Path) -> None:
 @history.command()
 @click.option("--stop", is_flag=True, help="Stop those still running; their finished rounds are kept.")
 def unattended(stop: bool) -> None:
-    """Import runs that continued after their lab closed, and list those still running."""
+    """Import runs that outlived their lab. Those still running are listed."""
     with kept_runs() as kept:
         found = kept.unattended(stop)
     if found is None:

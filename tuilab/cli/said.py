@@ -7,6 +7,8 @@ import textwrap
 
 import click
 
+from tuilab.model.quantity import HELD, held
+
 
 def say(text: str) -> None:
     """Say it on standard error. Raises OSError, ValueError where nobody is there to read it."""
@@ -33,4 +35,5 @@ def broken(text: str) -> str:
 def _lines(line: str, most: int) -> str:
     if len(line) <= most:
         return line
-    return textwrap.fill(line, most, break_on_hyphens=False, break_long_words=False)
+    filled = textwrap.fill(held(line), most, break_on_hyphens=False, break_long_words=False)
+    return filled.replace(HELD, " ")

@@ -168,3 +168,14 @@ def plural(number: int, noun: str) -> str:
     """Count things in words: `1 op`, `80 ops`, `2 processes`."""
     ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{number:,} {noun}{'' if number == 1 else ending}"
+
+
+HELD = "\ue000"
+"""Stands for a blank at which no line is broken, in a text that is about to be."""
+_UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
+_FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
+
+
+def held(text: str) -> str:
+    """Return a text whose figures are held together with their units, and intervals as a whole."""
+    return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

@@ -15,7 +15,7 @@ from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
 from tuilab.model.models import Layer
-from tuilab.model.quantity import as_shown, interval, median_of, rate, seconds, share_words, size
+from tuilab.model.quantity import HELD, as_shown, held, interval, median_of, rate, seconds, share_words, size
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
@@ -373,9 +373,10 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
             continue
         label = re.match(r" *\S+(?: \S+)? {2,}(?=\S)| *", line)
         hanging = min(len(label[0]) if label else 0, most // 3)
-        yield from textwrap.wrap(
-            line, most, subsequent_indent=" " * hanging, break_on_hyphens=False, drop_whitespace=True
-        )
+        for part in textwrap.wrap(
+            held(line), most, subsequent_indent=" " * hanging, break_on_hyphens=False, drop_whitespace=True
+        ):
+            yield part.replace(HELD, " ")
 
 
 def model_lines(result: RunResult) -> list[str]:

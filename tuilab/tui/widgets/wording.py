@@ -1,11 +1,11 @@
 """Text in cells, cut or wrapped. Pure."""
 
-import re
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
+from tuilab.model.quantity import HELD, held
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import Run
 
@@ -29,18 +29,8 @@ def wrap(text: str, width: int) -> list[str]:
 
     A figure stays with its unit, and an interval is whole.
     """
-    lines = Content(_held(" ".join(text.split()))).wrap(max(1, width))
-    return [line.plain.strip().replace(_HELD, " ") for line in lines if line.plain.strip()]
-
-
-_HELD = "\ue000"
-"""Stands for a blank at which no line breaks: Textual breaks at every kind of blank."""
-_UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
-_FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
-
-
-def _held(text: str) -> str:
-    return _FIGURE.sub(lambda figure: figure[0].replace(" ", _HELD), text)
+    lines = Content(held(" ".join(text.split()))).wrap(max(1, width))
+    return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
@@ -55,11 +45,11 @@ def whole_words(text: str, width: int) -> str:
     """Return `text`, cut after a word where it is too long: half a figure would be another figure."""
     if cell_len(text) <= width:
         return text
-    text = _held(text)
+    text = held(text)
     kept = set_cell_size(text, max(0, width - 1))
     if not text.startswith(kept + " ") and " " in kept.strip():
         kept = kept.rpartition(" ")[0]
-    return kept.rstrip(" ,;:([").replace(_HELD, " ") + "…"
+    return kept.rstrip(" ,;:([").replace(HELD, " ") + "…"
 
 
 def width_of(line: Sequence[Run]) -> int:
