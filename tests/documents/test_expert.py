@@ -1411,6 +1411,38 @@ z = tf.matmul(x, h)
 """),
     Probe("matrices that do not fit", "TL009", "a @ b", "a, b = tf.ones((3, 4)), tf.ones((3, 4))\nz = a @ b\n"),
     Probe("shapes that do not broadcast", "TL009", "tf.ones((3, 5))", "z = tf.ones((3, 4)) + tf.ones((3, 5))\n"),
+    Probe("a SavedModel predicts", "TL009", "m.predict", """
+m = tf.saved_model.load('mine')
+print(m.predict(x))
+"""),
+    Probe("a format that Keras 3 does not take", "TL002", "m.save", MODEL + """
+m = made()
+m.save('mine', save_format='tf')
+"""),
+    Probe("a model is compiled anew for each size", "TL104", "s = time.perf_counter()", MODEL + """
+m = made()
+m.fit(data, goal)
+for size in range(8, 640, 8):
+    m.compile('sgd', 'mse')
+    s = time.perf_counter()
+    m.fit(data, goal, batch_size=size)
+    print('training time for batches of', size, time.perf_counter() - s)
+""", head="# The speed of training\n" + HEAD + SEEN + TENSORS),
+    Probe("a module that no example imports", "TL008", "t = time.time()", """
+```python
+import tensorflow as tf
+x = tf.ones((4, 4))
+t = time.time()
+tf.matmul(x, x).numpy()
+print(time.time() - t)
+```
+""", head="", file="x.md"),
+    Probe("a format that is asked of a model that is not shown", "TL002", "model.save", """
+```python
+from tensorflow import keras
+model.save('mine', save_format='tf')
+```
+""", head="", file="x.md"),
 ]  # fmt: skip
 
 
@@ -2256,6 +2288,61 @@ s = time.perf_counter()
 tf.matmul(a, a)
 print(time.perf_counter() - s)
 """, head=HEAD),
+    Probe("a Keras model is loaded and predicts", "TL009", "", """
+m = keras.models.load_model('mine.keras')
+print(m.predict(x))
+"""),
+    Probe("a format beside a name that says so", "TL002", "", MODEL + """
+m = made()
+m.save('mine.h5', save_format='h5')
+"""),
+    Probe("a model goes on training for each size", "TL104", "", MODEL + """
+m = made()
+m.fit(data, goal)
+for size in range(8, 640, 8):
+    s = time.perf_counter()
+    m.fit(data, goal, batch_size=size)
+    print('training time for batches of', size, time.perf_counter() - s)
+""", head="# The speed of training\n" + HEAD + SEEN + TENSORS),
+    Probe("tested in a time that says nothing", "TL108", "", MODEL + """
+m = made()
+s = time.perf_counter()
+m.fit(data, goal, epochs=20)
+m.evaluate(data, goal)
+print(time.perf_counter() - s)
+"""),
+    Probe("a graph of whole numbers' products", "TL103", "", """
+a = tf.random.uniform((64, 64), -1, 2, tf.int32)
+f = tf.function(lambda v: tf.matmul(v, v))
+f(a)
+s = time.perf_counter()
+f(a)
+print(time.perf_counter() - s)
+"""),
+    Probe("NumPy's product is made a tensor", "TL103", "", """
+a = np.random.rand(512, 512)
+s = time.perf_counter()
+b = tf.constant(np.dot(a, a))
+print(time.perf_counter() - s)
+"""),
+    Probe("a module that another example imports", "TL008", "", """
+```python
+import time
+import tensorflow as tf
+```
+
+```python
+import tensorflow as tf
+t = time.time()
+print(time.time() - t)
+```
+""", head="", file="x.md"),
+    Probe("an excerpt that imports nothing", "TL008", "", """
+```python
+t = time.time()
+print(time.time() - t)
+```
+""", head="", file="x.md"),
 ]  # fmt: skip
 
 

@@ -211,8 +211,10 @@ _GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
 def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """(Line, name) of what a script or a notebook reads and nowhere binds; excerpts leave much out."""
     whole = all(block.script or block.cell for block in document.blocks)
+    if not whole:
+        return _unimported(document, plains, parsed)
     code = "\n".join(line for part in plains for line in part.lines)
-    if not whole or any(part.broken for part in parsed) or not _TENSORFLOW.search(code):
+    if any(part.broken for part in parsed) or not _TENSORFLOW.search(code):
         return []
     if any(_GIVES.search(block.code) for block in document.blocks):
         return []
@@ -224,6 +226,27 @@ def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) ->
         for number in range(len(part.lines))
     ]
     return [(lines[line - 1], name) for line, name in undefined(code)]
+
+
+# Modules by the names that everybody gives them.
+_MODULES = words("time timeit os sys random math datetime np plt pd")
+
+
+def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
+    """(Line, name) of the modules that an article's example uses, which imports others, and that no example
+    imports.
+    """
+    code = "\n".join(block.code for block in document.blocks)
+    known = {
+        name for name in _MODULES if re.search(rf"^\s*(?:import|from)\b.*\b{name}\b", code, re.MULTILINE)
+    }
+    found = []
+    for block, part, text in zip(document.blocks, parsed, plains, strict=True):
+        if part.broken or not _TENSORFLOW.search(block.code) or text.magics:
+            continue
+        missing = undefined("\n".join(text.lines))
+        found += [(block.line + n - 1, name) for n, name in missing if name in _MODULES and name not in known]
+    return found
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:

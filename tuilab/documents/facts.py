@@ -183,6 +183,8 @@ class Facts:
         """
         if work.kind == "graph" and self._is_traced_anew(work, before):
             return False
+        if work.kind == "train" and self._is_compiled_anew(work, before):
+            return False
         here, dtype = work.place.families, _dtype(work)
         began = self._began(work)
         for (families, other), done in self._done.get(subject(work), {}).items():
@@ -192,6 +194,23 @@ class Facts:
             if ran and same and (not families or not here or families == here):
                 return True
         return False
+
+    def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
+        """Whether the model was compiled after it last ran: then its step is traced again."""
+        compiled = [i for i in self._compiled.get(id(_subject_value(work)), ()) if i < before]
+        if not compiled:
+            return False
+        done = [i for ran in self._done.get(subject(work), {}).values() for i in ran if i < before]
+        return not done or max(done) < compiled[-1]
+
+    def is_made_anew(self, work: TraceEvent, before: int) -> bool:
+        """Return whether each iteration of the loop around a timing makes, or compiles, what it runs."""
+        loops = self._trace.events[before].place.loops
+        model = _subject_value(work)
+        if work.kind != "train" or not loops or model is None:
+            return False
+        made = [*self._compiled.get(id(model), ()), self._built.get(id(model), -1)]
+        return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
         """Return whether an unknown call was given the timed function before, and may have run it."""
@@ -260,8 +279,12 @@ class Facts:
         return plain and id(model) not in self._compiled and id(model) not in self._opaque_touched
 
     @cached_property
-    def _compiled(self) -> set[int]:
-        return {id(e.arguments.get("self")) for e in self._trace.events if e.name == "compile"}
+    def _compiled(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for event in self._trace.events:
+            if event.name == "compile":
+                found.setdefault(id(event.arguments.get("self")), []).append(event.index)
+        return found
 
     @cached_property
     def _runs(self) -> dict[Subject, list[TraceEvent]]:

@@ -68,7 +68,7 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         return Unknown("it depends on a condition", line, found)
     owner = names.LEFT.get(name)
     if owner is None or any(function.name == name for function in interpreter.functions):
-        is_model = name in names.STEPS or name in names.TRAINS or name == "run"
+        is_model = name in names.STEPS or name in names.TRAINS or name in ("run", "save")
         if isinstance(value, Model) or is_model:
             return Bound(value, name)
         return Unknown(value.reason, value.line)

@@ -232,6 +232,8 @@ def _check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
     """Record a name that Keras 3 does not save to: it writes no folder, and weights to .weights.h5."""
     path = args.get("filepath", "0")
     ends = _ENDINGS.get(name)
+    if name == "save":
+        check_format(interpreter, args)
     # Of Keras 2, which writes folders too.
     old = args.given("save_format") or interpreter.imported & {"tf_keras"}
     if not ends or old or not isinstance(path, Known) or not isinstance(path.value, str):
@@ -243,6 +245,23 @@ def _check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
             f"{name}() in Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}",
             f"Write {path.value.rstrip('/').rpartition('.')[0] or path.value.rstrip('/')}{ends[0]}"
             + ("; for a SavedModel call export()." if name == "save" else "."),
+        )
+
+
+def check_format(interpreter: Interpreter, args: Arguments) -> None:
+    """Record a format that is asked of `save`, which Keras 3 refuses unless the name ends in it."""
+    path = args.get("filepath", "0")
+    if not args.given("save_format") or not isinstance(path, Known) or not isinstance(path.value, str):
+        return
+    if interpreter.imported & {"tf_keras"} or not interpreter.api.keras.startswith("3"):
+        return
+    if not path.value.endswith(_ENDINGS["save"]):
+        interpreter.misfit(
+            "argument",
+            args.line,
+            f"save() in Keras {interpreter.api.keras} takes no save_format, and raises a ValueError",
+            "Let the name end in .keras, or call export() for a SavedModel.",
+            at="save_format",
         )
 
 

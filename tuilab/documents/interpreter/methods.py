@@ -77,6 +77,9 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             interpreter.event("train", name, line, numbered(args) | keywords)
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
         case Unknown():
+            if name == "save":
+                # Only a model of Keras' takes that argument.
+                keras_calls.check_format(interpreter, Arguments(line, numbered(args) | keywords))
             return interpreter.opaque(owner, args, line)
         case _:
             interpreter.event("opaque", name, line, numbered(args))

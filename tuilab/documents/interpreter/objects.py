@@ -163,6 +163,14 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 @of("saved")
 def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
     """Return what a method of a model gives, or a SavedModel's function of that name or signature."""
+    if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
+        interpreter.misfit(
+            "state",
+            asked.line,
+            f"what tf.saved_model.load gives has no {asked.name}(): it is no model of Keras",
+            "Call it, or one of its signatures; tf.keras.models.load_model gives a model.",
+            at=asked.name,
+        )
     if asked.name in TRAINS or asked.name in STEPS:
         given = {**numbered(asked.args), **asked.keywords, "self": asked.owner}
         interpreter.event("train", asked.name, asked.line, given)

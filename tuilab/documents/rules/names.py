@@ -295,7 +295,8 @@ def magics(example: Example) -> Iterator[Hit]:
 
 @rule("TL008", "Name that nothing defines", "error")
 def undefined_name(example: Example) -> Iterator[Hit]:
-    """A name that a script or a notebook uses and nowhere defines or imports.
+    """A name that a script or a notebook uses and nowhere defines or imports, or a module that none of an
+    article's examples imports.
 
     Why: The code stops here with a NameError, so the figure beside it was not made by this code.
 

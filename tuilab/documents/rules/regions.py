@@ -17,7 +17,7 @@ from tuilab.documents.interpreter.values import (
     elements,
     integer,
 )
-from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.rules.rule import Hit, Severity, rule
 from tuilab.documents.words import words
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
@@ -376,7 +376,11 @@ def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     """Return whether the op can only run on the CPU, where eager ops are done when their call returns."""
-    return event.place.families == ("CPU",) or example.hides_gpu
+    # A product of whole numbers has no kernel of the GPU's.
+    of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
+    tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
+    whole = of_whole and bool(tensors) and all(tensor.dtype == "int32" for tensor in tensors)
+    return whole or event.place.families == ("CPU",) or example.hides_gpu
 
 
 @rule("TL103", "No wait for the device", "error")
@@ -411,6 +415,10 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 waiting.append(event)
             elif event.kind in ("sync", "may-wait", "opaque", "train", "host-op"):
                 waiting = [e for e in waiting if not event.place.may_follow(e.place)]
+        # What NumPy has computed is there; that it is made a tensor is not what is timed.
+        heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in events)
+        if heavy and all(e.kind == "copy" for e in waiting):
+            waiting = []
         if waiting:
             yield Hit(
                 region.last_line,
@@ -512,13 +520,24 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
     outside = len(example.trace.events[region.first].place.loops)
     if not compares(example, region) and not any(_is_call(e, outside) for e in events):
         return True
-    if not example.facts.is_of_tensorflow:
+    if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[region.last].place.function):
         # Between the calls of Keras' callback it trains.
         return False
     # Where nothing is seen that computes, it may be anything's time.
     return not any(event.kind in _COMPUTES for event in events)
+
+
+def _is_of_numpy(example: Example) -> bool:
+    """Whether an article's example is a program by itself that has nothing of TensorFlow."""
+    block = example.block
+    alone = not block.script and not block.cell and bool(_IMPORTS.search(block.code))
+    return alone and not _OF_TENSORFLOW.search(block.code)
+
+
+_IMPORTS = re.compile(r"^\s*import numpy\b", re.MULTILINE)
+_OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b")
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
@@ -562,7 +581,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             continue
         measured = any(_measures(event) for event in events)
         # A time that is called the training's is not that of testing.
-        fits = any(e.name == "fit" for e in events) and bool(_TRAINING.search(label(region)))
+        fits = any(e.name == "fit" for e in events) and not _WHOLE.search(label(region))
         timer = example.trace.events[region.first].place.function
         told: set[str] = set()
         others: dict[str, TraceEvent] = {}
@@ -578,7 +597,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                     event.line if here else region.line,
                     f"{what} inside the timed region, and counts as if it were the work",
                     region=region,
-                    severity="warning" if _LASTS.match(what) and is_said(example, region) else None,
+                    severity=_how_bad(example, region, what),
                 )
             elif beside:
                 others.setdefault(beside, event)
@@ -595,6 +614,14 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             )
 
 
+def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
+    """How bad it is that this is in the time: testing is a note where the time is not called training's."""
+    if what.startswith(_TESTED) and not _TRAINING.search(label(region)):
+        return "note"
+    return "warning" if _LASTS.match(what) and is_said(example, region) else None
+
+
+_TESTED = "the model is tested"
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b",
@@ -662,8 +689,8 @@ def callbacks(event: TraceEvent) -> list[str]:
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
     """What an event gets ready, "" for nothing.
 
-    measured: something else in the region is timed. timer: the function that reads the clock. fits: the time
-    is called that of training.
+    measured: something else in the region is timed. timer: the function that reads the clock. fits: a model
+    is trained, and the time is not called that of the whole.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -674,7 +701,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             draws = event.name.startswith("matplotlib.pyplot.") and not timer.startswith("on_")
             return "a plot is drawn" if draws else ""
         case "train" if event.name == "evaluate" and fits:
-            return "the model is tested"
+            return _TESTED
         case "train":
             return "the model is saved at each epoch" if "ModelCheckpoint" in callbacks(event) else ""
         case "create" | "host-create":

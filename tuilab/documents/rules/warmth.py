@@ -72,10 +72,11 @@ def first_calls(example: Example) -> Iterator[First]:
         if work.kind == "train" and count is not None and count >= MANY:
             continue
         if _is_sampled(example, region):
+            anew = example.facts.is_made_anew(work, region.first)
             # Each time by itself, only some of them, or a statistic that the first does not move.
-            if robust or region.picked:
+            if (robust or region.picked) and not anew:
                 continue
-            sure = sure and region.gathered
+            sure = sure and (region.gathered or anew)
             count = None
         yield First(region, work, count, sure)
 
