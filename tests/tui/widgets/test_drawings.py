@@ -179,6 +179,18 @@ async def test_phases_that_were_not_measured_say_why():
         assert "Switched off." in shown(widget)
 
 
+async def test_every_part_of_an_account_is_told_before_whence_it_is_known():
+    measured = next(arm for arm in arm_results() if arm.phases_s)
+    whole = " ".join(rows_of.phase_line(measured).split())
+    for height in (4, 12):
+        widget = Phases()
+        widget.show_arms([measured], MARKS)
+        async with bench(widget, len(whole) * 2 // 3, height):
+            told = " ".join(" ".join(rows(widget)).split())
+            assert whole in told
+            assert ("Known from" in told) == (height == 12)
+
+
 async def test_a_click_chooses_the_arm_that_it_is_on():
     widget = Phases()
     arms = [arm for arm in arm_results() if arm.phases_s]

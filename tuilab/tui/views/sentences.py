@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tuilab.tui.widgets.answer import numbers_strong
 from tuilab.tui.widgets.line_widget import LineWidget
 from tuilab.tui.widgets.look import Line
-from tuilab.tui.widgets.wording import fit
+from tuilab.tui.widgets.wording import whole_words
 
 
 class Sentences(LineWidget):
@@ -25,4 +25,4 @@ class Sentences(LineWidget):
             self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        return [tuple(numbers_strong(fit(line, width))) for line in self._said[:height]]
+        return [tuple(numbers_strong(whole_words(line, width))) for line in self._said[:height]]
