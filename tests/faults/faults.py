@@ -146,7 +146,9 @@ def _worker_hangs(how: str) -> None:
         reacts(terminal)
         terminal.press("x")
         terminal.see(f"stopped after {at} round", seconds=REACTS_S)
-        works(terminal)
+        reacts(terminal)
+        terminal.press("r")  # goes on with what was stopped, in another process
+        terminal.see(f"done, {at + ROUNDS} rounds of 2 processes", seconds=START_S)
         leaves(terminal)
 
     run.__name__ = f"worker_{how}s".replace("-", "_")
