@@ -9,9 +9,10 @@ import pytest
 from tests.lab.test_state import lab_state, play
 from tests.tui.lab import lab, opened, press, text, until
 from tests.tui.scripted import ScriptedRunner
+from tests.tui.test_first_screen import words
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState
-from tuilab.model.events import Block, FirstCalls, Progress, Round, RunStarted, WarmUp
+from tuilab.model.events import ArmStatus, Block, FirstCalls, Progress, Round, RunStarted, WarmUp
 from tuilab.model.requests import Measure
 from tuilab.presentation import painter
 from tuilab.presentation.status import status
@@ -151,8 +152,33 @@ async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, si
         assert "Nothing has been measured yet" not in text(app)
         run, (first, *others) = app.lab.state.shown.run, app.lab.state.shown.arms
         app.runner._on_event(FirstCalls(run=run, arm=first, point=0, first_s=0.3, second_s=0.002))
-        app.runner._on_event(WarmUp(run=run, arm=first, point=0, samples_s=(0.002, 0.001)))
+        app.runner._on_event(WarmUp(run=run, arm=first, point=0, samples_s=(0.002,)))
         app.runner._on_event(Progress(run=run, stage="first call", arm=others[0]))
         await until(pilot, lambda: "warming up: not counted" in text(app))
         assert re.search("No figure yet: first call, 2 of [0-9]", text(app))
+        app.runner.let_go()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_built(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """What failed meanwhile is counted, as it is beside figures: its reason is a key away."""
+    app = lab(tmp_path, hold=0)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, "r")
+        state = app.lab.state.shown
+        graphs = [arm for arm in state.arms.values() if arm.arm.mode == "graph"]
+        for arm, per_call_s in zip(graphs, (5.2e-4, 1.1e-3), strict=False):
+            app.runner._on_event(
+                FirstCalls(run=state.run, arm=arm.arm.id, point=0, first_s=0.3, second_s=0.02)
+            )
+            app.runner._on_event(WarmUp(run=state.run, arm=arm.arm.id, point=0, samples_s=(per_call_s,) * 5))
+        broken = next(name for name, arm in state.arms.items() if arm.arm.mode != "graph")
+        why = "UnimplementedError: Could not find compiler for platform"
+        app.runner._on_event(ArmStatus(run=state.run, arm=broken, status="failed", reason=why))
+        app.runner._on_event(Progress(run=state.run, stage="first call", arm=broken))
+        await until(pilot, lambda: "First look, not counted" in words(app))
+        assert "at best CPU graph 520 µs and GPU graph resident 1.1 ms a call. First call" in words(app)
+        assert "1 arm failed (A)." in words(app) and "UnimplementedError" not in words(app)
         app.runner.let_go()

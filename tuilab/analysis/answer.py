@@ -41,6 +41,8 @@ ALIKE = 1.1
 LEAST = 1.005
 """A ratio below reads as 1.00 ×: nothing to call an arm slower for, however surely it is."""
 COPYING = 0.2
+LOOK = 3
+"""So many calls of a warm-up are a figure to go by until there is one that counts."""
 MOST_NAMED = 3
 
 
@@ -421,8 +423,9 @@ def _nothing(state: RunState, point: int) -> list[str]:
     """No figure: what is going on, or why there is none."""
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
-        stage = short(state.progress.stage) if state.progress else "starting"
-        return [f"No figure yet: {stage}{_prepared(state, point)}.", failed]
+        stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)
+        look = _first_look(state, point)
+        return [f"{look} {_capital(stage, keep=False)}." if look else f"No figure yet: {stage}.", failed]
     texts = [short(fact.text) for fact in [*state.facts, *(f for a in state.arms.values() for f in a.facts)]]
     texts = [text for text in dict.fromkeys(texts) if text]
     if texts and state.status == "ok":
@@ -438,6 +441,18 @@ def _nothing(state: RunState, point: int) -> list[str]:
             return ["The CPU was not among what was to be measured."]
         return [f"Nothing was measured: {short(reason)}."] if reason else ["Nothing was measured."]
     return ["Nothing was measured."]
+
+
+def _first_look(state: RunState, point: int) -> str:
+    """How long the calls take that warm up an arm of each device, while the others are built; "" before."""
+    found: dict[str, str] = {}
+    for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
+        warming = arm.cells[point].warming if point in arm.cells else ()
+        if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
+            # The least: beside what else goes on at a start, most of these calls take too long.
+            found.setdefault(arm.arm.device, f"{name_of(arm, point)} {median_of(min(warming))}")
+    named = listed(list(found.values())[:MOST_NAMED])
+    return f"First look, not counted: at best {named} a call." if found else ""
 
 
 def _prepared(state: RunState, point: int) -> str:

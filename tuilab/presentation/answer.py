@@ -81,7 +81,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     elif lab_state.stale:
         detail = "These figures are for other settings; {run} measures the current ones."
     said = result.answer
-    if state.rounds and (failed := failures(state, summary_point(state))):
+    if (state.rounds or state.running) and (failed := failures(state, summary_point(state))):
         count = sum(arm.status == "failed" for arm in result.arms)
         told = (
             f"{plural(count, 'arm')} failed ({{answer}})."

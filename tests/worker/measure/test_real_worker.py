@@ -108,6 +108,20 @@ def test_the_arm_that_tells_most_is_seen_before_the_others_are_built(
     assert built == [stft("CPU:0", "graph").id]
 
 
+def test_a_graph_of_each_device_has_a_figure_before_the_others_are_built(
+    full: tuple[list[Event], RunState],
+) -> None:
+    seen, state = full
+    graphs = {stft(device, "graph").id for device in ("CPU:0", "CPU:1")} & set(state.arms)
+    at = next(
+        index
+        for index, event in enumerate(seen)
+        if isinstance(event, events.Progress) and event.stage == "building" and "graph" not in event.arm
+    )
+    warmed = {event.arm for event in seen[:at] if isinstance(event, events.WarmedUp)}
+    assert len(graphs) == 2 and warmed == graphs
+
+
 def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: tuple[list[Event], RunState]) -> None:
     seen, state = full
     gpu = state.arms[stft("GPU:0", "graph").id]

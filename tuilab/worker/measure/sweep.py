@@ -58,11 +58,13 @@ class _Point:
             caveat = Caveat(run=self._bench.run, code="memory-tight", message=words, point=self._where)
             self._bench.flag([caveat])
         try:
-            for arm in telling_first(arms):
-                self._prepare(arm)
-                if self._cells and not self._seen:
-                    # The person sees a figure before the other arms are built.
-                    self._try(self._cells[0], self._warm)
+            telling, others = telling_first(arms)
+            begun = self._seen
+            for arm in (*telling, *others):
+                cell = self._prepare(arm)
+                if cell is not None and not begun and (arm in telling or not self._seen):
+                    # The person sees a figure of each device before the other arms are built.
+                    self._try(cell, self._warm)
             for cell in [cell for cell in self._cells if not cell.warmth.calls]:
                 self._try(cell, self._warm)
             if self._cells:
@@ -76,7 +78,7 @@ class _Point:
             gc.collect()
         return self._troubles
 
-    def _prepare(self, arm: Arm) -> None:
+    def _prepare(self, arm: Arm) -> TimedArm | None:
         try:
             refuse(self._bench.workload, self._values, arm.variant)
             cell = prepare(self._bench, arm, self._values, self._point.index)
@@ -84,6 +86,8 @@ class _Point:
             self._bench.reporter.say(*counted(self._bench, cell))
         except (Exception, SystemExit) as error:
             self._trouble(arm, error)
+            return None
+        return cell
 
     def _try(self, cell: TimedArm, step: Callable[[TimedArm], None]) -> None:
         try:
@@ -178,8 +182,8 @@ class _Point:
             self._bench.context.log(text, self._bench.run)
 
 
-def telling_first(arms: Sequence[Arm]) -> list[Arm]:
-    """Put the arms that answer the question before the others: of each device a graph.
+def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
+    """Return the arms that answer the question, of each device a graph, and the others.
 
     A preset may have fifty arms, of which each takes a second or more to build.
     """
@@ -187,7 +191,7 @@ def telling_first(arms: Sequence[Arm]) -> list[Arm]:
     for arm in arms:
         if arm.mode == "graph":
             first.setdefault(arm.device, arm)
-    return [*first.values(), *(arm for arm in arms if arm not in first.values())]
+    return list(first.values()), [arm for arm in arms if arm not in first.values()]
 
 
 BUDGETS = 4
