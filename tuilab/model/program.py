@@ -88,6 +88,11 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     """NumPy arrays given to a tf.function: its number, calls, bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
     """Gradient tapes in Python: file, line, how many, and whether a library holds them."""
+    stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
+    """The person's lines, the outermost first, in which the stepping thread was seen in an op that runs by
+    itself; how often."""
+    iterators: int = 0
+    """Datasets that were begun to be iterated over, since the beginning."""
 
 
 class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
@@ -132,6 +137,9 @@ class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
     iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
     """Of what it yields, None where that is not known."""
+    file: str = ""
+    line: int = 0
+    """Where the person's code begins to iterate over it; "" where a library does."""
 
 
 class Graph(_Told, frozen=True, kw_only=True, tag="graph"):

@@ -61,6 +61,9 @@ def wait_for_tensorflow(address):
     CALL = "tuilab call"
     ENOUGH = 30  # steps of a window: more take memory (0.2 MB and more each) and time, and tell nothing more
     FLUSH_S, SAMPLE_S, PATIENCE_S, FACTS_S = 0.25, 0.05, 10.0, 1.0
+    FEW = 3  # uses from which on a function, a tape's line or a pipeline stands for a step
+    BATCH, LOOP = "batch", "loop"  # what stands for a step where it is neither a function nor a tape
+    EAGER_S, MOST_FRAMES = 1.0, 40  # how long ops run one by one before a window looks for a loop of them
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
     for part in os.environ.get("TUILAB_WATCH_OPTIONS", "").split(","):
@@ -183,8 +186,9 @@ def wait_for_tensorflow(address):
             self.pid = os.getpid()
             self.channel = Channel()
             self.calls, self.functions, self.numbers = [], {}, {}
-            self.totals, self.marks, self.tapes, self.nexts = {}, 0, {}, {}
+            self.totals, self.tapes, self.batches, self.iterators = {}, {}, 0, 0
             self.reads, self.fed, self.samples, self.sites = {}, {}, {}, {}
+            self.stacks, self.eager = {}, 0
             self.between = threading.local()
             self.thread_of_steps = threading.main_thread().ident
             self.task, self.delays = self.pid, {}
@@ -328,9 +332,12 @@ def wait_for_tensorflow(address):
         def waited(self, start):
             """A batch was waited for in Python."""
             took = now() - start
+            self.batches += 1
+            if self.batches == 1 and not self.totals and not self.tapes:
+                self.stepping()
             if len(self.waits) < MOST_CALLS:
                 self.waits.append((start, took))
-            if self.step_key == "next" and self.window_open:
+            if self.step_key == BATCH and self.window_open:
                 self.annotate()
 
         def read(self, frame, start):
@@ -409,15 +416,38 @@ def wait_for_tensorflow(address):
             """Where the thread that makes the steps is now."""
             frame = sys._current_frames().get(self.thread_of_steps)
             where = site(frame)
-            inside = self.in_call if self.totals or self.tapes else -3
+            inside = self.in_call if self.totals or self.tapes or self.batches else -3
             key = (*(where or ("", 0, "", "")), -1 if inside is None else inside)
             if len(self.samples) < MOST_SITES or key in self.samples:
                 self.samples[key] = self.samples.get(key, 0) + 1
+            if self.opened and inside in (None, -3):
+                self.look_for_ops(frame)
+
+        def look_for_ops(self, frame):
+            """Whether the thread is in an op that runs by itself, and by which of the person's lines."""
+            stack, eager = [], False
+            for _ in range(MOST_FRAMES):
+                if frame is None:
+                    break
+                code = frame.f_code
+                if person(code.co_filename):
+                    stack.append((code.co_filename, frame.f_lineno))
+                elif not stack:
+                    eager = eager or (frame.f_globals.get("__name__") or "").startswith("tensorflow.")
+                frame = frame.f_back
+            if not stack or not eager:
+                self.eager = max(0, self.eager - 2)
+                return
+            self.eager += 1
+            key = tuple(reversed(stack))
+            if len(self.stacks) < MOST_SITES or key in self.stacks:
+                self.stacks[key] = self.stacks.get(key, 0) + 1
 
         def flush(self):
             calls, self.calls = self.calls, []
             waits, self.waits = self.waits, []
             samples, self.samples = self.samples, {}
+            stacks, self.stacks = self.stacks, {}
             told, self.told = self.told, {}
             for number, traces in told.items():
                 self.channel.send(
@@ -435,6 +465,8 @@ def wait_for_tensorflow(address):
                     ],
                     waits=waits,
                     samples=[[*key, count] for key, count in samples.items()],
+                    stacks=[[key, count] for key, count in stacks.items()],
+                    iterators=self.iterators,
                     reads=[[*key, *row] for key, row in list(self.reads.items())],
                     fed=[[number, *row] for number, row in list(self.fed.items())],
                     tapes=[[*key, *row] for key, row in list(self.tapes.items())],
@@ -526,16 +558,20 @@ def wait_for_tensorflow(address):
             return found
 
         def steps_key(self):
-            """What stands for a step: the tape's line, the tf.function in which most time goes, or the
-            batch."""
+            """What stands for a step: the tape's line, the tf.function in which most time goes, the batch, or
+            what a loop of ops does each time round; None where there is nothing of them yet."""
             best, count = None, 0
             for number, (called, spent) in list(self.totals.items()):
-                if called >= 3 and (best is None or spent > self.totals[best][1]):
+                if called >= FEW and (best is None or spent > self.totals[best][1]):
                     best, count = number, called
             tape = max(self.tapes, key=lambda key: self.tapes[key][0], default=None)
-            if tape is not None and self.tapes[tape][0] >= max(3, count // 2):
+            if tape is not None and self.tapes[tape][0] >= max(FEW, count // 2):
                 return tape
-            return best if best is not None else None
+            if best is None and self.batches >= FEW:
+                return BATCH
+            if best is None and self.opened and self.eager * SAMPLE_S >= EAGER_S:
+                return LOOP
+            return best
 
         def due(self, due):
             """When the next window opens; None while there is no step to see."""
@@ -544,8 +580,14 @@ def wait_for_tensorflow(address):
             key = self.steps_key()
             if key is None:
                 return None
-            seen = self.tapes[key][0] if isinstance(key, tuple) else self.totals[key][0]
-            return now() if seen >= (3 if settings["once"] else 5) else None
+            if key == LOOP:
+                return now()
+            seen = (
+                self.batches
+                if key == BATCH
+                else (self.tapes if isinstance(key, tuple) else self.totals)[key][0]
+            )
+            return now() if seen >= (FEW if settings["once"] else 5) else None
 
         def after(self):
             """When to open the next one, by what the windows have cost so far."""
@@ -565,6 +607,8 @@ def wait_for_tensorflow(address):
             if self.server or self.sessions:
                 return
             self.step_key = self.steps_key()
+            if self.step_key is None:
+                return
             begun_cpu, usual = time.thread_time(), self.usual()
             folder = tempfile.mkdtemp(prefix="window-", dir=os.path.dirname(address))
             try:
@@ -582,7 +626,7 @@ def wait_for_tensorflow(address):
                     finally:
                         self.window_open = False
                     closed = now()
-                    enough = self.windows == 0 and len(self.recent) >= 4
+                    enough = self.windows == 0 and (len(self.recent) >= 4 or self.step_key == LOOP)
                     if self.giving_way or (self.leaving.is_set() and not enough):
                         session.stop()
                         del session
@@ -607,8 +651,7 @@ def wait_for_tensorflow(address):
                     cost=cost,
                     steps=len(took),
                     slower=slower,
-                    step=list(self.step_key) if isinstance(self.step_key, tuple) else self.step_key,
-                    lane=self.thread_of_steps,
+                    step=None if self.step_key in (BATCH, LOOP) else self.step_key,
                 )
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -620,7 +663,8 @@ def wait_for_tensorflow(address):
 
         def usual(self):
             """The middle of the latest step times outside a window."""
-            starts = [call[1] for call in self.calls if call[0] == self.step_key]
+            starts = [start for start, _ in self.waits] if self.step_key == BATCH else []
+            starts += [call[1] for call in self.calls if call[0] == self.step_key]
             took = sorted(b - a for a, b in zip(starts, starts[1:]))
             return took[len(took) // 2] if took else 0.0
 
@@ -628,7 +672,8 @@ def wait_for_tensorflow(address):
             """Until the window has lasted long enough to hold whole steps."""
             while not self.leaving.is_set():
                 lasted = now() - opened
-                if lasted >= settings["window"] and (len(self.recent) >= 4 or lasted >= 4.0):
+                enough = len(self.recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
+                if lasted >= settings["window"] and enough:
                     return
                 # A GPU runs behind its program: what these steps have asked for it may do after them.
                 if lasted >= settings["window"] / 4 and len(self.recent) > ENOUGH and not self.gpus:
@@ -707,7 +752,9 @@ def wait_for_tensorflow(address):
                 self.sites[id(dataset)] = where
 
         def iterated(self, dataset):
-            """A dataset is iterated over: its stages, the last first."""
+            """A dataset is iterated over: its stages, the last first, and where."""
+            self.iterators += 1
+            at = site(sys._getframe(2))
             stages, todo = [], [dataset]
             while todo and len(stages) < 100:
                 each = todo.pop(0)
@@ -730,7 +777,10 @@ def wait_for_tensorflow(address):
                 self.between.stages = stages
                 spec = self.tf.nest.flatten(dataset.element_spec)
                 shapes = [self.sizes_of(each) for each in spec[:8]]
-                self.channel.send("dataset", stages=stages, iterator=now(), shapes=shapes)
+                file, line = at[:2] if at and not at[3] else ("", 0)
+                self.channel.send(
+                    "dataset", stages=stages, iterator=now(), shapes=shapes, file=file, line=line
+                )
 
         def sizes_of(self, spec):
             shape = getattr(spec, "shape", None)

@@ -130,7 +130,10 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
     if part == "input":
         return "No dataset was iterated over" + (" yet." if running else ".")
     if not page.steps.kind:
-        return "No step was seen: a tf.function, gradient tape or dataset counts from its third use on."
+        return (
+            "No step was seen: a tf.function, gradient tape or dataset counts from its third use on, a loop of"
+            " ops once it has gone on for a second."
+        )
     if part == "steps":
         return "The steps have not been timed yet."
     if running:

@@ -17,7 +17,7 @@ from tuilab.analysis.words import listed, percent
 from tuilab.model.program import Bottleneck, Code, Facts, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
-from tuilab.program.fold import STARTING, Process, gain_interval, lasted
+from tuilab.program.fold import STARTING, Gaps, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
 
 INPUT = "waiting for input"
@@ -44,6 +44,10 @@ LEAST_OP_S = 1e-6
 DOUBLE, IDLE = 0.10, 0.20
 LEAST = 20
 """Steps from which on something is said of a rate."""
+SINGLES, FEW_OPS = 0.2, 3
+"""Share of a step in which Python starts ops by themselves, and how many, from which on it is told."""
+LOOPING = 0.3
+"""Share of a program's time from which on a loop of ops stands for it."""
 PYTHON_OPS = frozenset(("PyFunc", "EagerPyFunc", "PyFuncStateless"))
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
@@ -84,7 +88,36 @@ class Case:
         key = self.of.step
         if isinstance(key, tuple):
             return key
-        return self.function_at(key) if key is not None else ("", 0)
+        if key is not None:
+            return self.function_at(key)
+        if self.of.kind == "batch":
+            return next(((seen.file, seen.line) for seen in reversed(self.of.datasets) if seen.file), ("", 0))
+        return self.ops_at()
+
+    def ops_at(self) -> tuple[str, int]:
+        """Return the innermost line in a loop from which most ops that run by themselves are reached."""
+        found, at, stacks = ("", 0), 0, self.of.stacks
+        most = stacks.total() / 2
+        while True:
+            following: Counter[tuple[str, int]] = Counter()
+            for stack, count in stacks.items():
+                if len(stack) > at:
+                    following[stack[at]] += count
+            if not following:
+                return found
+            line, count = following.most_common(1)[0]
+            if count < most:
+                # None of these lines has most of them, and one loop may have them all.
+                loops: Counter[tuple[str, int]] = Counter()
+                for (file, number), each in following.items():
+                    if around := source.loop(self.sources, file, number):
+                        loops[file, around] += each
+                line, count = loops.most_common(1)[0] if loops else (line, 0)
+                return line if count >= most else found
+            if source.loop(self.sources, *line) or not found[1]:
+                found = line
+            stacks = Counter({s: n for s, n in stacks.items() if len(s) > at and s[at] == line})
+            at += 1
 
     @property
     def gpus(self) -> list[str]:
@@ -465,7 +498,10 @@ def eager(case: Case) -> Iterator[Bottleneck]:
             interval,
         )
         return
-    if not isinstance(key, tuple) or of.tapes[key][0] < LEAST // 2:
+    if not isinstance(key, tuple):
+        yield from _one_by_one(case)
+        return
+    if of.tapes[key][0] < LEAST // 2:
         return
     share, interval = _overhead(case)
     at, change = key, "put the step into a function under @tf.function"
@@ -476,6 +512,30 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     yield _made(
         "eager-step", at, f"the step runs op by op in Python{told}", share, change, "tiny-ops", interval
     )
+
+
+def _one_by_one(case: Case) -> Iterator[Bottleneck]:
+    """Ops that Python starts by themselves, beside the tf.function of the step or in place of one."""
+    of = case.of
+    singles = of.singles()
+    ops, share = round(singles.ops), singles.starting
+    if ops < FEW_OPS or share < SINGLES or of.steps.n < LEAST // 2:
+        return
+    seen = (of.samples + of.after).total()
+    if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
+        return
+    whole, interval = _overhead(case)
+    said, change = f"{plural(ops, 'op')} a step", "put the step into a function under @tf.function"
+    if isinstance(of.step, int):
+        name = of.functions[of.step].name.rpartition(".")[2]
+        said += f" run by themselves beside {name}: {percent(share)} of it goes into starting them"
+        change = "move them into the tf.function"
+        interval = (share, max(share, interval[1])) if interval else None
+    else:
+        assert whole is not None
+        said += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
+        share = whole
+    yield _made("eager-step", case.ops_at(), said, share, change, "tiny-ops", interval)
 
 
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
@@ -552,10 +612,13 @@ def between(case: Case) -> Iterator[Bottleneck]:
     gaps = of.gaps()
     if gaps.total <= 0 or of.steps.n < LEAST // 2:
         return
+    if of.iterators >= of.steps.n / 2:
+        yield from _set_up_anew(case, gaps)
+        return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
     if of.seen:  # some of what lies between the calls may be ops
-        regular = min(regular, of.share("python"))
+        regular = min(regular - of.singles().share, of.share("python"))
     share = max(0.0, regular + rare - reads / gaps.total)
     # A moment without a processor, which others had, lies there too: it is no fault, and goes with none.
     if share - of.starved < BETWEEN:
@@ -563,6 +626,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
     lines: Counter[tuple[str, int]] = Counter()
     libraries: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     seen = 0
+    single = {stack[-1] for stack in of.stacks}
     # Around the call of the step lies TensorFlow's own Python, unless a callback is in it.
     calling = of.functions[of.step].caller if isinstance(of.step, int) and of.step in of.functions else None
     for (file, line, _, library, inside), count in of.samples.items():
@@ -573,6 +637,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
             continue
         if case.gpus and (file, line) in of.reads:
             continue  # there the GPU is waited for, which has its steps to do
+        if (file, line) in single:
+            continue  # there an op runs by itself
         # A library's own work around a step is not the person's to mend; a callback that was chosen is.
         if not library or library.startswith(CALLBACK):
             lines[file, line] += count
@@ -600,6 +666,30 @@ def between(case: Case) -> Iterator[Bottleneck]:
         share,
         "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
         interval=interval,
+    )
+
+
+def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
+    """A pipeline that is made for a step or two, as by predict() in a loop, or in epochs of one batch."""
+    of = case.of
+    share = gaps.python / gaps.total
+    lines: Counter[tuple[str, int]] = Counter()
+    for (file, line, _, library, inside), count in of.samples.items():
+        if inside == -1 and file and library:
+            lines[file, line] += count
+    if share - of.starved < BETWEEN or not lines:
+        return
+    at, _ = lines.most_common(1)[0]
+    change = "more batches an epoch: data that .repeat(), with steps_per_epoch"
+    if source.loop(case.sources, *at):
+        change = "one call for all of the data, or the model itself called in a tf.function"
+    what = source.line(case.sources, *at) or PurePath(at[0]).name
+    yield _made(
+        "between-steps",
+        at,
+        f"{percent(share)} of the time goes into a new pipeline for each step: {what}",
+        share,
+        change,
     )
 
 

@@ -93,6 +93,16 @@ class Gaps:
 
 
 @dataclass
+class Singles:
+    """Ops that Python starts one by one: how many a step, the share of a step that they take, and the part of
+    it in which none of them computes."""
+
+    ops: float = 0.0
+    share: float = 0.0
+    starting: float = 0.0
+
+
+@dataclass
 class Process:
     """One process that imported TensorFlow."""
 
@@ -100,12 +110,17 @@ class Process:
     functions: dict[int, p.Function] = field(default_factory=dict)
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
+    loops: Calls = field(default_factory=Calls)
+    """What a loop of ops does each time round, as far as windows of the profiler have seen it."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     """Those since the last step: what comes after all steps costs none of them time."""
+    stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
+    """Lines in which the stepping thread was in an op that runs by itself, the outermost first."""
+    iterators: int = 0
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
@@ -165,9 +180,13 @@ class Process:
     def looked(self, window: p.Window, seen: Seen) -> None:
         """Take in what a window showed."""
         self.windows.append((window, seen))
+        for begin, end in seen.loop:
+            self.loops.add(window.start + begin, window.start + end, False)
 
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
+        if (told.calls or told.waits) and not (self.calls or self.waits.n):
+            self.stacks.clear()  # those of what came before the first step
         if told.calls:
             self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
@@ -180,6 +199,9 @@ class Process:
         into = self.samples if told.calls or told.waits else self.after
         for *where, count in told.samples:
             into[tuple(where)] += count  # type: ignore[index]
+        for stack, count in told.stacks:
+            self.stacks[stack] += count
+        self.iterators = told.iterators
         self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
         self.fed = {number: (n, size) for number, n, size in told.fed}
         self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}
@@ -201,16 +223,19 @@ class Process:
 
     @property
     def steps(self) -> Calls:
-        """The calls that stand for steps; the batches of a loop where there are no others."""
+        """The calls that stand for steps; the batches of a loop where there are no others, else the rounds of
+        a loop of ops."""
         key = self.step
-        return self.waits if key is None else self.calls[key]
+        if key is not None:
+            return self.calls[key]
+        return self.waits if self.waits.n >= FEW else self.loops
 
     @property
     def kind(self) -> p.Kind:
         """What stands for a step."""
         key = self.step
         if key is None:
-            return "batch" if self.waits.n >= FEW else ""
+            return "batch" if self.waits.n >= FEW else "eager" if self.loops.n >= FEW else ""
         if isinstance(key, tuple):
             return "keras" if self.tapes[key][1] else "eager"
         function = self.functions.get(key)
@@ -222,6 +247,8 @@ class Process:
 
         Steps that traced or that a window of the profiler saw are left out, as long as others are left.
         """
+        if self.steps is self.loops:  # between two windows lie many rounds
+            return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
         calls, out, at = self.steps, dict[int, float](), 0
         gone = calls.n - len(calls.starts)
         windows = sorted((w.start, w.end) for w in self.opened)
@@ -324,6 +351,16 @@ class Process:
                 p.StepPart(name=name, seconds=share * middle, share=share, ci95=share_interval(steps, name))
             )
         return tuple(sorted(out, key=lambda part: -part.share))
+
+    def singles(self) -> Singles:
+        """Return what a profiled step has of ops that Python starts one by one."""
+        total, out = lasted(self.seen), Singles()
+        for _, seen in self.windows if total else ():
+            steps = len(seen.steps)
+            out.ops += seen.singles * steps / len(self.seen)
+            out.share += seen.one_by_one * steps / total
+            out.starting += seen.starting * steps / total
+        return out
 
     def share(self, *names: str) -> float:
         """Return the share of a profiled step (0 … 1) in parts whose names begin with one of these."""

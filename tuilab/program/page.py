@@ -190,7 +190,10 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside) -> tuple[str,
     if not of.kind and of.facts is not None and of.facts.sessions:
         out.append("no step was seen: it runs in TensorFlow 1's graph mode, whose sessions are not watched")
     elif not of.kind:
-        out.append("no step was seen: no tf.function, gradient tape or dataset was used three times")
+        out.append(
+            "no step was seen: no tf.function, gradient tape or dataset was used three times, nor did a loop"
+            " of ops go on for a second"
+        )
     elif not parts:
         if of.uses_profiler:
             out.append(
@@ -200,6 +203,10 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside) -> tuple[str,
             out.append(
                 "the program ended before a window of the profiler had seen whole steps: --once looks at once"
             )
+    elif of.steps is of.loops:
+        out.append(
+            "the steps are the rounds of a loop of ops, seen and timed in the profiler's windows alone"
+        )
     elif len(of.seen) < 10:
         out.append(f"the parts are those of {len(of.seen)} profiled steps only")
     if of.uses_profiler and parts:

@@ -64,6 +64,17 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
     return number
 
 
+def loop(sources: Mapping[str, str], file: str, number: int) -> int:
+    """Return the line of the innermost `for` or `while` around a line of that file; 0 where there is none."""
+    tree = _tree(sources.get(file, ""))
+    around = [
+        node.lineno
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.For | ast.While) and node.lineno < number <= (node.end_lineno or 0)
+    ]
+    return max(around, default=0)
+
+
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
     """Say that line as it is written, "" where it is not known."""
     lines = sources.get(file, "").splitlines()

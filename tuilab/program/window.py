@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tuilab.profile.classify import CALL, Key
 from tuilab.profile.threads import Activity, activity
+from tuilab.profile.threads import Seen as Started
 from tuilab.profile.xplane import HOST, read
 
 PICO = 1e-12
@@ -18,6 +19,13 @@ FEW = 3
 """Calls from which on a function stands for a step."""
 LONG = 5.0
 """A step this many times as long as the middle one held something else, such as a validation."""
+SINGLE = "EagerExecute"
+"""The runtime's event for an op, or a function, that Python starts."""
+ALIKE = 0.6
+"""Of the stretches from one op to the next of its kind, how many are of the same ops where a loop repeats
+them."""
+NEXT_OP = 200_000_000
+"""Picoseconds within which the next op of a loop begins, where Python does hardly more than to start it."""
 
 Interval = tuple[int, int]
 
@@ -27,6 +35,9 @@ class Seen:
     """What a window showed. steps: each step's seconds by part. ops: seconds of a step by op, of the step's
     own time.
 
+    loop: seconds at which each step began and ended, where a loop of ops was found rather than calls.
+    singles: ops of a step that Python starts one by one, outside of any tf.function; one_by_one: seconds of
+    a step from the first to the last of each row of them; starting: those of them in which none computes.
     counts: runs of an op in a step. stages: seconds that each iterator of the pipeline was at work in a step,
     by its path (`Root::Prefetch::Map`), without what its inputs took. on_main: iterators that ran on the
     stepping thread. devices: share of the steps' time in which a device computed.
@@ -38,6 +49,10 @@ class Seen:
     stages: dict[str, float] = field(default_factory=dict)
     on_main: set[str] = field(default_factory=set)
     devices: dict[str, float] = field(default_factory=dict)
+    loop: tuple[tuple[float, float], ...] = ()
+    singles: float = 0.0
+    one_by_one: float = 0.0
+    starting: float = 0.0
     errors: tuple[str, ...] = ()
 
 
@@ -46,17 +61,24 @@ def look(data: bytes) -> Seen:
     recording = read(data)
     found = activity(recording.lines)
     calls = sorted((s.event.start, s.event.end, s.lane) for s in found.events if s.event.name == CALL)
-    main, spans = -1, list[Interval]()
+    main, spans, loop = -1, list[Interval](), False
     if calls:
         main = calls[0][2]
         spans = [(start, end) for start, end, lane in calls if lane == main]
     else:
         main, spans = _of_functions(found)
     if not spans:
+        main, spans = _of_loop(found)
+        loop = True
+    if not spans:
         return Seen(errors=recording.errors)
     middle = sorted(end - start for start, end in spans)[len(spans) // 2]
     spans = [(start, end) for start, end in spans if end - start <= LONG * middle]
-    return _shared(found, spans, main, recording.errors)
+    out = _shared(found, spans, main, recording.errors)
+    if loop:
+        begun = spans[0][0]
+        out.loop = tuple(((start - begun) * PICO, (end - begun) * PICO) for start, end in spans)
+    return out
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
@@ -72,6 +94,38 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
     key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
     starts = [start for start, _ in rows[key]]
     return key[0], list(pairwise(starts))
+
+
+def _singles(found: Activity) -> Iterable[Started]:
+    """Ops and functions that Python starts, but for those of an input pipeline."""
+    return (
+        seen
+        for seen in found.events
+        if seen.event.name == SINGLE and not seen.pipeline and seen.meaning.phase != "input"
+    )
+
+
+def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
+    """Steps of ops that a loop repeats: from an op to the next of its kind, where the same ones lie between.
+
+    Of loops in each other the outermost that comes round often enough.
+    """
+    lanes: dict[int, list[Started]] = defaultdict(list)
+    for seen in _singles(found):
+        lanes[seen.lane].append(seen)
+    if not lanes:
+        return -1, []
+    lane = max(lanes, key=lambda lane: len(lanes[lane]))
+    started = sorted(lanes[lane], key=lambda seen: seen.event.start)
+    names = [str(seen.event.stats.get("eager_op", "")) for seen in started]
+    at: dict[str, list[int]] = defaultdict(list)
+    for index, name in enumerate(names):
+        at[name].append(index)
+    for places in sorted(at.values(), key=len):
+        rounds = Counter(tuple(names[a:b]) for a, b in pairwise(places))
+        if len(places) > FEW and max(rounds.values()) >= ALIKE * rounds.total():
+            return lane, list(pairwise(started[index].event.start for index in places))
+    return -1, []
 
 
 def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
@@ -108,9 +162,38 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
     out.devices = {device: length / total for device, length in lengths.items()}
     beside = {device: length for device, length in lengths.items() if device != HOST}
     _share_ops(out, spent, within, steps, beside)
+    _one_by_one(out, found, main, computing.get(HOST, []), within, steps)
     out.counts = {key: number / steps for key, number in _runs(found, within).items()}
     _pipeline(out, found, main, within, steps)
     return out
+
+
+def _one_by_one(
+    out: Seen, found: Activity, main: int, computing: list[Interval], within: list[Interval], steps: int
+) -> None:
+    """How long the stepping thread starts ops by themselves, and how many."""
+    functions = _union(
+        (seen.event.start, seen.event.end)
+        for seen in found.events
+        if seen.lane == main and "tf_function_call" in seen.event.stats
+    )
+    started = sorted(
+        (seen.event.start, seen.event.end)
+        for seen in _singles(found)
+        if seen.lane == main
+        and str(seen.event.stats.get("is_func")) == "0"
+        and _inside(seen.event.start, within)
+        and not _inside(seen.event.start, functions)
+    )
+    out.singles = len(started) / steps
+    busy = [
+        (start, following if end <= following <= end + NEXT_OP else end)
+        for (start, end), (following, _) in zip(started, [*started[1:], (0, 0)], strict=True)
+    ]
+    _, left = _take(_union(busy), functions)
+    out.one_by_one = _overlap(left, within) * PICO / steps
+    _, left = _take(left, computing)
+    out.starting = _overlap(left, within) * PICO / steps
 
 
 def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:

@@ -1,0 +1,13 @@
+# expects: between-steps
+"""predict() of one row after the other: each call makes a pipeline of its own."""
+
+import keras
+import numpy as np
+
+model = keras.Sequential(
+    [keras.Input((16,)), keras.layers.Dense(32, activation="relu"), keras.layers.Dense(4)]
+)
+found = []
+for row in np.random.rand(150, 16).astype("float32"):
+    found.append(model.predict(row[None, :], verbose=0))  # <- between-steps
+print(np.concatenate(found).shape)
