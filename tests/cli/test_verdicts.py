@@ -31,7 +31,7 @@ def test_what_the_intervals_are_of_stands_below_them():
         line("a", "confirmed"), evidence="1.2 × faster [1.1 1.3].", interval="within this process and minute"
     )
     text = " ".join(table([within, line("b", "refuted")], 200).split())
-    assert text.endswith("0 untestable. Each 95 % interval is one within this process and minute.")
+    assert text.endswith("0 untestable. 95 % intervals: within this process and minute.")
 
 
 @pytest.mark.real_worker

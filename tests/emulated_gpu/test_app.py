@@ -13,7 +13,7 @@ VIEWS = {
     "2": ("GPU graph", "ran on", "GPU:0"),
     "3": ("No sweep yet",),
     "4": ("stopped before its phases",),
-    "5": ("while it was profiled",),
+    "5": ("under the profiler",),
     "6": ("on GPU:0: GPU kernel for float32",),
     "7": ("logical CPUs", "no GPU figures"),
     "8": ("Claim 1",),

@@ -28,8 +28,11 @@ PageLine = tuple[tuple[str, Role], ...]
 EMPTY: PageLine = (("", "text"),)
 
 
-def answer_page(lab_state: LabState) -> list[PageLine]:
-    """Tell the answer, how sure it is, arms and claims, every caveat, what to do, how it was measured."""
+def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
+    """Tell the answer, how sure it is, arms and claims, every caveat, what to do, how it was measured.
+
+    width: that the table of arms has to fit in; 0 for any.
+    """
     said, result = answer(lab_state), lab_state.result()
     out: list[PageLine] = [((result.answer if result and result.answer else said.sentence, "title"),)]
     if said.detail:
@@ -40,13 +43,17 @@ def answer_page(lab_state: LabState) -> list[PageLine]:
     if sure is not None:
         reached = "The precision that was asked for was reached." if sure.precise and result.rounds else ""
         more = [reason for reason in sure.reasons if reason not in sure.badge]
-        words = [f"⚠ {sure.badge}" if sure.badge else reached, *more, interval_line(result)]
+        doubtful = f"⚠ {', '.join([sure.badge, *more])}"
+        words = [doubtful if sure.badge else reached, interval_line(result)]
         words.append(f"{further}." if (further := going_on(lab_state)) else "")
         out += section("How sure", filter(None, words))
     rows = arm_rows(result)
+    if all(arm.device in (None, arm.requested_device) for arm in result.arms):
+        # The arm's name tells the device already; where it ran elsewhere, the column says so.
+        rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
     measured = [row for row in rows if row[2]]
-    out += section("Arms", [*aligned([ARM_HEAD, *measured] if measured else []), *absent])
+    out += section("Arms", [*aligned([ARM_HEAD[: len(rows[0])], *measured] if measured else [], width), *absent])
     undecided = lab_state.undecided
     claims = [
         line
@@ -54,8 +61,8 @@ def answer_page(lab_state: LabState) -> list[PageLine]:
         for line in (f"– {undecided}: {text}" if undecided else f"{word}: {text}", evidence)
     ]
     out += section("Claims", filter(None, claims))
-    out += section("Caveats", doubts(result))
-    out += section("What to do", advice(result))
+    out += section("Caveats", [f"• {doubt}" for doubt in doubts(result)])
+    out += section("What to do", [f"→ {line}" for line in advice(result)])
     out += section("How it was measured", provenance(result))
     return out
 

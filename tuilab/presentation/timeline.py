@@ -142,7 +142,7 @@ class Profiling:
 
 
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
-    """Return `CPU graph: 483 µs a call, 610 µs while it was profiled`; `compute 44 %, dispatch 38 %`.
+    """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44 %, dispatch 38 %`.
 
     account: the run's own of that arm, which every view reads; None where it has none.
     """
@@ -154,7 +154,7 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
         f"{name.replace('_', ' ')} {percent(shares[name])}" for name in largest if shares[name] >= 0.01
     )
     whole = known.total_s if known else profile.measured_s
-    said = f"{label}: {seconds(whole)} a call, {seconds(profile.step_s)} while it was profiled"
+    said = f"{label}: {seconds(whole)} a call, {seconds(profile.step_s)} under the profiler"
     return said, parts, *profile.notes[:1]
 
 

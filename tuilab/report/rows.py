@@ -293,7 +293,7 @@ def machine_sentence(machine: MachineLine) -> str:
 def interval_line(result: RunResult) -> str:
     """Say what the intervals are of, in a sentence; "" where there is none."""
     of = result.confidence.of if result.confidence else ""
-    return f"Each 95 % interval is one {of}." if of else ""
+    return f"95 % intervals: {of}." if of else ""
 
 
 def no_phases(arm: ArmResult) -> str:

@@ -34,3 +34,11 @@ document with its verdict and evidence, every caveat, what to do, and how it was
     def compose(self) -> ComposeResult:
         with framed(VerticalScroll(), "Answer", "arrows and wheel scroll, {page.close} closes"):
             yield Static(dressed(self, answer_page(self._lab.state)))
+
+    def on_resize(self) -> None:
+        """Fit the table of arms in."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        said = self.query_one(Static)
+        said.update(dressed(self, answer_page(self._lab.state, said.size.width)))

@@ -29,6 +29,8 @@ from tuilab.tui.widgets.wording import fit
 
 RATIOS_FROM, INTERVALS_FROM = 44, 72
 """Columns from which on there are ratios, and their intervals."""
+LEAST_BAR = 12
+"""Cells that names leave to the bars."""
 
 
 class Bars(Picking):
@@ -52,10 +54,11 @@ class Bars(Picking):
             arm.id: median_of(arm.median_s, arm.half_width_s) for arm in arms if arm.median_s is not None
         }
         ratios = {arm.id: self._ratio(arm, width) for arm in arms if arm.id in medians}
-        label = min(max(cell_len(arm.label) for arm in arms) + 3, max(10, width * 2 // 5))
         value = max(map(cell_len, medians.values()), default=0) + 1
         kind = self._kind(width)
         ratio = max(map(cell_len, [kind, *ratios.values()])) + 1 if width >= RATIOS_FROM else 0
+        room = max(10, width * 2 // 5, width - value - ratio - LEAST_BAR - 3)
+        label = min(max(cell_len(arm.label) for arm in arms) + 3, room)
         scale = scale_for(arms, max(0, width - label - value - ratio - 3), log=self._turned)
         rows: list[Line] = []
         for arm in arms:
