@@ -107,7 +107,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
         raise InputError(where, python, f"a Python that answers within {LOOK_S:.0f} s") from None
     except OSError as error:
         raise InputError(where, python, f"a Python that can be started: {error.strerror}") from None
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         said = done.stderr.decode(errors="replace").strip().splitlines()
         last = f"; it ended with code {done.returncode}" + (f": {said[-1]}" if said else "")
         raise InputError(where, python, sanitize_line(_EXPECTED + last, 400)) from None

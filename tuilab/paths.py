@@ -13,7 +13,7 @@ ENVIRONMENT = "TUILAB_DATA"
 def data_folder() -> Path:
     """Return the user's data folder for tuilab; `TUILAB_DATA` overrides it. Not made here."""
     if os.environ.get(ENVIRONMENT):
-        return Path(os.environ[ENVIRONMENT]).expanduser().absolute()
+        return Path(os.path.expanduser(os.environ[ENVIRONMENT])).absolute()
     import platformdirs
 
     return Path(platformdirs.user_data_dir("tuilab"))

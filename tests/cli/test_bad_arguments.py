@@ -19,7 +19,7 @@ HOSTILE = [
     "", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "-inf", "9" * 5_000, str(2**63), str(-(2**64)),
     "\x1b[31mred", "\x1b]0;title\x07", "a\nb", "\u202egnp.exe", "\udcff", "\ufeff", "é" * 300, "%s%n", "{}", "$(id)",
     "'=1+1'", "=cmd|' /C calc'!A0", "../../../etc/passwd", "/dev/zero", "/dev/full", "/proc/self/mem", "/proc/x",
-    "no/such/folder/file", ".", "/", "last", "word " * 2_000, "#" * 500, "a:" * 500, "machine:", "x.toml", "x.py:f",
+    "no/such/folder/file", "~noone/x", "~noone/x.py:f", "~noone/x.keras", "~", ".", "/", "last", "word " * 2_000, "#" * 500, "a:" * 500, "machine:", "x.toml", "x.py:f",
     "fifo", "link", "folder", "model.keras", "model.h5", "saved", "saved:serve", "model.keras:x", "w0", "samples=", "samples=1e30", "samples=-1", "samples", "=1", "samples=256:1M:x4",
     "samples=1:1e30:x1", "samples=9:1:1", "samples=1:2:0", "stft-small", "GPU:99", "CPU", "gpu-07", "-oProxyCommand=x",
     "markdown", "html", "json", "csv", "ghost", "baseline", "10.5", "1e-400", "0x10", "١٢", "1_000", "true",

@@ -59,3 +59,53 @@ def test_the_contract_sees_each_way():
         assert list(reads(ast.parse(code))), code
     for code in ("os.open(p, os.O_RDONLY)", "lab.open(preset)", "p.open('wb')", "open_regular(p)"):
         assert not list(reads(ast.parse(code))), code
+
+
+def undecoded(tree: ast.AST) -> Iterator[ast.AST]:
+    """What forgets one way in which bytes are undecodable, or dies of a home that nobody knows."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is not None:
+            names = {each.attr for each in ast.walk(node.type) if isinstance(each, ast.Attribute)}
+            if names & {"MsgspecError", "DecodeError"}:
+                yield node
+        elif isinstance(node, ast.Try):
+            caught = " ".join(ast.unparse(handler.type) for handler in node.handlers if handler.type)
+            if "RecursionError" not in caught and "UNDECODED" not in caught:
+                yield from (call for line in node.body for call in ast.walk(line) if _loads(call))
+        elif isinstance(node, ast.Attribute) and node.attr == "expanduser":
+            yield from [node] * (ast.unparse(node) != "os.path.expanduser")
+
+
+def _loads(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) in ("json.loads", "tomllib.loads")
+
+
+LOOKED_THROUGH = {
+    "documents/checker/settings.py": "`toml_text` has refused what is nested too deeply",
+    "presentation/keymap.py": "`toml_text` has refused what is nested too deeply",
+}
+
+
+def test_bytes_that_nest_too_deeply_are_no_other_than_bytes_that_are_no_json():
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if "guest" not in path.parts and list(undecoded(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found <= set(LOOKED_THROUGH), found - set(LOOKED_THROUGH)
+
+
+def test_the_contract_sees_what_forgets_it():
+    for code in (
+        "try: decode(x)\nexcept msgspec.DecodeError: pass",
+        "try: decode(x)\nexcept (OSError, msgspec.MsgspecError): pass",
+        "try: json.loads(x)\nexcept ValueError: pass",
+        "Path(x).expanduser()",
+    ):
+        assert list(undecoded(ast.parse(code))), code
+    for code in (
+        "try: json.loads(x)\nexcept UNDECODED: pass",
+        "try: json.loads(x)\nexcept (ValueError, RecursionError): pass",
+        "os.path.expanduser(x)",
+    ):
+        assert not list(undecoded(ast.parse(code))), code

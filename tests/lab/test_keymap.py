@@ -59,3 +59,13 @@ def test_the_same_key_in_two_places_is_no_clash():
 def test_no_file_breaks_it(tmp_path_factory, content):
     keys, problems = read(tmp_path_factory.mktemp("keys"), content)
     assert isinstance(keys, dict) and all(isinstance(p, str) for p in problems)
+
+
+def test_a_link_to_itself_or_to_nowhere_is_said(tmp_path):
+    for name in ("keymap.toml", "nowhere"):
+        file = tmp_path / "keymap.toml"
+        file.symlink_to(name)
+        keys, (said,) = keymap.read(file, lambda: IDS)
+        assert not keys and "could not be read" in said
+        file.unlink()
+    assert keymap.read(tmp_path / "no folder" / "keymap.toml", lambda: IDS) == ({}, [])

@@ -224,6 +224,13 @@ async def test_a_path_is_completed_as_in_a_shell_and_enter_opens_what_is_shown(t
     assert reopened() == [str(tmp_path / "article.md")], "it is found from another folder too"
 
 
+async def test_the_home_of_somebody_who_is_not_known_may_be_typed(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24), messages=True) as pilot:
+        await press(pilot, app, ["o", "~", *"noone", "enter"])
+        assert app.is_running and "~noone" in text(app)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_trouble_is_short_and_leaves_with_the_next_key(tmp_path, size):
     app = lab(tmp_path, rerun=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from tuilab.catalogue.validate import validate
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import read_regular
 from tuilab.model.preset import Preset
 from tuilab.model.sanitize import sanitize_line
@@ -130,5 +130,5 @@ def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
             sanitize_line(error.where, 200),
             sanitize_line(f"got {error.value!r}; expected {error.expected}", 500),
         )
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except (*UNDECODED, ValueError) as error:
         return Problem(file, "", sanitize_line(f"is not valid TOML: {error}", 500))

@@ -11,7 +11,7 @@ import msgspec
 
 from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
-from tuilab.cli.lab import columns, file_or_output
+from tuilab.cli.lab import columns, file_or_output, not_over
 from tuilab.cli.said import tell
 from tuilab.documents import RULES
 from tuilab.documents.api.versions import check_version, table_of
@@ -136,6 +136,7 @@ def check(
 
         if len(paths) != 1:
             raise InputError("PATH", " ".join(paths), "one document to measure")
+        not_over("-o", target_file, paths)
         ctx.exit(measure_document(paths[0], target_file, budget))
     if prove:
         from tuilab.cli.prove import prove_document
@@ -158,6 +159,8 @@ def check(
         if options["differences"]:
             ctx.exit(FINDINGS if changed else DONE)
     results = _check(paths, job, options["jobs"])
+    for option, file in (("-o", target_file), ("--write-baseline", options["write_baseline"])):
+        not_over(option, file, [*paths, *(result.path for result in results)])
     if options["write_baseline"]:
         count = write_baseline(options["write_baseline"], results)
         click.echo(f"{options['write_baseline']}: {count} known findings", err=True)
@@ -239,7 +242,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
             else:
                 fixed.write()
         except OSError as error:
-            raise InputError("--fix", str(path), f"a file that can be written ({error})") from None
+            raise InputError("--fix", str(path), f"a file that can be written ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
     return changed > 0
@@ -263,7 +266,7 @@ def _print(
         try:
             write_text(file, ["\n".join(lines) + "\n"], SHARED)
         except OSError as error:
-            raise InputError("-o", str(file), f"a file that can be written ({error})") from None
+            raise InputError("-o", str(file), f"a file that can be written ({error.strerror})") from None
     elif lines:
         click.echo("\n".join(lines))
     if layout in ("text", "full", "github") or file is not None:

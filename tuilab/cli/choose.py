@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ from tuilab.lab.settings import Settings, choose, choose_own, is_model, is_own, 
 from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
-from tuilab.model.files import open_regular
+from tuilab.model.files import expanded, open_regular
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 
 
@@ -63,8 +62,8 @@ def opened(words: dict[str, Any]) -> Opening:
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:
-            open_regular(Path(path).expanduser()).close()
-    return Opening(trust, *(str(Path(path).expanduser().resolve()) if path else "" for path in (code, data)))
+            open_regular(expanded(path)).close()
+    return Opening(trust, *(str(expanded(path).resolve()) if path else "" for path in (code, data)))
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -43,7 +43,7 @@ def _put(preset: Preset, folder: Path, overwrite: bool) -> bool:
             return False
         click.echo(str(write(preset, folder)))
     except OSError as error:
-        raise InputError("-o", str(folder), f"a folder that can be written ({error})") from None
+        raise InputError("-o", str(folder), f"a folder that can be written ({error.strerror})") from None
     return True
 
 

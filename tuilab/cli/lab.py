@@ -1,10 +1,11 @@
 """The lab as commands use it: its events narrated, Ctrl-C obeyed."""
 
 import asyncio
+import os
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -21,6 +22,7 @@ from tuilab.lab.files import keep_fault
 from tuilab.lab.history import History, to_read
 from tuilab.model.arms import HERE
 from tuilab.model.environment import Environment
+from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
 T = TypeVar("T")
@@ -41,6 +43,19 @@ def columns() -> int:
 def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """Return the file that an option names; None, which is standard output, for `-`."""
     return None if path == Path("-") else path
+
+
+def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
+    """Raise InputError where the file that an option names is one of the sources, which would be gone."""
+    if file is not None and any(_same(file, source) for source in sources):
+        raise InputError(option, str(file), "another file than one that is read")
+
+
+def _same(file: Path, other: Path | str) -> bool:
+    try:
+        return os.path.samefile(file, other)
+    except (OSError, ValueError):
+        return False
 
 
 def emit(data: Any) -> None:

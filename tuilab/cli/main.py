@@ -94,8 +94,9 @@ class Lazy(click.Group):
 def with_command(words: str) -> str:
     """Return what to type where a person named a file or model and no command; "" of what is neither."""
     from tuilab.lab.opening import kind
+    from tuilab.model.files import expanded
 
-    path = Path(words).expanduser()
+    path = expanded(words)
     file = path if path.exists() else path.with_name(path.name.rpartition(":")[0] or path.name)
     if not file.exists():
         return ""
@@ -203,6 +204,9 @@ def _mend_surroundings() -> None:
     if isinstance(raw, io.RawIOBase):  # `python -u` takes what a disk had room for to be all that was written
         encoding, errors = sys.stdout.encoding, sys.stdout.errors
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
+    for text in (sys.stdout, sys.stderr):
+        if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
+            text.reconfigure(errors="replace")  # an encoding of few letters, such as Latin-1
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

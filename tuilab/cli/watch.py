@@ -12,7 +12,7 @@ import click
 
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
-from tuilab.cli.lab import columns
+from tuilab.cli.lab import columns, not_over
 from tuilab.cli.said import broken
 from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
@@ -154,9 +154,14 @@ def check_options(
     for code in fail_on:
         if code != "any" and code not in get_args(Code):
             raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
+    taken: list[Path] = []
     for name, file in files.items():
         if file is not None and not file.absolute().parent.is_dir():
             raise InputError(name, str(file), "a file in a folder that is there")
+        not_over(name, file, command)
+        if file is not None and (place := file.resolve()) in taken:
+            raise InputError(name, str(file), "another file than the other option's")
+        taken += [place] if file is not None else []
     if command and not command[0].strip():
         raise InputError("COMMAND", command[0], "a Python file, `-m module` or a program")
 

@@ -125,7 +125,7 @@ def known(out: bytes) -> dict[str, Any]:
     for line in out.splitlines():
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(said, dict):
             facts |= said

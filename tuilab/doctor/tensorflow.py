@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import msgspec
-
 from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.doctor.tensorflow_log import TensorFlowLog
 from tuilab.interpreter import started
 from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Probe, Tried, decode
+from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
@@ -87,7 +86,7 @@ def read(ran: children.Ran) -> TensorFlow:
     for line in ran.out.splitlines():
         try:
             stages.append(decode(line))
-        except msgspec.DecodeError:
+        except UNDECODED:
             continue
     for stage in stages:
         if isinstance(stage, Began):

@@ -9,6 +9,7 @@ from tuilab.history.lines import COLUMNS, RunLine, line_of
 from tuilab.history.search import NO_TITLES, condition
 from tuilab.history.store import Store
 from tuilab.model.brief import Brief
+from tuilab.model.errors import UNDECODED
 from tuilab.model.parameters import Value
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
@@ -113,7 +114,7 @@ def _entry(row: Sequence[object], tags: tuple[str, ...]) -> Entry:
 def _parameters(scenario: Any) -> dict[str, Value]:
     try:
         known = _scenario.decode(scenario).parameters
-    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+    except (*UNDECODED, TypeError):
         return {}
     return {
         sanitize_line(name, 64): sanitize_line(value, 200) if isinstance(value, str) else value
@@ -127,7 +128,7 @@ def _known(brief: Any, rounds: int) -> Brief | None:
         return None
     try:
         found = _brief.decode(brief)
-    except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+    except (*UNDECODED, TypeError):
         return None
     if found.rounds != rounds:
         return None

@@ -17,6 +17,7 @@ from tuilab.history.store import STAGED, TAKE_PROGRAM, Store
 from tuilab.history.trouble import only_read, put_back, set_aside, why_unread
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
+from tuilab.model.errors import UNDECODED
 from tuilab.model.machine import Machine
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
@@ -135,7 +136,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except UNDECODED as error:
                 wrong.append(sanitize_line(f"event {number}: {error}", 200))
                 continue
             begun |= isinstance(event, e.RunStarted)
@@ -163,7 +164,7 @@ def _texts(row: dict[str, Any]) -> Iterator[str]:
     for name, kind in (("scenario", Scenario), ("machine", Machine)):
         try:
             msgspec.json.decode(row[name], type=kind)
-        except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, KeyError) as error:
+        except (*UNDECODED, TypeError, KeyError) as error:
             yield sanitize_line(f"its {name}: {error}", 200)
 
 
@@ -304,7 +305,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     for number, line in _lines(connection, run, wrong):
         try:
             e.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except UNDECODED as error:
             wrong.append(sanitize_line(f"event {number}: {error}", 200))
         else:
             lines.append((number, line))
@@ -368,7 +369,7 @@ def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStar
             at=str(row.get("at") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(0))),
             preset=str(row.get("preset") or ""),
         )
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, UnicodeDecodeError):
+    except (*UNDECODED, KeyError, TypeError, ValueError):
         return None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from tuilab.history.store import Store
+from tuilab.model.errors import UNDECODED
 from tuilab.model.machine_summary import MachineSummary
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -57,5 +58,5 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
     for line in lines:
         try:
             yield _decoder.decode(line)
-        except msgspec.MsgspecError:
+        except UNDECODED:
             continue  # written by another version; its run is in the history all the same

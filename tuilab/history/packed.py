@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from tuilab.model import events as e
+from tuilab.model.errors import UNDECODED
 from tuilab.model.rounds import CellRounds, Rounds
 
 FORM = 1
@@ -23,6 +24,8 @@ FORM = 1
 MOST = 2**22
 """Blocks or rounds in a piece; a line has at least 30 bytes for each."""
 MOST_CELLS = 2**16
+MOST_BYTES = 2**28
+"""Of anything that was compressed: 64 for each of a piece's blocks."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
@@ -86,7 +89,7 @@ def exact(line: bytes) -> e.Round | None:
     """Return the round of a line, where packing loses nothing of it: numbers of 64 bits, written as here."""
     try:
         event = e.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNDECODED:
         return None
     if not isinstance(event, e.Round) or e.encode(event).rstrip() != line:
         return None
@@ -185,13 +188,22 @@ def _back(kind: str, data: bytes, count: int) -> "array[Any]":
     return values
 
 
+def inflated(data: bytes) -> bytes:
+    """Return what `zlib.compress` was given. Raises zlib.error, also for what grows beyond `MOST_BYTES`."""
+    inflate = zlib.decompressobj()
+    out = inflate.decompress(data, MOST_BYTES)
+    if not inflate.eof:
+        raise zlib.error("it is cut off, or larger than any")
+    return out
+
+
 def _opened(data: bytes) -> _Piece:
     """Raises Damaged."""
     try:
         if not data or data[0] != FORM:
             raise Damaged("of a form that is not known")
-        piece = _decoder.decode(zlib.decompress(data[1:]))
-    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        piece = _decoder.decode(inflated(data[1:]))
+    except (*UNDECODED, zlib.error) as error:
         raise Damaged(str(error)) from None
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
         raise Damaged("its cells do not fit its blocks")

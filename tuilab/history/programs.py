@@ -5,7 +5,7 @@ import sqlite3
 import msgspec
 
 from tuilab.history.store import Store
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.program import Page
 
 
@@ -28,7 +28,7 @@ def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
     for program, page in found:
         try:
             out.append((program, msgspec.json.decode(page, type=Page)))
-        except (msgspec.DecodeError, TypeError):
+        except (*UNDECODED, TypeError):
             continue
     return out
 
@@ -41,6 +41,6 @@ def find(store: Store, start: str) -> Page:
         ).fetchall()
         if len(rows) == 1:
             return msgspec.json.decode(rows[0][0], type=Page)
-    except (msgspec.DecodeError, sqlite3.DataError, TypeError):
+    except (*UNDECODED, sqlite3.DataError, TypeError):
         pass
     raise InputError("program", start, "the beginning of exactly one id from `tuilab history programs`")

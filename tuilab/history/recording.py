@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import msgspec
-
 from tuilab.model import events as e
-from tuilab.model.errors import CannotBeReadError, InputError
+from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
 from tuilab.model.files import open_regular, shown, written
 from tuilab.model.sanitize import sanitize
 
@@ -45,7 +43,7 @@ def read(file: Path) -> Iterator[e.Event]:
 def _event(file: Path, number: int, line: bytes) -> e.Event:
     try:
         event = e.decode(line)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (*UNDECODED, ValueError) as error:
         raise InputError(f"{file}, line {number}", str(error), "an event as tuilab records them") from None
     if number == 1 and (not isinstance(event, e.Hello) or event.protocol != e.PROTOCOL):
         raise InputError(f"{file}, line 1", type(event).__name__, f"a recording of protocol {e.PROTOCOL}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import read_regular, write_bytes
 from tuilab.model.roofline import Roofs
 from tuilab.paths import data_folder, private_folder
@@ -23,7 +23,7 @@ def known() -> tuple[Roofs, ...]:
     for file in files:
         try:
             found.append(msgspec.json.decode(read_regular(file, LARGEST_FILE), type=Roofs))
-        except (InputError, msgspec.MsgspecError):
+        except (InputError, *UNDECODED):
             continue
     return tuple(found)
 

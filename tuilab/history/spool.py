@@ -15,7 +15,7 @@ import msgspec
 from tuilab.history.imports import import_left
 from tuilab.history.store import Store
 from tuilab.model import events as e
-from tuilab.model.errors import CannotBeReadError, InputError
+from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
 from tuilab.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
 from tuilab.processes import since
 from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, folder
@@ -158,7 +158,7 @@ def _hello(file: Path) -> e.Hello | None:
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
-    except (FileNotFoundError, msgspec.MsgspecError):
+    except (FileNotFoundError, *UNDECODED):
         return None
     return hello if isinstance(hello, e.Hello) else None
 

@@ -22,7 +22,7 @@ from tuilab.history.schema import OtherVersion, connect, is_damage, prepare
 from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import kind_of
 from tuilab.model.machine import Machine
 from tuilab.model.rounds import Rounds
@@ -494,7 +494,7 @@ class Store:
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
-            return zlib.decompress(row[0]) if row else None
+            return packed.inflated(row[0]) if row else None
         except (zlib.error, TypeError):
             return None
 
@@ -641,7 +641,7 @@ class Store:
         for number, line in self.connection.execute(_EVENTS, (run,)):
             try:
                 event = e.decode(_bytes(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            except UNDECODED as error:
                 yield number, self._unread(run, f"stored event {number}", error)
             else:
                 # The file is a person's, but who wrote into it is not known.
@@ -820,7 +820,7 @@ def _timed_of_line(line: bytes) -> float:
     """A round's time inside timed blocks, of one that is not packed."""
     try:
         event = e.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except UNDECODED:
         return 0.0
     return event.timed_s if isinstance(event, e.Round) else 0.0
 
@@ -843,7 +843,7 @@ def _take_back(store: Store) -> None:
     instead = fallback_folder()
     if instead is None or not (instead / FILE).exists():
         return
-    with contextlib.suppress(sqlite3.Error, OSError, OtherVersion, msgspec.MsgspecError):
+    with contextlib.suppress(sqlite3.Error, OSError, OtherVersion, *UNDECODED):
         _take_from(private_folder(instead), store, gone=True)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuilab.catalogue.load import load
 from tuilab.model.errors import InputError
-from tuilab.model.files import write_text
+from tuilab.model.files import expanded, write_text
 from tuilab.model.preset import Preset
 from tuilab.model.result import RunResult
 from tuilab.report.fact_check import WRITERS, FactCheck, Statement
@@ -110,5 +110,5 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
     """Return the claims of a file or of a bundled document, and their presets. Raises InputError."""
-    path = Path(document).expanduser()
+    path = expanded(document)
     return article(path) if path.exists() else bundled(document, presets)

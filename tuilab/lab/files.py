@@ -66,7 +66,7 @@ def _read_preferences() -> Preferences:
             found = json.loads(file.read(LARGEST))
         theme = str(found.get("theme", ""))
         recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
-    except (FileNotFoundError, ValueError, AttributeError, TypeError):  # not there, or not ours
+    except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):  # or not ours
         return Preferences()
     from tuilab.model.sanitize import sanitize_line
 
@@ -111,7 +111,7 @@ def from_here(path: str) -> str:
 def _whole(path: str) -> str:
     """The path from the root, where there is such a file."""
     verb, words = _parted(path)
-    return verb + os.path.abspath(Path(words).expanduser()) if _is_there(words) else path
+    return verb + os.path.abspath(os.path.expanduser(words)) if _is_there(words) else path
 
 
 def _parted(path: str) -> tuple[str, str]:
@@ -123,8 +123,9 @@ def _parted(path: str) -> tuple[str, str]:
 def _is_there(words: str) -> bool:
     """Whether the file is there, or that before a function's or a signature's name."""
     try:
-        return any(Path(name).expanduser().exists() for name in (words, words.rpartition(":")[0]) if name)
-    except (OSError, ValueError, RuntimeError):
+        names = [os.path.expanduser(name) for name in (words, words.rpartition(":")[0]) if name]
+        return any(map(os.path.exists, names))
+    except ValueError:
         return False
 
 
@@ -145,7 +146,7 @@ def completed(typed: str) -> str | None:
     """Return the first file or folder, in order of names, that begins as it was typed; None for none."""
     if not typed:
         return None
-    path = Path(typed).expanduser()
+    path = Path(os.path.expanduser(typed))
     folder, start = (path, "") if typed.endswith("/") else (path.parent, path.name)
     try:
         names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
@@ -158,7 +159,7 @@ def completed(typed: str) -> str | None:
 def completed_to_file(typed: str) -> str | None:
     """Return the file that completes what was typed, where that is the beginning of a name and no name."""
     whole = completed(typed) if typed and not _is_there(typed) else None
-    return whole if whole and Path(whole).expanduser().is_file() else None
+    return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 
 def keep_command(line: str) -> Path | None:

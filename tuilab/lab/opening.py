@@ -17,7 +17,7 @@ from tuilab.lab.settings import choose_own, does_something, functions, is_own, p
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Progress
-from tuilab.model.files import open_regular
+from tuilab.model.files import expanded, open_regular
 from tuilab.model.preset import Preset
 from tuilab.model.workload import Declaration
 
@@ -56,7 +56,7 @@ async def preset(
 
 def document(words: str) -> DocumentReport:
     """Read and check a document. Raises InputError, also for a file of bytes that are no text."""
-    path = Path(words).expanduser()
+    path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
     # The last letter of a text may be cut in two.

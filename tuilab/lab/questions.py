@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from tuilab.model.errors import InputError, WorkerError
+from tuilab.model.errors import UNDECODED, InputError, WorkerError
 from tuilab.model.events import Answer, Declared, Event, Progress, Refused
 from tuilab.model.requests import Ask, Declare, Request
 from tuilab.model.scenario import AS_IT_IS, Opening
@@ -45,7 +45,7 @@ class Questions:
         answers = [each async for each in self.answers(kind, body)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
-        except msgspec.MsgspecError as error:
+        except UNDECODED as error:
             raise Unanswered(f"the answer was not understood: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct) -> AsyncIterator[Answer]:

@@ -5,13 +5,13 @@ import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from pathlib import Path
 
 from tuilab.history.imports import import_file
 from tuilab.history.store import Piece, Store
 from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Log, Round, RunStarted
+from tuilab.model.files import expanded
 from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
 
@@ -236,7 +236,7 @@ def load(store: Store, name: str) -> Replay:
     else:
         # There its rounds take little room, however many there are.
         store = Store.in_memory("a recording is played")
-        run = import_file(store, Path(name).expanduser())[0]
+        run = import_file(store, expanded(name))[0]
     try:
         replay = Replay(store.parts(run))
     except sqlite3.Error as error:

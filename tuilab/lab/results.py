@@ -14,7 +14,7 @@ from tuilab.analysis.summary import summarise
 from tuilab.history.machine_summaries import keep
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.report.csv import rows
@@ -72,7 +72,7 @@ def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState |
     if data is not None:
         try:
             return _decoder.decode(data)
-        except (msgspec.MsgspecError, ValueError):
+        except (*UNDECODED, ValueError):
             pass  # written by another version
     state = state or store.state(run)
     if not state.run:

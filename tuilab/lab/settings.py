@@ -19,7 +19,7 @@ from tuilab.model.arms import EVERY, HERE, INPUTS, Arm, ArmSelection, Input, Mod
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
-from tuilab.model.files import open_regular, read_regular
+from tuilab.model.files import expanded, open_regular, read_regular
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import (
     Choice,
@@ -380,9 +380,9 @@ def is_model(name: str) -> bool:
 
 def _folder(name: str) -> Path:
     """The folder in `FOLDER` or `FOLDER:SIGNATURE`."""
-    whole = Path(name).expanduser()
+    whole = expanded(name)
     try:
-        return whole if whole.is_dir() else Path(name.rpartition(":")[0] or name).expanduser()
+        return whole if whole.is_dir() else expanded(name.rpartition(":")[0] or name)
     except (OSError, ValueError):
         return whole
 
@@ -396,7 +396,7 @@ def place_of(name: str) -> str:
     if is_model(name):
         return _place_of_model(name)
     path, _, function = name.rpartition(":")
-    place = Path(path).expanduser().resolve()
+    place = expanded(path).resolve()
     names = top_names(_module(name, place))
     if names is not None and function.partition(".")[0] not in names:
         there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
@@ -410,7 +410,7 @@ def functions(name: str) -> dict[str, str]:
 
     Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
     """
-    module = _module(name, Path(name).expanduser())
+    module = _module(name, expanded(name))
     ready: dict[str, str] = {}
     lacking: dict[str, str] = {}
     for node in module.body:
@@ -430,25 +430,28 @@ def does_something(name: str) -> bool:
     return any(
         not isinstance(node, (*silent, ast.AnnAssign))
         and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in _module(name, Path(name).expanduser()).body
+        for node in _module(name, expanded(name)).body
     )
 
 
 def _module(name: str, place: Path) -> ast.Module:
+    code = read_regular(place, MOST_CODE)
     try:
-        return ast.parse(read_regular(place, MOST_CODE))
+        return ast.parse(code)
     except SyntaxError as error:
         raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError(name, type(error).__name__, "Python that can be read") from None
 
 
 def _place_of_model(name: str) -> str:
-    if name.lower().endswith(MODEL_FILES) and not Path(name).expanduser().is_dir():
-        open_regular(Path(name).expanduser()).close()
-        return str(Path(name).expanduser().resolve())
+    if name.lower().endswith(MODEL_FILES) and not expanded(name).is_dir():
+        open_regular(expanded(name)).close()
+        return str(expanded(name).resolve())
     folder = _folder(name)
     if not (folder / GRAPH).exists():
         raise InputError(name, "a folder", f"one that holds {GRAPH}, as tf.saved_model.save writes it")
-    signature = "" if Path(name).expanduser() == folder else name.rpartition(":")[2]
+    signature = "" if expanded(name) == folder else name.rpartition(":")[2]
     return f"{folder.resolve()}:{signature}" if signature else str(folder.resolve())
 
 
@@ -542,7 +545,7 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 def preset_file(name: str) -> Preset:
     """Read the preset in a file. Raises InputError with what is wrong with it."""
-    read = read_file(Path(name).expanduser())
+    read = read_file(expanded(name))
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))
     return read

@@ -25,7 +25,7 @@ from tuilab.lab.watch import (
     new_id,
     without_secrets,
 )
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.far import Asked, Choose, Over, Resize, Said, Shown, Signal, Type, Wrote
 from tuilab.model.files import read_regular
 from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
@@ -268,7 +268,7 @@ def opened(words: Sequence[str]) -> Several:
             found = msgspec.json.decode(read_regular(Path(word), LARGEST_PAGE))
             several = isinstance(found, dict) and "programs" in found
             pages = msgspec.convert(found, Together).programs if several else (msgspec.convert(found, Page),)
-        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNDECODED as error:
             raise InputError(
                 "--open", word, f"a file that `tuilab watch --json` has written: {error}"
             ) from None

@@ -1,7 +1,11 @@
 """Errors that a person caused and can mend: each names the place, the value and what would be right."""
 
+import msgspec
+
 from tuilab.model.sanitize import sanitize_line
 
+UNDECODED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What a decoder raises for bytes that are not what they should be: no JSON, no text, nested too deeply."""
 LONGEST = 20_000
 CLOSED = "own code closed the descriptors that the worker speaks through"
 """A worker's last words, where it can still say them."""

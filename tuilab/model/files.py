@@ -33,6 +33,11 @@ def kind_of(path: Path) -> str:
     return "" if kind == stat.S_IFREG else _KINDS.get(kind, "something else")
 
 
+def expanded(words: Path | str) -> Path:
+    """Return the path that a person named, `~` for a home; as it is where that home is not known."""
+    return Path(os.path.expanduser(words))
+
+
 _READ = "a file that can be read"
 
 
@@ -90,8 +95,9 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
     It is written beside, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
     file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What
-    is no regular file, such as /dev/stdout, is written as it is. What a writer that was killed left beside
-    the file is taken away. Raises OSError, which names the file.
+    is no regular file, such as /dev/stdout, is written as it is. A database is never replaced: nothing that
+    this program writes so is one, and a history may be all that somebody has measured. What a writer that
+    was killed left beside the file is taken away. Raises OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
@@ -104,6 +110,8 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         before = target.stat() if target.exists() else None
         if before is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "may not be written", str(path))
+        if before is not None and _is_database(target):
+            raise FileExistsError(errno.EEXIST, "is a database, such as a history", str(path))
         _remove_left(target)
         fd, beside = _begun(target, mode)
         try:
@@ -125,6 +133,13 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
 
 
+def _is_database(file: Path) -> bool:
+    with contextlib.suppress(OSError, InputError), open_regular(file) as stream:
+        return stream.read(len(_DATABASE)) == _DATABASE
+    return False
+
+
+_DATABASE = b"SQLite format 3\0"
 _LEFT = re.compile(r"[0-9a-f]{8}\.part")
 """How the name of a file ends that is not whole yet."""
 

@@ -6,6 +6,7 @@ run = "r,f5"
 """
 
 import difflib
+import os
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -33,9 +34,10 @@ def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, st
     """
     shown = sanitize_line(str(path), 300)
     try:
-        if not path.exists():
-            return {}, []
+        os.lstat(path)  # a link to nowhere, or to itself, is not nothing
         data = tomllib.loads(toml_text(read_regular(path, LARGEST), shown))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}, []
     except InputError as error:
         return {}, [f"{shown}: could not be read: {error.value}; expected {error.expected}"]
     except OSError as error:

@@ -100,7 +100,7 @@ def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
         known = (package, of) == (PACKAGE, list(map(str, folders)))
         unchanged = known and all(_time(path) == time for path, time in times.items())
         return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
-    except (OSError, ValueError, TypeError, AttributeError):  # not there, or not ours
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # not there, or not ours
         return ()
 
 

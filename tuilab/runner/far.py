@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.far import Asked, Over, Said, Shown
 from tuilab.model.sanitize import sanitize, sanitize_line
 from tuilab.runner import ssh
@@ -67,7 +67,7 @@ class Far:
         while line := self._process.stdout.readline(LONGEST_LINE):
             try:
                 said = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            except UNDECODED as error:
                 problem = f"{self._host}: what came was not understood: {error}"
                 break
             self._heard(sanitize(said) if isinstance(said, Shown) else said)

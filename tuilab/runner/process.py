@@ -13,10 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-
 from tuilab import guest
-from tuilab.model.errors import CLOSED
+from tuilab.model.errors import CLOSED, UNDECODED
 from tuilab.model.events import Event, Log, Round, WorkerExited, decode
 from tuilab.model.requests import Request, encode
 from tuilab.model.sanitize import sanitize, sanitize_line
@@ -172,7 +170,7 @@ class WorkerProcess:
                 continue
             try:
                 event = decode(line)
-            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            except (*UNDECODED, ValueError) as error:
                 why = "longer than the protocol allows" if cut else str(error)
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))

@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from tuilab import observer
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import write_bytes
 from tuilab.model.program import Told, Window
 from tuilab.model.sanitize import sanitize, sanitize_line
@@ -137,7 +137,7 @@ class Listener:
                     return
                 try:
                     told = sanitize(decoder.decode(body))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except UNDECODED as error:
                     self.faults.append(f"a message was not understood: {error}")
                     continue
                 file = None

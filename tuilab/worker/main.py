@@ -8,10 +8,8 @@ import threading
 import traceback
 from collections.abc import Callable
 
-import msgspec
-
 from tuilab.model import events, requests
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.version import __version__
 from tuilab.worker.channel import Channel
 from tuilab.worker.context import Context
@@ -111,7 +109,7 @@ def _take(
 ) -> None:
     try:
         request = requests.decode(line)
-    except msgspec.MsgspecError as error:
+    except UNDECODED as error:
         channel.send(
             events.Log(text=f"a request was not understood: {error}", level="error", source="tuilab")
         )

@@ -25,7 +25,7 @@ from typing import Any
 
 from tuilab.model.errors import InputError
 from tuilab.model.events import Declared, Refused
-from tuilab.model.files import open_regular, read_regular
+from tuilab.model.files import expanded, open_regular, read_regular
 from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.requests import Declare, Request
 from tuilab.model.sanitize import sanitize_line
@@ -69,13 +69,13 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
     path, colon, name = file.rpartition(":")
     if not path.endswith(".py") and not file.endswith(".py"):
         if opening.code:
-            _module(Path(opening.code).expanduser())
+            _module(expanded(opening.code))
         from tuilab.worker.models import open_model
 
         return open_model(file, opening, tell)
     if not colon or not name.isidentifier() or not path.endswith(".py"):
         raise InputError("file", sanitize_line(file, 300), "path/to/file.py:name")
-    module = _module(Path(path).expanduser())
+    module = _module(expanded(path))
     if not hasattr(module, name):
         public = [n for n, v in vars(module).items() if _is_offered(v, module)]
         raise InputError(
@@ -142,9 +142,9 @@ def versions(scenario: Scenario) -> dict[str, str]:
         return {}
     place, colon, _ = scenario.file.rpartition(":")
     named = [scenario.file if not colon or scenario.file.endswith(".py") else place, scenario.opening.code]
-    first = Path(named[0]).expanduser()
-    first = first if first.exists() else Path(scenario.file).expanduser()
-    files = [first, *(Path(name).expanduser() for name in named[1:] if name), *_imported_files()]
+    first = expanded(named[0])
+    first = first if first.exists() else expanded(scenario.file)
+    files = [first, *(expanded(name) for name in named[1:] if name), *_imported_files()]
     found: dict[str, str] = {}
     for file in dict.fromkeys(path.resolve() for path in files):
         name = os.path.relpath(file, first.resolve().parent)

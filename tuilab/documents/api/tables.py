@@ -11,7 +11,7 @@ import msgspec
 import platformdirs
 
 from tuilab.model.api import ApiTable
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import read_regular, write_bytes
 
 SHIPPED_VERSION = "2.21.0"
@@ -62,7 +62,7 @@ def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
         if not decompressor.eof:
             return None
         return msgspec.json.decode(text, type=kind)
-    except (lzma.LZMAError, msgspec.MsgspecError, EOFError, MemoryError):
+    except (*UNDECODED, lzma.LZMAError, EOFError, MemoryError):
         return None
 
 

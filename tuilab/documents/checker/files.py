@@ -16,7 +16,7 @@ from tuilab.documents.examine import Validate, read
 from tuilab.documents.report import CheckResult, DocumentReport, collapsed
 from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
 from tuilab.model.api import ApiTable
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
@@ -240,7 +240,7 @@ def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResu
     """Return the results without the findings that the file knows. Raises InputError."""
     try:
         known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
-    except (InputError, msgspec.MsgspecError) as error:
+    except (InputError, *UNDECODED) as error:
         raise InputError("--baseline", str(file), f"a file that --write-baseline wrote ({error})") from None
     if known.schema != BASELINE_SCHEMA:
         raise InputError(f"{file} schema", known.schema, f"schema {BASELINE_SCHEMA}")

@@ -12,6 +12,7 @@ from tuilab.documents.rules import RULES
 from tuilab.documents.rules.rule import Severity
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
+from tuilab.model.toml_text import toml_text
 
 FILE = "pyproject.toml"
 TABLE = "tool.tuilab.check"
@@ -71,10 +72,11 @@ def load(file: Path) -> CheckSettings:
 
 
 def _table(file: Path) -> object | None:
+    text = toml_text(read_regular(file, LARGEST_FILE), str(file))
     try:
-        data: object = tomllib.loads(read_regular(file, LARGEST_FILE).decode("utf-8"))
-    except (InputError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(str(file), "", f"a TOML file ({error})") from None
+        data: object = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(str(file), "", "TOML", f"is not valid TOML: {error}") from None
     for key in TABLE.split("."):
         data = data.get(key) if isinstance(data, dict) else None
     return data

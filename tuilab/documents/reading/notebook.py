@@ -4,7 +4,7 @@ import msgspec
 
 from tuilab.documents.reading.document import Block, Document, Passage
 from tuilab.documents.reading.prose import heading_of
-from tuilab.model.errors import InputError
+from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.sanitize import sanitize_line
 
 
@@ -41,7 +41,7 @@ def read_notebook(text: str) -> Document:
     """
     try:
         notebook = msgspec.json.decode(text.encode("utf-8", "replace"), type=_Notebook)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except UNDECODED as error:
         raise InputError("notebook", "", f"a Jupyter notebook's JSON ({_why(error)})") from None
     cells = notebook.cells
     if cells is None:

@@ -27,6 +27,7 @@ from tuilab.lab.history import (
 )
 from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
+from tuilab.model.files import expanded
 from tuilab.model.quantity import plural, size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.presentation.run_list import RunList
@@ -439,7 +440,7 @@ plot of the same workload; so is a **baseline**, and other runs are compared wit
         from tuilab.tui.screens.menu import MenuScreen
 
         def given(words: str | None) -> None:
-            file = Path(words or "").expanduser()
+            file = expanded(words or "")
             if words and (going := self._begin(f"Importing {sanitize_line(file.name, 60)}")):
                 call = partial(acts.take_in, file=file, going=going)
                 self._act(self.history.do(call), self._changed, going)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.screen import Screen
 
 from tuilab.lab.changes import Change
@@ -117,19 +117,17 @@ class LabBase(Screen[None]):
         for text, level in state.hosts.tell():
             self.say(text, "error" if level == "error" else "information")
 
-    def look_at_devices(self) -> None:
+    @work(exit_on_error=False)  # a coroutine that is made here is one too many where the lab ends just now
+    async def look_at_devices(self) -> None:
         """Take a sample of this machine's devices, and draw it where it shows."""
-        self.run_worker(self._look_at_devices(), exit_on_error=False)
+        await self.lab.devices.look(self.lab.state.worker.pid)
+        if self.views.key == "device" and (view := self.views.view) is not None:
+            view.draw()
 
     def look_at_devices_at_rest(self) -> None:
         """Look at the devices unless a run goes on, whose reports have them looked at, not to disturb it."""
         if not self.lab.state.asked:
             self.look_at_devices()
-
-    async def _look_at_devices(self) -> None:
-        await self.lab.devices.look(self.lab.state.worker.pid)
-        if self.views.key == "device" and (view := self.views.view) is not None:
-            view.draw()
 
     def action_presets(self) -> None:
         """Give the keys to the presets; open or close the drawer on a narrow screen."""
@@ -140,8 +138,11 @@ class LabBase(Screen[None]):
         self.set_focus(self.presets)
 
     def close_drawer(self) -> None:
-        """Put the presets away that lie over a narrow screen: something under them was asked for."""
-        if self.has_class("-drawer"):
+        """Put the presets away that lie over a narrow screen: something under them was asked for.
+
+        No list that does not show keeps the keys.
+        """
+        if self.has_class("-drawer") or (self.has_class("-narrow") and self.presets.has_focus):
             self.remove_class("-drawer")
             self.action_controls()
 

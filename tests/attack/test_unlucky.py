@@ -1,0 +1,154 @@
+"""What befalls somebody who is unlucky, or has a slip of the hand: one line, the right code, and all is there."""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import zlib
+
+import pytest
+
+from tests.attack.test_calls_that_fail import environment, files, rounds_in, template
+from tests.calling import TUILAB, here
+from tests.cli.test_bad_arguments import TRACE
+from tuilab.history import packed
+from tuilab.history.store import FILE
+from tuilab.lab import files as lab_files
+from tuilab.presentation import titles
+
+DEEP = "[" * 5_000
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return template(tmp_path_factory.mktemp("unlucky") / "home")
+
+
+@pytest.fixture
+def place(home, tmp_path, monkeypatch):
+    """A home with a history and what a person wrote, in which the test's process is."""
+    shutil.copytree(home, tmp_path / "place")
+    for name, value in environment(tmp_path / "place").items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path / "place")
+    return tmp_path / "place"
+
+
+OVER = [
+    "check own/article.md -o own/article.md --no-worker",
+    "check own --json -o ./own/../own/wrong.py --no-worker",
+    "check own/article.md --write-baseline own/article.md --no-worker",
+    "check own/article.md --measure -o own/article.md",
+    "watch --plain -o own/wrong.py -- own/wrong.py",
+    "watch --plain --json own/wrong.py own/wrong.py",
+    "watch --plain --json own/x -o own/x own/wrong.py",
+    "export run1 -o data/history.db",
+    "export w0 -o data/history.db",
+    "history save run1 data/history.db",
+]
+
+
+@pytest.mark.parametrize("line", OVER)
+def test_what_a_command_reads_it_does_not_write_over(place, line):
+    before, runs = files(place), rounds_in(place / "data" / FILE)
+    done = here(*line.split())
+    assert done.returncode == 2 and done.stderr.count("\n") <= 2, done
+    named = "is a database" if "history.db" in line else "another file than"
+    assert named in done.stderr and not TRACE.search(done.stderr), done
+    assert files(place) == before and rounds_in(place / "data" / FILE) == runs
+
+
+def nested(place, what):
+    """Put something that is nested 5,000 deep in the place of what is read."""
+    text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
+    if "." in what:
+        file = place / what
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"[tool.tuilab.check]\nx = {DEEP}" if what.endswith(".toml") else text + "\n")
+    else:
+        table, column = what.split()
+        connection = sqlite3.connect(database, isolation_level=None)
+        connection.execute(f"UPDATE {table} SET {column} = ?", (text,))
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("what", "line", "code"),
+    [
+        ("own/page.json", "watch --open own/page.json", 2),
+        ("own/base.json", "check own/wrong.py --no-worker --baseline own/base.json", 2),
+        ("own/deep.ipynb", "check own/deep.ipynb --no-worker", 2),
+        ("own/deep.jsonl", "history import own/deep.jsonl", 2),
+        ("pyproject.toml", "check own/wrong.py --no-worker", 2),
+        ("data/machines/m.json", "hosts", 0),
+        ("data/spool/y.kept", "history unattended", 0),
+        ("data/spool/y.jsonl", "history unattended", 0),
+        ("programs page", "history programs", 0),
+        ("programs page", "export w0", 2),
+        ("events event", "export run1", 2),
+        ("runs brief", "history", 0),
+        ("runs scenario", "history", 0),
+        ("runs scenario", "history check", 4),
+    ],
+)
+def test_what_is_nested_beyond_reason_is_told_as_what_cannot_be_read(place, what, line, code):
+    nested(place, what)
+    done = here(*line.split())
+    assert done.returncode == code and not TRACE.search(done.stderr), done
+
+
+def test_what_the_lab_remembers_may_be_nested_too(place):
+    file = place / "state/tuilab/preferences.json"
+    file.write_text('{"theme":' + DEEP)
+    assert lab_files.preferences() == lab_files.Preferences()
+    kept = titles._file()
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(DEEP)
+    assert titles.kept(()) == ()
+
+
+def test_own_code_that_python_cannot_take_is_told(place):
+    (place / "own/mine.py").write_text(f"def f(x=32):\n    return {'x + ' * 50_000}1\n")
+    done = here("run", "own/mine.py:f")
+    assert done.returncode == 2 and "own/mine.py" in done.stderr and not TRACE.search(done.stderr), done
+
+
+def test_what_grows_without_end_as_it_is_read_is_damaged(monkeypatch):
+    monkeypatch.setattr(packed, "MOST_BYTES", 2**20)
+    bomb = zlib.compress(b"\0" * (packed.MOST_BYTES + 1))
+    with pytest.raises(zlib.error):
+        packed.inflated(bomb)
+    assert packed.sound(bytes([packed.FORM]) + bomb, "r1", 1)
+    whole = random.Random(1).randbytes(100_000)
+    assert packed.inflated(zlib.compress(whole)) == whole
+    with pytest.raises(zlib.error):
+        packed.inflated(zlib.compress(whole)[:-1])
+
+
+@pytest.mark.parametrize("words", ["~noone-of-that-name", "~noone-of-that-name/mine.py:f", "~a"])
+def test_a_home_that_nobody_knows_is_a_file_that_is_not_there(place, words, monkeypatch):
+    assert lab_files.completed(words) is None and lab_files.completed_to_file(words) is None
+    lab_files.remember_opened(words)
+    for line in (
+        ["run", words],
+        ["check", words, "--no-worker"],
+        ["explain", words],
+        [words],
+        ["watch", "--open", words],
+    ):
+        done = here(*line)
+        assert done.returncode == 2 and not TRACE.search(done.stderr), (line, done)
+    monkeypatch.setenv("TUILAB_DATA", f"{words}/data")
+    done = here("history")
+    assert done.returncode == 0 and not TRACE.search(done.stderr), done
+
+
+@pytest.mark.parametrize("line", ["export run1", "export run1 --format json", "history", "check --rules"])
+def test_an_encoding_of_few_letters_has_a_mark_for_the_others(place, line):
+    about = {**os.environ, **environment(place), "PYTHONIOENCODING": "iso-8859-1"}
+    done = subprocess.run([*TUILAB, *line.split()], env=about, capture_output=True, timeout=120)
+    said = done.stdout.decode("iso-8859-1")
+    assert done.returncode == 0 and said and not TRACE.search(done.stderr.decode("iso-8859-1")), done
+    assert "json" not in line or isinstance(json.loads(said), dict)
