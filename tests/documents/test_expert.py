@@ -81,14 +81,14 @@ class Probe:
     """Names and texts of further files in its folder."""
 
 
-def found(probe: Probe) -> list[tuple[str, str, str]]:
-    """The code, the line's text and the message of each finding at the default level."""
+def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
+    """The code, the line's text and the message of each finding at the default level, or of each note."""
     with TemporaryDirectory() as folder:
         for name, text in ((probe.file, probe.head + probe.text), *probe.beside):
             Path(folder, name).parent.mkdir(exist_ok=True)
             Path(folder, name).write_text(text)
         report = read(Path(folder, probe.file), shipped(), preview=False)
-    findings = [f for e in report.examples for f in e.findings if f.severity != "note"]
+    findings = [f for e in report.examples for f in e.findings if (f.severity == "note") is notes]
     return [(f.code, report.lines[line - 1], f.message) for f in findings for line in (f.line, *f.also)]
 
 
@@ -1443,6 +1443,76 @@ from tensorflow import keras
 model.save('mine', save_format='tf')
 ```
 """, head="", file="x.md"),
+    # What two times are called tells a comparison from a log.
+    Probe("two trainings called alike, of two models", "TL105", "start = time.perf_counter()  # grouped", MODEL + """
+grouped, regular = made(), made()
+start = time.perf_counter()  # grouped
+grouped.fit(data, goal, epochs=4)
+print(f'Trained GROUPED in {time.perf_counter() - start} seconds')
+start = time.perf_counter()
+regular.fit(data, goal, epochs=4)
+print(f'Trained REGULAR in {time.perf_counter() - start} seconds')
+"""),
+    Probe("a loop inside of a graph against one outside", "TL103", "took = time.perf_counter() - t0", MODEL + """
+net, sgd = made(), keras.optimizers.SGD()
+rows = tf.data.Dataset.from_tensor_slices((data, goal)).batch(8)
+@tf.function
+def step(batch, wanted):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((net(batch) - wanted) ** 2)
+    sgd.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+@tf.function
+def inner(rows):
+    for batch, wanted in rows:
+        step(batch, wanted)
+t0 = time.perf_counter()
+inner(rows)
+took = time.perf_counter() - t0
+print('Time for in-graph training loop: %.3f secs' % took)
+t1 = time.perf_counter()
+for batch, wanted in rows:
+    step(batch, wanted)
+print('Time for out-of-graph training loop: %.3f secs' % (time.perf_counter() - t1))
+"""),
+    Probe("the average of trainings", "TL104", "start = time.perf_counter()", MODEL + """
+m, total = made(), 0.0
+for epoch in range(8):
+    start = time.perf_counter()
+    m.fit(data, goal, epochs=1)
+    total += time.perf_counter() - start
+print(f'Avg. time = {total / 8} seconds')
+"""),
+    # What is left out, and what somebody gives, is what it is called and used as.
+    Probe("a model that an article leaves out", "TL103", "print('latency', time.perf_counter() - t)", """
+```python
+import tensorflow as tf
+import time
+# ... (the model as above) ...
+t = time.perf_counter()
+for i in range(10):
+    z = model(x)
+print('latency', time.perf_counter() - t)
+```
+""", head="", file="x.md"),
+    Probe("options of the command line in version 1", "TL107", "start = time.time()", """
+tf.app.flags.DEFINE_boolean('backward', False, '')
+FLAGS = tf.app.flags.FLAGS
+
+def measure(session, target):
+    start = time.time()
+    session.run(target)
+    print('latency', time.time() - start)
+
+def main(_):
+    a = tf.placeholder(tf.float32, (8, 8))
+    with tf.Session() as sess:
+        if FLAGS.backward and FLAGS.forward:
+            raise ValueError('only one of them')
+        measure(sess, tf.matmul(a, a))
+
+if __name__ == '__main__':
+    tf.app.run()
+""", head="import time\nimport tensorflow as tf\n"),
 ]  # fmt: skip
 
 
@@ -2343,17 +2413,100 @@ t = time.time()
 print(time.time() - t)
 ```
 """, head="", file="x.md"),
+    Probe("the parts of one training, called alike", "TL107", "", MODEL + """
+m = made()
+start = time.time()
+m.fit(data, goal, epochs=4)
+print(f'Initial training time: {time.time() - start}')
+start = time.time()
+m.fit(data, goal, epochs=4)
+print(f'Remaining training time: {time.time() - start}')
+"""),
+    Probe("laps of one training, called alike", "TL104", "", MODEL + """
+m = made()
+start = time.perf_counter()
+m.fit(data, goal, epochs=4)
+print('Epoch 1 took', time.perf_counter() - start)
+start = time.perf_counter()
+m.fit(data, goal, epochs=4)
+print('Epoch 2 took', time.perf_counter() - start)
+"""),
+    Probe("a model that an article leaves out, on the GPU's own terms", "TL104", "", """
+```python
+import tensorflow as tf
+import time
+# ... (the model as above) ...
+t = time.perf_counter()
+for i in range(10):
+    z = model(x)
+print('latency', time.perf_counter() - t)
+```
+""", head="", file="x.md"),
+    Probe("a session of another library", "TL104", "", """
+import onnxruntime
+def latency(session, feed):
+    t = time.perf_counter()
+    for _ in range(10):
+        session.run(None, feed)
+    return time.perf_counter() - t
+print('latency', latency(onnxruntime.InferenceSession('m.onnx'), {}))
+"""),
+]  # fmt: skip
+
+# Told as notes: for all that can be seen.
+SUPPOSED = [
+    Probe("a step that is not read, never run before", "TL104", "t = time.perf_counter()", """
+from mine import train_step
+t = time.perf_counter()
+for _ in range(10):
+    train_step(x)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
+from mine import train_step
+train_step(x)
+t = time.perf_counter()
+train_step(x)
+took = time.perf_counter() - t
+print('latency', took)
+"""),
+    Probe("an interpreter that somebody gives", "TL104", "t = time.perf_counter()", """
+def latency(engine, given):
+    t = time.perf_counter()
+    for _ in range(10):
+        engine.set_tensor(0, given)
+        engine.invoke()
+    return (time.perf_counter() - t) / 10
+"""),
+    Probe("an interpreter that an article leaves out", "TL105", "t = time.perf_counter()", """
+```python
+import tensorflow as tf
+import time
+# ... (the interpreter as above) ...
+t = time.perf_counter()
+interpreter.set_tensor(0, x)
+interpreter.invoke()
+print('latency', time.perf_counter() - t)
+```
+""", head="", file="x.md"),
 ]  # fmt: skip
 
 
 def test_there_are_a_hundred_and_fifty():
     assert len(PROBES) >= 100 and len(DECOYS) >= 50
-    assert len({p.name for p in PROBES + DECOYS}) == len(PROBES + DECOYS)
+    every = PROBES + SUPPOSED + DECOYS
+    assert len({p.name for p in every}) == len(every)
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
 def test_the_fault_is_told_where_it_stands(probe):
     told = found(probe)
+    assert [m for code, line, m in told if code == probe.code and probe.at in line and probe.says in m], told
+
+
+@pytest.mark.parametrize("probe", SUPPOSED, ids=lambda p: p.name)
+def test_what_is_supposed_is_a_note(probe):
+    told = found(probe, notes=True)
     assert [m for code, line, m in told if code == probe.code and probe.at in line and probe.says in m], told
 
 

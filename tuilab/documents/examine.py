@@ -76,23 +76,21 @@ def _collector_paused() -> Iterator[None]:
 
 
 # Without one of these words there is nothing to look for.
-_DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session|disable_v2_behavior|disable_eager_execution)\(")
-_SWITCHES = ("disable_v2_behavior", "disable_eager_execution")
+_DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session)\(")
 _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
 
 
-def is_deferred(statements: Iterable[ast.stmt], conditional: bool = False) -> bool:
+def is_deferred(statements: Iterable[ast.stmt]) -> bool:
     """Return whether the code is TensorFlow 1's, whose calls build a graph that a session runs: by its calls.
 
-    A switch on a condition does not tell; nor does a session beside eager code that it never runs.
+    A session beside eager code that it never runs does not tell. A switch is heeded where it is called.
     """
     for statement in statements:
-        branches = isinstance(statement, ast.If | ast.Try) and not _is_main(statement)
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
         inner += [
             s for part in ast.iter_child_nodes(statement) if isinstance(part, _HOLDS) for s in part.body
         ]
-        if inner and is_deferred(inner, conditional or branches):
+        if inner and is_deferred(inner):
             return True
         for part in _own(statement):
             name = ast.unparse(part.func) if isinstance(part.func, ast.Attribute | ast.Name) else ""
@@ -101,16 +99,10 @@ def is_deferred(statements: Iterable[ast.stmt], conditional: bool = False) -> bo
                 return True
             if word in _SESSIONS and not root.endswith("compat.v1"):
                 return True
-            if word in _SWITCHES and not conditional:
-                return True
     return False
 
 
 _HOLDS = (ast.ExceptHandler, ast.match_case)
-
-
-def _is_main(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.Call]:
@@ -142,6 +134,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             is_deferred(part.statements)
             if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
             else None,
+            not block.script and not block.notebook,
         )
         for block, part, text in zip(document.blocks, parsed, plains, strict=True)
     ]

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tuilab.documents.facts import Facts
 from tuilab.documents.interpreter.trace import DeviceScope, Loop, Misfit, Region, Trace, TraceEvent, Try, Use
+from tuilab.documents.interpreter.unread import OTHERS
 from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
 from tuilab.documents.reading.document import Block, Passage
 from tuilab.model.api import ApiTable
@@ -127,6 +128,12 @@ class Example:
             self.comment(number) for number in range(loop.line, min(loop.last_line, loop.line + 50) + 1)
         )
         return any(_TRAINING.search(comment) for comment in comments)
+
+    @cached_property
+    def is_of_others(self) -> bool:
+        """Whether the code imports another library of models, whose calls are then none of TensorFlow's."""
+        found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
+        return bool(set(found) & OTHERS)
 
     def own(self, *kinds: str) -> Iterator[TraceEvent]:
         """Return the example's events of these kinds."""

@@ -7,7 +7,17 @@ from math import inf
 from tuilab.documents.api.names import old_uses
 from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
 from tuilab.documents.interpreter.unread import runs_tensorflow
-from tuilab.documents.interpreter.values import Bound, Known, Layer, Listing, Model, Tensor, Value, truth
+from tuilab.documents.interpreter.values import (
+    Bound,
+    Known,
+    Layer,
+    Listing,
+    Model,
+    OpaqueObject,
+    Tensor,
+    Value,
+    truth,
+)
 from tuilab.model.api import ApiTable
 
 _STRICT = "tf.config.set_soft_device_placement"
@@ -137,6 +147,15 @@ class Facts:
         return found
 
     @cached_property
+    def _opaque_called(self) -> dict[str, int]:
+        """By the records of calls that are not known: the first such event."""
+        found: dict[str, int] = {}
+        for event in self._trace.events:
+            if event.kind == "opaque":
+                found.setdefault(event.name, event.index)
+        return found
+
+    @cached_property
     def writer(self) -> TraceEvent | None:
         """Find the event that first writes a TFRecord file."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
@@ -181,6 +200,8 @@ class Facts:
 
         Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
         """
+        if work.kind == "opaque":
+            return self._opaque_called.get(work.name, before) < before
         if work.kind == "graph" and self._is_traced_anew(work, before):
             return False
         if work.kind == "train" and self._is_compiled_anew(work, before):
@@ -213,8 +234,14 @@ class Facts:
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
-        """Return whether an unknown call was given the timed function before, and may have run it."""
-        value = _subject_value(work)
+        """Return whether an unknown call was given the timed function before, and may have run it; of a model
+        that nothing in the document makes, whoever makes it may have.
+        """
+        value = _subject_value(work) or work.arguments.get("self")
+        if isinstance(value, Model) and value.assumed and id(value) not in self._built:
+            return True
+        if isinstance(value, OpaqueObject) and value.kind == "lite" and "given" in value.data:
+            return True
         return value is not None and self._opaque_touched.get(id(value), before) < before
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from tuilab.documents.interpreter import modules, names
 from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.unread import OF_LITE
 from tuilab.documents.interpreter.values import (
     Api,
     Bound,
@@ -26,6 +27,9 @@ from tuilab.documents.interpreter.values import (
 def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> Value:
     """Resolve one attribute. What is not known of becomes a method of the value, or Unknown."""
     match value:
+        case Api() if value.name.endswith("flags.FLAGS"):
+            interpreter.use(Api(f"{value.name}.{name}", f"{value.spelled}.{name}", value.real), line)
+            return Unknown(names.COMMAND_LINE, line)
         case Api():
             return names.member(value, name, line)
         case Module():
@@ -68,8 +72,8 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         return Unknown("it depends on a condition", line, found)
     owner = names.LEFT.get(name)
     if owner is None or any(function.name == name for function in interpreter.functions):
-        is_model = name in names.STEPS or name in names.TRAINS or name in ("run", "save")
-        if isinstance(value, Model) or is_model:
+        told = name in names.STEPS or name in names.TRAINS or name in ("run", "save", "invoke")
+        if isinstance(value, Model) or told or name in OF_LITE:
             return Bound(value, name)
         return Unknown(value.reason, value.line)
     interpreter.use(Api(f"{owner}.{name}", name), line)

@@ -18,7 +18,7 @@ from tuilab.documents.interpreter.interpreter import (
 from tuilab.documents.interpreter.library import OPEN
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.trace import Traced
-from tuilab.documents.interpreter.unread import OF_KERAS, assumes_keras, is_model
+from tuilab.documents.interpreter.unread import assumed_by, assumes_keras, is_model
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -169,10 +169,7 @@ def _read_body(
     hook: Callable[[Value], None] | None,
 ) -> Value:
     scope = Scope({}, function.scope)
-    assumed = assumes_keras(interpreter.imported) and not interpreter.deferred
-    _bind(
-        function, args, keywords, scope, line, _models_in(interpreter, function) if assumed else frozenset()
-    )
+    _bind(function, args, keywords, scope, line, _assumed_in(interpreter, function))
     interpreter.frames.append(Frame(function, hook=hook))
     try:
         with interpreter.at(function=function.name):
@@ -205,28 +202,33 @@ def _is_generator(node: ast.AST) -> bool:
     return False
 
 
-def _models_in(interpreter: Interpreter, function: Function) -> frozenset[str]:
-    """The parameters that are Keras models: by their names, or by the methods that are called on them."""
+def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
+    """What parameters are for all that is known, by their names and by the methods that are called on them: a
+    model of Keras, a session, an interpreter of TFLite.
+    """
     node = function.node
-    if id(node) not in interpreter.models_in:
+    found = interpreter.assumed_in.get(id(node))
+    if found is None:
         names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
         body = node.body if isinstance(node.body, list) else [node.body]
-        parts = [part for statement in body for part in ast.walk(statement)]
-        used = {
-            part.value.id
-            for part in parts
-            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.attr in OF_KERAS
-        }
-        used |= {
-            part.func.id
-            for part in parts
-            if isinstance(part, ast.Call)
-            and isinstance(part.func, ast.Name)
-            and any(k.arg == "training" for k in part.keywords)
-        }
-        found = frozenset(name for name in names if is_model(name) or name in used)
-        interpreter.models_in[id(node)] = found
-    return interpreter.models_in[id(node)]
+        found = {name: "model" for name in names if is_model(name)}
+        for part in (part for statement in body for part in ast.walk(statement)):
+            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name):
+                kind = assumed_by(part.value.id, part.attr)
+                if kind and part.value.id in names:
+                    found[part.value.id] = kind
+            elif (
+                isinstance(part, ast.Call)
+                and isinstance(part.func, ast.Name)
+                and part.func.id in names
+                and any(k.arg == "training" for k in part.keywords)
+            ):
+                found[part.func.id] = "model"
+        interpreter.assumed_in[id(node)] = found
+    if not assumes_keras(interpreter.imported):
+        return {name: kind for name, kind in found.items() if kind == "lite"}
+    unlike = "model" if interpreter.deferred else ""
+    return {name: kind for name, kind in found.items() if kind != unlike}
 
 
 def _bind(
@@ -235,7 +237,7 @@ def _bind(
     keywords: Keywords,
     scope: Scope,
     line: int,
-    models: frozenset[str],
+    assumed: dict[str, str],
 ) -> None:
     """Bind parameters as Python does; what was not given stands as unknown, named."""
     spec: Any = function.node.args
@@ -251,8 +253,8 @@ def _bind(
             scope.names[name] = given[name]
         elif name in function.defaults and OPEN not in keywords:
             scope.names[name] = function.defaults[name]
-        elif name in models:
-            scope.names[name] = Model([], line, open=True, assumed=True)
+        elif name in assumed:
+            scope.names[name] = objects.assumed(assumed[name], line)
         else:
             scope.names[name] = Unknown(f"{name} is given by whoever calls {function.name}", line)
     if spec.vararg is not None:

@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.arithmetic import NotComputed
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
 from tuilab.documents.interpreter.names import BUILTINS
 from tuilab.documents.interpreter.scope import Scope, either
-from tuilab.documents.interpreter.unread import assumes_keras
+from tuilab.documents.interpreter.unread import assumes_keras, is_model
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -20,6 +20,7 @@ from tuilab.documents.interpreter.values import (
     Listing,
     Many,
     Mapping,
+    Model,
     Number,
     Tensor,
     Told,
@@ -45,6 +46,11 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
         return found
     if node.id in BUILTINS:
         return Api(f"builtins.{node.id}")
+    if interpreter.excerpt and is_model(node.id) and assumes_keras(interpreter.imported):
+        # An article leaves out how it was made.
+        program = len(interpreter.trace.programs)
+        made = Model([], node.lineno, open=True, assumed=True)
+        return interpreter.left_out.setdefault((node.id, program), made)
     return Unknown(f"{node.id} is not defined in the document", node.lineno)
 
 

@@ -33,8 +33,10 @@ from tuilab.documents.interpreter.values import (
     Listing,
     Many,
     Mapping,
+    Model,
     Module,
     Number,
+    OpaqueObject,
     Tensor,
     Told,
     Unknown,
@@ -169,10 +171,16 @@ class Interpreter:
         self.unrolled = 1
         # TensorFlow 1: an op's call builds a graph, and a session runs it.
         self.deferred = False
+        # The code is an article's, which leaves out what stands to reason.
+        self.excerpt = False
+        # Models that an article leaves out, by name and by the program that uses them.
+        self.left_out: dict[tuple[str, int], Model] = {}
         # The last statement of a cell, whose value is displayed.
         self.shown: ast.stmt | None = None
-        # By function, its parameters that are models.
-        self.models_in: dict[int, frozenset[str]] = {}
+        # By function, what its parameters are by their names and uses.
+        self.assumed_in: dict[int, dict[str, str]] = {}
+        # Interpreters of TFLite that nothing in the document makes, by what is known of each.
+        self.lites: dict[str, OpaqueObject] = {}
         # Libraries that have been imported, by their first names.
         self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()

@@ -280,6 +280,8 @@ def method(
     if isinstance(model, Model) and not assumed:
         _check_path(interpreter, name, bound)
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
+    elif assumed and name == "save":
+        check_format(interpreter, bound)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)

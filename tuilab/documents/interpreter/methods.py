@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numb
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
 from tuilab.documents.interpreter.trace import Kind, Traced
-from tuilab.documents.interpreter.unread import assumes_keras, callee
+from tuilab.documents.interpreter.unread import OF_LITE, SESSION, assumes_keras, callee
 from tuilab.documents.interpreter.values import (
     NONE,
     Bound,
@@ -72,6 +72,13 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return objects.method(
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
+        case Unknown() if name in OF_LITE or (name == "invoke" and not args and not keywords):
+            lite = interpreter.lites.setdefault(owner.reason, OpaqueObject("lite", {"given": NONE}))
+            return objects.method(interpreter, objects.Asked(lite, name, args, keywords, line))
+        case Unknown() if name == "run" and args and _is_session(interpreter, owner):
+            return objects.method(
+                interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
+            )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
             # Whose model it is is not known, but what its method does.
             interpreter.event("train", name, line, numbered(args) | keywords)
@@ -90,6 +97,11 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
 _ESTIMATORS = words(
     "sklearn xgboost lightgbm catboost statsmodels joblib pickle cuml prophet scipy cv2 mlflow surprise"
 )
+
+
+def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
+    """Whether a name or an attribute that nothing binds is a session's, in code of TensorFlow 1."""
+    return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:

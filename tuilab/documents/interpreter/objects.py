@@ -14,6 +14,7 @@ from tuilab.documents.interpreter.values import (
     Bound,
     Listing,
     Mapping,
+    Model,
     OpaqueObject,
     Tensor,
     Unknown,
@@ -57,6 +58,13 @@ def of(kind: str) -> Callable[[Method], Method]:
         return function
 
     return register
+
+
+def assumed(kind: str, line: int) -> Value:
+    """Return a model, a session or an interpreter of TFLite that somebody gives."""
+    if kind == "model":
+        return Model([], line, open=True, assumed=True)
+    return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
 
 
 @of("rng")

@@ -66,7 +66,8 @@ class Code:
     """An example's statements, parsed. cell: the magic that times all of it. size: of its syntax tree, about.
 
     shows: its last statement's value is displayed, as a notebook's and a session's is. yields: it may.
-    deferred: whether its calls build a graph, where it is a program by itself.
+    deferred: whether its calls build a graph, where it is a program by itself. excerpt: it is one of an
+    article's, which leave out what stands to reason.
     """
 
     number: int
@@ -77,6 +78,7 @@ class Code:
     shows: bool = False
     yields: bool = True
     deferred: bool | None = None
+    excerpt: bool = False
 
 
 def read_program(
@@ -99,6 +101,7 @@ def read_program(
         for example in examples:
             line = example.line
             interpreter.place = Context(block=example.number)
+            interpreter.excerpt = example.excerpt
             if example.deferred is not None:
                 interpreter.deferred = example.deferred
                 interpreter.trace.programs.append(len(interpreter.trace.events))

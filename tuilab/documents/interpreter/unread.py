@@ -30,9 +30,11 @@ _RUNS = re.compile(
 
 
 # Frameworks whose models are called as Keras' are.
-_OTHERS = words(
-    "torch torchvision jax flax mxnet paddle onnxruntime openvino tensorrt tflite_runtime ai_edge_litert"
-    " transformers ultralytics mlx cupy coremltools pycuda sentence_transformers tflearn"
+OTHERS = frozenset(
+    words(
+        "torch torchvision jax flax mxnet paddle onnxruntime openvino tensorrt tflite_runtime ai_edge_litert"
+        " transformers ultralytics mlx cupy coremltools pycuda sentence_transformers tflearn"
+    )
 )
 _MAKES = re.compile(
     r"^(?:build|create|make|get|load|define|construct)_?(?:\w*_)?(?:model|net|network|cnn|unet|resnet|vgg)\w*$"
@@ -42,18 +44,30 @@ _MAKES = re.compile(
 )
 # What Keras' models have and hardly anything else.
 OF_KERAS = words("predict_on_batch train_on_batch test_on_batch trainable_variables count_params predict")
+# What TFLite's interpreters have and hardly anything else.
+OF_LITE = words("set_tensor get_tensor allocate_tensors get_input_details get_output_details")
 _MODELS = words("model net network keras_model tf_model")
+SESSION = re.compile(r"^_?(?:tf_?)?sess(?:ion)?$", re.IGNORECASE)
 
 
 def assumes_keras(imported: set[str]) -> bool:
     """Return whether a model of a document that imports these libraries is one of Keras."""
-    return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & set(_OTHERS)
+    return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & OTHERS
 
 
 def makes_model(name: str) -> bool:
     """Return whether a function or class of that dotted name, of code that is not read, gives a model."""
     root, _, rest = name.partition(".")
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
+
+
+def assumed_by(name: str, attribute: str) -> str:
+    """Return what somebody's value of that name is, by an attribute of it, "" where that does not tell."""
+    if attribute in OF_KERAS:
+        return "model"
+    if attribute in OF_LITE:
+        return "lite"
+    return "session" if attribute == "run" and SESSION.match(name) else ""
 
 
 def is_model(parameter: str) -> bool:
@@ -106,6 +120,32 @@ def set_up(name: str) -> str:
 def callee(name: str) -> str:
     """Return the dotted name in an unread call's record: `what cv2.imread gives` → `cv2.imread`."""
     return name.removeprefix("what ").partition(" ")[0].partition("(")[0]
+
+
+_MODEL_CALLED = re.compile(
+    r"^(?:(?:keras|tf|my|trained|loaded|base|student|teacher|quant\w*)_)?(?:model|net|network|yolo\w*"
+    r"|detector|classifier|generator|discriminator|encoder|decoder)\d?$"
+    r"|infer|forward|detect_?fn|predict_fn|(?:train|test|val\w*|eval\w*)_?step|step_fn",
+    re.IGNORECASE,
+)
+
+
+def computes(name: str) -> bool:
+    """Return whether an unread call of that record runs a model, by what it is called."""
+    word = _called(name)
+    if not runs_tensorflow(name) or _SETS_UP.match(word) or word[:1].isupper():
+        return False
+    return bool(_RUNS.search(word) or _MODEL_CALLED.search(word))
+
+
+def calls_model(name: str) -> bool:
+    """Return whether an unread call of that record is of a model or a step, and gives what it computes."""
+    return computes(name) and bool(_MODEL_CALLED.search(_called(name)))
+
+
+def _called(name: str) -> str:
+    """The last word of what is called, in an unread call's record."""
+    return callee(name).rpartition(".")[2]
 
 
 def runs_tensorflow(name: str) -> bool:

@@ -320,6 +320,10 @@ def text(value: Value | None) -> str | None:
     return value.value if isinstance(value, Known) and isinstance(value.value, str) else None
 
 
+# Libraries whose names stand for functions, classes and modules.
+_READ = ("tf", "np", "builtins", "time", "timeit")
+
+
 def truth(value: Value | None) -> bool | None:
     """Return whether it counts as true; None where that is not known."""
     match value:
@@ -327,6 +331,9 @@ def truth(value: Value | None) -> bool | None:
             return bool(value.value)
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
+        case Api() if value.name.partition(".")[0] not in _READ:
+            # A setting of a module that is not read, for all that is known.
+            return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True
         case _:

@@ -15,7 +15,8 @@ from tuilab.documents.interpreter.values import (
     elements,
     integer,
 )
-from tuilab.documents.rules.regions import callbacks, label, regions
+from tuilab.documents.rules.purpose import label
+from tuilab.documents.rules.regions import callbacks, regions
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 

@@ -7,7 +7,8 @@ from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.facts import is_training
 from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import Model, Tensor, elements
-from tuilab.documents.rules.regions import compares, is_log, label, regions, runs_on_cpu, trains
+from tuilab.documents.rules.purpose import compares, is_log, label, trains
+from tuilab.documents.rules.regions import regions, runs_on_cpu
 from tuilab.documents.rules.rule import Hit, rule
 
 # Elements from which on a copy takes longer than it takes to call an op.

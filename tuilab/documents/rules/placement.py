@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import WORK, DeviceScope, Region, TraceEvent
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
-from tuilab.documents.rules.regions import label, regions
+from tuilab.documents.rules.purpose import label
+from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
 
 

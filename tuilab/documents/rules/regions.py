@@ -7,7 +7,7 @@ from tuilab.documents.example import Example
 from tuilab.documents.facts import may_run, subject
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
-from tuilab.documents.interpreter.unread import callee, set_up
+from tuilab.documents.interpreter.unread import callee, calls_model, set_up
 from tuilab.documents.interpreter.values import (
     Dataset,
     Listing,
@@ -17,8 +17,8 @@ from tuilab.documents.interpreter.values import (
     elements,
     integer,
 )
+from tuilab.documents.rules.purpose import CALLS, compares, is_log, is_long, is_said, label
 from tuilab.documents.rules.rule import Hit, Severity, rule
-from tuilab.documents.words import words
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
 _TINY, _LARGE = 16, 1 << 20
@@ -29,154 +29,6 @@ def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
     for region in example.clocked:
         if not region.discarded and example.trace.events[region.first].place.traced is None:
             yield region, example.trace.inside(region)
-
-
-# Words by which code says that its times are compared, and not only logged.
-_BENCHMARK = re.compile(
-    r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
-    r"|time_?it|bottleneck|(?:take|taking|times) (?:so )?longer?\b"
-    r"|tflops|[cg]pu[ _]?(?:time|vs)",
-    re.IGNORECASE,
-)
-_RATE = re.compile(
-    r"(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s|per second|throughput|latency|speed-?up"
-    r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
-    re.IGNORECASE,
-)
-_GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
-
-
-def trains(events: list[TraceEvent]) -> bool:
-    """Return whether a model is trained: by its methods, or by gradients."""
-    return any(e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build"))
-
-
-def is_log(example: Example, region: Region) -> bool:
-    """Return whether a time is only logged: of a training or a whole cell, where nothing speaks of speed."""
-    events = example.trace.inside(region)
-    place = example.trace.events[region.first].place
-    whole_cell = region.via == "magic" and not region.repeats
-    # A training loop says how often it goes through the data, and what the loss is.
-    is_training = trains(events) or any(
-        e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events
-    )
-    if whole_cell:
-        return True
-    written = any(e.name == "tf.io.TFRecordWriter" for e in events)
-    logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
-    if not is_training and not written and not logged:
-        return False
-    # Of a training, its title, a rate or another beside it says that the speed is meant.
-    if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
-        return False
-    if is_beside(example, region):
-        return False
-    return any(_is_long(e) for e in events) or not is_said(example, region)
-
-
-# What two labels have where they set one way of doing the same against another.
-_CONTRAST = re.compile(
-    r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
-    r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
-    re.IGNORECASE,
-)
-
-
-def label(region: Region) -> str:
-    """Return the words with which a time is printed, and the name it is bound to."""
-    return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
-
-
-def is_beside(example: Example, region: Region) -> bool:
-    """Return whether a time is one of several compared: in a ratio, a line, a table, or by their labels.
-
-    Two trainings are compared where both do the same and their labels tell one way from another.
-    """
-    regions = example.trace.regions
-    own = example.trace.inside(region)
-    # The parts of one program are told together too: only the same work is a comparison.
-    for number in region.beside:
-        if _trainings(example.trace.inside(regions[number])) == _trainings(own):
-            return True
-    if not _CONTRAST.search(label(region)):
-        return False
-    return any(
-        other is not region
-        and label(other) != label(region)
-        and _CONTRAST.search(label(other))
-        and (other.last < region.first or region.last < other.first)
-        and _trainings(example.trace.inside(other)) == _trainings(own)
-        for other in regions[:_MOST_SEARCHED]
-    )
-
-
-# Timings that are looked through for one with which another is compared.
-_MOST_SEARCHED = 64
-
-
-def _trainings(events: list[TraceEvent]) -> frozenset[str]:
-    return frozenset(e.name for e in events if e.kind in ("train", "graph") and e.place.traced is None)
-
-
-def _is_long(event: TraceEvent) -> bool:
-    """A training of several epochs, of which no figure is one call's."""
-    epochs = event.arguments.get("epochs")
-    return event.kind == "train" and epochs is not None and integer(epochs) != 1
-
-
-def is_said(example: Example, region: Region) -> bool:
-    """Return whether a title or the function's name speaks of speed."""
-    function = example.trace.events[region.first].place.function
-    head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
-    said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
-    return any(_BENCHMARK.search(_JOINS.sub(" ", text)) for text in said)
-
-
-_JOINS = re.compile(r"[_.-]")
-# The first lines of a script, and the comments and texts in them.
-_HEAD = 12
-_SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
-
-
-def compares(example: Example, region: Region) -> bool:
-    """Return whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
-    if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
-        return True
-    if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
-        return True
-    if any(e.place.families for e in example.trace.inside(region)):
-        return True
-    return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
-
-
-# A time that is called a device's.
-_NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
-
-
-def is_only_timed(example: Example, region: Region) -> bool:
-    """Return whether nothing uses what the timed call computes: then it is called for its time."""
-    for event in example.trace.inside(region):
-        computes = event.kind in ("graph", "op") or event.name in _CALLS
-        if not computes or event.place.traced is not None or not example.holds(event.line):
-            continue
-        found = _GIVES.match(example.text(event.line))
-        if found is None:
-            continue
-        name = found["name"]
-        if name is None or name == "_":
-            # A call in a line of its own: one that trains is called for what it does.
-            return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
-        if example.block.cell == 0:
-            return len(re.findall(rf"\b{name}\b", example.block.code)) == len(
-                re.findall(rf"\b{name}\b\s*=[^=]", example.block.code)
-            )
-    return False
-
-
-_GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")
-_TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
-_LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
-_LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
@@ -426,6 +278,17 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 region=region,
             )
             continue
+        given = _given_back(events)
+        meant = compares(example, region) and not example.hides_gpu and not example.is_of_others
+        if given is not None and meant:
+            yield Hit(
+                region.last_line,
+                f"nothing waits for what {callee(given.name)}() gives, so far as can be seen: where a GPU "
+                "computes it, the clock is read before that is done",
+                region=region,
+                severity="note",
+            )
+            continue
         before = _still_running(example, region, events)
         if before is not None:
             yield Hit(
@@ -436,6 +299,16 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="warning",
             )
+
+
+def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
+    """The call of a model that is not read, where nothing after it reads a value; None for none."""
+    for event in reversed(events):
+        if event.kind == "opaque" and calls_model(event.name) and event.place.families != ("CPU",):
+            return event
+        if event.kind in ("sync", "may-wait", "opaque", "train", "host-op"):
+            return None
+    return None
 
 
 # So few iterations that the rest of one before them shows in their time.
@@ -515,7 +388,7 @@ _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
 def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    if is_log(example, region) or any(_is_long(e) for e in events):
+    if is_log(example, region) or any(is_long(e) for e in events):
         return True
     outside = len(example.trace.events[region.first].place.loops)
     if not compares(example, region) and not any(_is_call(e, outside) for e in events):
@@ -543,12 +416,11 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 def _is_call(event: TraceEvent, outside: int) -> bool:
     """Whether a model or a graph is called a few times, which takes milliseconds: this clock's steps show."""
     count = event.place.repeats_inside(outside)
-    called = event.kind == "graph" or event.name in _CALLS
+    called = event.kind == "graph" or event.name in CALLS
     return called and event.place.traced is None and count is not None and count <= _FEW_CALLS
 
 
 _FEW_CALLS = 100
-_CALLS = ("the model", "tf.keras.Model", "a SavedModel", "predict", "predict_on_batch", "invoke")
 _CALLBACK = re.compile(r"on_(?:train_|predict_|test_)?(?:batch|epoch|train|predict|test)_end$")
 _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
 

@@ -13,6 +13,7 @@ from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
     units,
     warmth,
 )
+from tuilab.documents.rules.purpose import is_log
 from tuilab.documents.rules.rule import Finding, Hit, Rule, Severity, registered
 from tuilab.documents.rules.suppress import suppressed
 from tuilab.model.sanitize import sanitize_line
@@ -64,6 +65,6 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
 
 def _severity(example: Example, known: Rule, hit: Hit) -> Severity:
     """A timing that only logs how long a training took is no benchmark."""
-    if hit.region is not None and regions.is_log(example, hit.region):
+    if hit.region is not None and is_log(example, hit.region):
         return "note"
     return known.severity

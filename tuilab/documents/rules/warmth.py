@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from tuilab.documents.example import Example
 from tuilab.documents.facts import is_subject, may_run
 from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
+from tuilab.documents.interpreter.unread import callee, computes
 from tuilab.documents.interpreter.values import Tensor, elements, integer
-from tuilab.documents.rules.regions import (
-    compares,
-    holds_others,
-    is_beside,
-    is_lap,
-    is_said,
-    label,
-    regions,
-)
+from tuilab.documents.rules.purpose import compares, is_beside, is_said, label
+from tuilab.documents.rules.regions import holds_others, is_lap, regions
 from tuilab.documents.rules.rule import Hit, Severity, rule
 
 # So many eager calls hide the first one's cost.
@@ -58,6 +52,8 @@ def first_calls(example: Example) -> Iterator[First]:
         uncalled = example.trace.events[region.first].place.uncalled
         cold = work.name == "sess.run" and _makes_session(events)
         if not cold and example.facts.ran_before(work, region.first):
+            continue
+        if work.kind == "opaque" and (example.is_of_others or not (uncalled or compares(example, region))):
             continue
         own = not uncalled or example.facts.is_own(work, region.first)
         if not cold and not own and not compares(example, region):
@@ -139,7 +135,7 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
     for kind in ("graph", "train", "op", "host-op", "create"):
         # Beside a call that is not known, single ops do not tell whether the whole ran before.
         if kind == "op" and unclear:
-            return None
+            break
         found = [e for e in events if e.kind == kind and is_subject(e)]
         # Data that is made is what is timed only where nothing else is.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
@@ -147,7 +143,8 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
         if found:
             # What runs most often is meant, and not the slice that it takes.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
-    return None
+    # What is not read runs a model by its name, for all that can be seen.
+    return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
@@ -281,6 +278,8 @@ def _names(works: list[First]) -> str:
 
 
 def _name(work: TraceEvent) -> str:
+    if work.kind == "opaque":
+        return f"{callee(work.name)}()"
     return work.name if work.kind != "train" else f"{work.name}()"
 
 
@@ -289,6 +288,8 @@ def _cost(work: TraceEvent) -> str:
         return "it is traced and optimised then, and compiled where XLA does"
     if work.kind == "train":
         return "its step is traced and made a graph then"
+    if work.kind == "opaque":
+        return "what it runs of TensorFlow is traced, and takes its memory, then"
     if work.kind == "host-op":
         return "weights are prepared and memory is taken then"
     return "kernels are loaded and memory is taken then"

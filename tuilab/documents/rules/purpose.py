@@ -1,0 +1,195 @@
+"""What a time is taken for: to be compared with another one, or only to be logged."""
+
+import re
+
+from tuilab.documents.example import Example
+from tuilab.documents.interpreter.trace import Region, TraceEvent
+from tuilab.documents.interpreter.values import integer
+from tuilab.documents.words import words
+
+# What calls a model or a graph.
+CALLS = ("the model", "tf.keras.Model", "a SavedModel", "predict", "predict_on_batch", "invoke")
+# Words by which code says that its times are compared, and not only logged.
+_BENCHMARK = re.compile(
+    r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
+    r"|time_?it|bottleneck|(?:take|taking|times) (?:so )?longer?\b"
+    r"|tflops|[cg]pu[ _]?(?:time|vs)",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    r"(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s|per second|throughput|latency|speed-?up"
+    r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
+    re.IGNORECASE,
+)
+_GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
+
+
+def trains(events: list[TraceEvent]) -> bool:
+    """Return whether a model is trained: by its methods, or by gradients."""
+    return any(e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build"))
+
+
+def is_log(example: Example, region: Region) -> bool:
+    """Return whether a time is only logged: of a training or a whole cell, where nothing speaks of speed."""
+    events = example.trace.inside(region)
+    place = example.trace.events[region.first].place
+    whole_cell = region.via == "magic" and not region.repeats
+    # A training loop says how often it goes through the data, and what the loss is.
+    is_training = trains(events) or any(
+        e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events
+    )
+    if whole_cell:
+        return not is_said(example, region)
+    written = any(e.name == "tf.io.TFRecordWriter" for e in events)
+    logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
+    if not is_training and not written and not logged:
+        return False
+    # Of a training, its title, a rate or another beside it says that the speed is meant.
+    if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
+        return False
+    if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
+        return False
+    if is_beside(example, region):
+        return False
+    return any(is_long(e) for e in events) or not is_said(example, region)
+
+
+# What two labels have where they set one way of doing the same against another.
+_CONTRAST = re.compile(
+    r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
+    r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
+    re.IGNORECASE,
+)
+# What labels have in common that says nothing, and words of the parts and the laps of one program.
+_FILLING = frozenset(
+    words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
+)
+_PARTS = re.compile(
+    r"\b(?:test\w*|eval\w*|val\w*|pred\w*|infer\w*|load\w*|pre ?process\w*|build\w*|compil\w*|sav\w*|total"
+    r"|overall|whole|first|1st|second|2nd|initial|later|subsequent|rest|remaining|warm\w*|set ?up)\b",
+    re.IGNORECASE,
+)
+_LAP = re.compile(
+    r"\b(?:epochs?|steps?|iter\w*|rounds?|runs?|trial|fold|episode|batch|generation)\b\W{0,3}(?:\d|\{)",
+    re.IGNORECASE,
+)
+_TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
+# A statistic of several times.
+_AVERAGE = re.compile(
+    r"\b(?:avg|average|mean|median)\b\W{0,3}(?:\w+\W{1,2}){0,3}(?:time|duration|latency|took|seconds?)\b"
+    r"|\b(?:time|duration|latency)s?\b\W{0,3}(?:\w+\W{1,2}){0,1}(?:avg|average|mean|median)\b",
+    re.IGNORECASE,
+)
+
+
+def label(region: Region) -> str:
+    """Return the words with which a time is printed, and the name it is bound to."""
+    return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
+
+
+def is_beside(example: Example, region: Region) -> bool:
+    """Return whether a time is one of several compared: in a ratio, a line, a table, or by their labels.
+
+    Two trainings are compared where their labels are alike and tell one way, model or size from another.
+    """
+    regions = example.trace.regions
+    own = example.trace.inside(region)
+    # The parts of one program are told together too: only the same work is a comparison.
+    for number in region.beside:
+        other = example.trace.inside(regions[number])
+        if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
+            return True
+    return any(
+        other is not region
+        and (other.last < region.first or region.last < other.first)
+        and _is_parallel(example, region, other)
+        for other in regions[:_MOST_SEARCHED]
+    )
+
+
+# Timings that are looked through for one with which another is compared.
+_MOST_SEARCHED = 64
+
+
+def _is_parallel(example: Example, one: Region, other: Region) -> bool:
+    """Whether two times are called alike but for what tells two ways of doing the same apart."""
+    first, second = label(one), label(other)
+    if first == second:
+        return False
+    inside = [example.trace.inside(region) for region in (one, other)]
+    if (
+        _trainings(inside[0]) == _trainings(inside[1])
+        and _CONTRAST.search(first)
+        and _CONTRAST.search(second)
+    ):
+        return True
+    if not all(map(trains, inside)) or _LAP.search(first) or _LAP.search(second):
+        return False
+    named, called = ({word.lower() for word in _TOLD.findall(text)} - _FILLING for text in (first, second))
+    apart = named ^ called
+    return bool(apart) and bool(named & called) and not _PARTS.search(" ".join(apart))
+
+
+def _trainings(events: list[TraceEvent]) -> frozenset[str]:
+    return frozenset(e.name for e in events if e.kind in ("train", "graph") and e.place.traced is None)
+
+
+def is_long(event: TraceEvent) -> bool:
+    """A training of several epochs, of which no figure is one call's."""
+    epochs = event.arguments.get("epochs")
+    return event.kind == "train" and epochs is not None and integer(epochs) != 1
+
+
+def is_said(example: Example, region: Region) -> bool:
+    """Return whether a title or the function's name speaks of speed."""
+    function = example.trace.events[region.first].place.function
+    head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
+    said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
+    return any(_BENCHMARK.search(_JOINS.sub(" ", text)) for text in said)
+
+
+_JOINS = re.compile(r"[_.-]")
+# The first lines of a script, and the comments and texts in them.
+_HEAD = 12
+_SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
+
+
+def compares(example: Example, region: Region) -> bool:
+    """Return whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
+    if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
+        return True
+    if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
+        return True
+    if any(e.place.families for e in example.trace.inside(region)):
+        return True
+    return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
+
+
+# A time that is called a device's.
+_NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
+
+
+def is_only_timed(example: Example, region: Region) -> bool:
+    """Return whether nothing uses what the timed call computes: then it is called for its time."""
+    for event in example.trace.inside(region):
+        computes = event.kind in ("graph", "op") or event.name in CALLS
+        if not computes or event.place.traced is not None or not example.holds(event.line):
+            continue
+        found = _GIVES.match(example.text(event.line))
+        if found is None:
+            continue
+        name = found["name"]
+        if name is None or name == "_":
+            # A call in a line of its own: one that trains is called for what it does.
+            return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
+        if example.block.cell == 0:
+            return len(re.findall(rf"\b{name}\b", example.block.code)) == len(
+                re.findall(rf"\b{name}\b\s*=[^=]", example.block.code)
+            )
+    return False
+
+
+_GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")
+_TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
+_LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
+_LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)
