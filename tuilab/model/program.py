@@ -93,6 +93,11 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     itself; how often."""
     iterators: int = 0
     """Datasets that were begun to be iterated over, since the beginning."""
+    made: tuple[tuple[int, int], ...] = ()
+    """Of a tf.function that is made anew for each call or two: its number, and how often it was made."""
+    makers: tuple[tuple[str, int, str, int], ...] = ()
+    """Where other threads were seen in the person's own code: file, line, function, how often, since the
+    beginning."""
 
 
 class Facts(_Told, frozen=True, kw_only=True, tag="facts"):

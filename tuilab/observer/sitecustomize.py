@@ -186,9 +186,10 @@ def wait_for_tensorflow(address):
             self.pid = os.getpid()
             self.channel = Channel()
             self.calls, self.functions, self.numbers = [], {}, {}
+            self.codes, self.made = {}, {}
             self.totals, self.tapes, self.batches, self.iterators = {}, {}, 0, 0
             self.reads, self.fed, self.samples, self.sites = {}, {}, {}, {}
-            self.stacks, self.eager = {}, 0
+            self.stacks, self.eager, self.makers = {}, 0, {}
             self.between = threading.local()
             self.thread_of_steps = threading.main_thread().ident
             self.task, self.delays = self.pid, {}
@@ -212,7 +213,7 @@ def wait_for_tensorflow(address):
             """An outermost tf.function is called."""
             key = id(function)
             number = self.numbers.get(key)
-            if number is None or self.functions[number][0]() is not function:
+            if number is None or self.functions[number]() is not function:
                 number = self.numbers[key] = self.new_function(function)
             self.in_call = number
             if self.window_open and self.step_key == number:
@@ -247,15 +248,21 @@ def wait_for_tensorflow(address):
             import weakref
 
             number = len(self.functions)
-            if (
-                number >= MOST_FUNCTIONS
-            ):  # of one code each: a function made in a loop is told by its first ones
-                return number - 1
-            self.functions[number] = (weakref.ref(function), {})
             python = getattr(function, "_python_function", None)
             while hasattr(python, "__wrapped__") or hasattr(python, "func"):
                 python = getattr(python, "__wrapped__", None) or python.func
             code = getattr(python, "__code__", None)
+            alike, made = self.codes.setdefault(code, ([], [0]))
+            made[0] += 1
+            called = sum(self.totals.get(one, [0])[0] for one in alike)
+            if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
+                # Made anew for each call or two: all further ones count as the last one that was told.
+                number = alike[-1] if alike else number - 1
+                self.functions[number] = weakref.ref(function)
+                self.made[number] = made[0]
+                return number
+            alike.append(number)
+            self.functions[number] = weakref.ref(function)
             frame = site(sys._getframe(2))
             name = getattr(python, "__qualname__", "") or getattr(function, "_name", "") or "?"
             self.channel.send(
@@ -414,8 +421,13 @@ def wait_for_tensorflow(address):
 
         def sample(self):
             """Where the thread that makes the steps is now."""
-            frame = sys._current_frames().get(self.thread_of_steps)
+            frames = sys._current_frames()
+            frame = frames.pop(self.thread_of_steps, None)
             where = site(frame)
+            for other in frames.values():
+                maker = site(other)
+                if maker is not None and (len(self.makers) < MOST_SITES or maker[:3] in self.makers):
+                    self.makers[maker[:3]] = self.makers.get(maker[:3], 0) + 1
             inside = self.in_call if self.totals or self.tapes or self.batches else -3
             key = (*(where or ("", 0, "", "")), -1 if inside is None else inside)
             if len(self.samples) < MOST_SITES or key in self.samples:
@@ -467,6 +479,8 @@ def wait_for_tensorflow(address):
                     samples=[[*key, count] for key, count in samples.items()],
                     stacks=[[key, count] for key, count in stacks.items()],
                     iterators=self.iterators,
+                    made=list(self.made.items()),
+                    makers=[[*key, count] for key, count in self.makers.items()],
                     reads=[[*key, *row] for key, row in list(self.reads.items())],
                     fed=[[number, *row] for number, row in list(self.fed.items())],
                     tapes=[[*key, *row] for key, row in list(self.tapes.items())],
@@ -684,7 +698,7 @@ def wait_for_tensorflow(address):
 
         def graphs(self):
             """Which op of which function was written in which line, for functions that ran; each once."""
-            for number, (reference, _) in list(self.functions.items()):
+            for number, reference in list(self.functions.items()):
                 function = reference()
                 if function is None or self.leaving.is_set() or self.totals.get(number, [0])[0] < 3:
                     continue

@@ -33,6 +33,7 @@ QUICK_FIRST = 0.6
 """How long a program's first trace takes in a quicker process of it, over this one: five pairs of
 processes had 0.6 to 1.2."""
 BETWEEN = 0.10
+TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 CALLBACK = "callback "
 """Before the name of a library's callback, where it is what the stepping thread was seen in."""
 READING, READING_EACH = 0.05, 0.8
@@ -96,7 +97,7 @@ class Case:
 
     def ops_at(self) -> tuple[str, int]:
         """Return the innermost line in a loop from which most ops that run by themselves are reached."""
-        found, at, stacks = ("", 0), 0, self.of.stacks
+        found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
         most = stacks.total() / 2
         while True:
             following: Counter[tuple[str, int]] = Counter()
@@ -114,8 +115,9 @@ class Case:
                         loops[file, around] += each
                 line, count = loops.most_common(1)[0] if loops else (line, 0)
                 return line if count >= most else found
-            if source.loop(self.sources, *line) or not found[1]:
-                found = line
+            inside = source.loop(self.sources, *line) > 0
+            if inside or not looped:
+                found, looped = line, inside
             stacks = Counter({s: n for s, n in stacks.items() if len(s) > at and s[at] == line})
             at += 1
 
@@ -286,7 +288,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     held, parallel = slowest(case)
     stage, kind = _at_fault(case, held, parallel)
     beside = crowded(case.of)
-    yield _input_bound(case, stage, kind, share, interval, beside)
+    yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held)
     if stage is not None and kind == "python":
         how = ", one at a time (the interpreter's lock)"
         yield _python_in_map(case, stage, how, share, interval, beside)
@@ -332,16 +334,20 @@ def _input_bound(
     share: float,
     interval: tuple[float, float] | None,
     beside: float,
+    parallel: bool,
 ) -> Bottleneck:
     step = case.of.times().median_s or 0.0
     said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
     if stage is not None:
         said += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} holds it up"
+        said += ", though it runs in parallel" if parallel else ""
+    if (stage is None or kind == "generator") and case.of.makers:
+        (file, line, name), _ = case.of.makers.most_common(1)[0]
+        said += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
         said += f", and has up to {percent(beside)} of the processors that the step computes on"
-    change = (
-        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())"
-    )
+    instead = "" if parallel else ", run it in parallel"
+    change = f"make the stage that holds the others up cheaper{instead}, or keep its results (.cache())"
     if kind == "generator":
         change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
     at = (stage.file, stage.line) if stage else case.step_at()
@@ -436,7 +442,8 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
         xla = any(of.functions[number].xla for number in numbers)
         differed = difference([what for _, what in traces])
-        if len(numbers) >= MANY_TRACES and len(traces) <= 2 * len(numbers):
+        made = max(len(numbers), *(of.made.get(number, 0) for number in numbers))
+        if made >= MANY_TRACES and len(traces) <= 2 * made:
             differed, change = (
                 "the function itself was made anew each time",
                 "make the tf.function once, before the loop",
@@ -519,7 +526,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
-    if ops < FEW_OPS or share < SINGLES or of.steps.n < LEAST // 2:
+    if ops < FEW_OPS or share < SINGLES or of.steps.n < LEAST // 2 or case.ops_at() in of.called_back():
         return
     seen = (of.samples + of.after).total()
     if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
@@ -617,8 +624,11 @@ def between(case: Case) -> Iterator[Bottleneck]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    if of.seen:  # some of what lies between the calls may be ops
-        regular = min(regular - of.singles().share, of.share("python"))
+    # Ops by themselves are told as such, but for those of a callback.
+    called_back = of.called_back()
+    single = {stack[-1] for stack in of.stacks} - called_back
+    if of.seen and case.ops_at() not in called_back:  # some of what lies between the calls may be ops
+        regular = max(0.0, min(regular - of.singles().share, of.share("python")))
     share = max(0.0, regular + rare - reads / gaps.total)
     # A moment without a processor, which others had, lies there too: it is no fault, and goes with none.
     if share - of.starved < BETWEEN:
@@ -626,21 +636,18 @@ def between(case: Case) -> Iterator[Bottleneck]:
     lines: Counter[tuple[str, int]] = Counter()
     libraries: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     seen = 0
-    single = {stack[-1] for stack in of.stacks}
-    # Around the call of the step lies TensorFlow's own Python, unless a callback is in it.
     calling = of.functions[of.step].caller if isinstance(of.step, int) and of.step in of.functions else None
     for (file, line, _, library, inside), count in of.samples.items():
         if inside != -1 or not file:
             continue
         seen += count
-        if (file, line) == calling and not library:
-            continue
         if case.gpus and (file, line) in of.reads:
             continue  # there the GPU is waited for, which has its steps to do
         if (file, line) in single:
             continue  # there an op runs by itself
-        # A library's own work around a step is not the person's to mend; a callback that was chosen is.
-        if not library or library.startswith(CALLBACK):
+        # The step's own surroundings, TensorFlow's and Keras', are not the person's to mend; a callback is.
+        around = (file, line) == calling or library.startswith(TRAINERS)
+        if not around or library.startswith(CALLBACK):
             lines[file, line] += count
             libraries[file, line][library] += count
     if not lines:
@@ -656,7 +663,9 @@ def between(case: Case) -> Iterator[Bottleneck]:
     library = libraries[at].most_common(1)[0][0]
     if share - of.starved < BETWEEN:
         return
-    what = library.removeprefix(CALLBACK) or source.line(case.sources, *at) or PurePath(at[0]).name
+    what = source.line(case.sources, *at) or PurePath(at[0]).name
+    if library.startswith(CALLBACK):
+        what = library.removeprefix(CALLBACK)
     late = of.share(*STARTING)
     more = f"; starting ops, {percent(late)} of a step, may be quicker without it" if late >= BETWEEN else ""
     yield _made(

@@ -121,6 +121,10 @@ class Process:
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
     """Lines in which the stepping thread was in an op that runs by itself, the outermost first."""
     iterators: int = 0
+    made: dict[int, int] = field(default_factory=dict)
+    """How often a tf.function was made that is made anew for each call or two."""
+    makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    """Lines of the person's own code in which other threads were seen, such as those that make batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
@@ -201,7 +205,8 @@ class Process:
             into[tuple(where)] += count  # type: ignore[index]
         for stack, count in told.stacks:
             self.stacks[stack] += count
-        self.iterators = told.iterators
+        self.iterators, self.made = told.iterators, dict(told.made)
+        self.makers = Counter({tuple(where): count for *where, count in told.makers})  # type: ignore[misc]
         self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
         self.fed = {number: (n, size) for number, n, size in told.fed}
         self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}
@@ -245,7 +250,8 @@ class Process:
     def durations(self) -> dict[int, float]:
         """Return the seconds from each step's start to the next one's, by the step's number.
 
-        Steps that traced or that a window of the profiler saw are left out, as long as others are left.
+        Steps that a window of the profiler saw, and those that traced, are left out, as long as others are
+        left.
         """
         if self.steps is self.loops:  # between two windows lie many rounds
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
@@ -261,13 +267,10 @@ class Process:
             if at < len(windows) and windows[at][0] < end:
                 continue
             out[gone + index] = end - start
+        whole = [calls.starts[i + 1] - calls.starts[i] for i in range(len(calls.starts) - 1)]
         if len(out) < FEW:  # all of a short program may lie in one window
-            out = {
-                gone + i: calls.starts[i + 1] - calls.starts[i]
-                for i in range(len(calls.starts) - 1)
-                if i not in calls.traced
-            }
-        return out
+            out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
+        return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def times(self) -> p.StepTimes:
         """Return how many steps there were, with their median time and its interval."""
@@ -351,6 +354,12 @@ class Process:
                 p.StepPart(name=name, seconds=share * middle, share=share, ci95=share_interval(steps, name))
             )
         return tuple(sorted(out, key=lambda part: -part.share))
+
+    def called_back(self) -> set[tuple[str, int]]:
+        """Return the person's lines with ops of their own that the library which makes the steps called."""
+        function = self.functions.get(self.step) if isinstance(self.step, int) else None
+        caller = function.caller if function is not None else None
+        return {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
         """Return what a profiled step has of ops that Python starts one by one."""

@@ -5,6 +5,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
 
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
 
 @cache
 def _tree(text: str) -> ast.Module | None:
@@ -65,12 +67,13 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 
 def loop(sources: Mapping[str, str], file: str, number: int) -> int:
-    """Return the line of the innermost `for` or `while` around a line of that file; 0 where there is none."""
+    """Return the line of the innermost loop around a line of that file; 0 where there is none."""
     tree = _tree(sources.get(file, ""))
     around = [
         node.lineno
         for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.For | ast.While) and node.lineno < number <= (node.end_lineno or 0)
+        if (isinstance(node, ast.For | ast.While) and node.lineno < number <= (node.end_lineno or 0))
+        or (isinstance(node, _COMPREHENSIONS) and node.lineno <= number <= (node.end_lineno or 0))
     ]
     return max(around, default=0)
 

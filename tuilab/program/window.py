@@ -150,6 +150,11 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         elif segment.lane == main:
             own[_NAMES.get(phase, "python")].append(at)
     own["waiting for input"] += [(s.event.start, s.event.end) for s in found.events if s.event.name == WAIT]
+    own[TRACING] = [
+        (seen.event.start, seen.event.end)
+        for seen in found.events
+        if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
+    ]
     computing = _by_device(spent)
     # What a moment is, the first that holds: computing, by device; copies; waiting; else what the thread
     # itself is at.
@@ -186,9 +191,9 @@ def _one_by_one(
         and not _inside(seen.event.start, functions)
     )
     out.singles = len(started) / steps
-    busy = [
+    busy = started[-1:] + [
         (start, following if end <= following <= end + NEXT_OP else end)
-        for (start, end), (following, _) in zip(started, [*started[1:], (0, 0)], strict=True)
+        for (start, end), (following, _) in pairwise(started)
     ]
     _, left = _take(_union(busy), functions)
     out.one_by_one = _overlap(left, within) * PICO / steps
@@ -235,7 +240,8 @@ _NAMES = {
     "dispatch": "dispatch",
     "sync": "waiting for the device",
 }
-_OWN = ("waiting for input", "waiting for the device", "dispatch", "scheduling")
+TRACING = "tracing and compiling"
+_OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
 """What the stepping thread is at, the first that holds."""
 
 
