@@ -25,7 +25,7 @@ from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.documents.rules import RULES, Rule
-from tuilab.history import schema
+from tuilab.history import schema, store
 from tuilab.model import arms, claims, events, machine, preset, program, requests, result, scenario
 from tuilab.model.parameters import Boolean, Choice, Parameter
 
@@ -305,8 +305,9 @@ def formats_page() -> str:
             textwrap.dedent(f"""\
                 ## The history
 
-                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. A newer one
-                is left alone and said to be newer. One from before the first release is kept as `history-older-….db`, of which
+                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. One of a
+                newer tuilab is left alone and said to be newer; what is measured meanwhile is kept in `{store.BESIDE}` beside
+                it. One from before the first release is kept as `history-older-….db`, of which
                 every command tells until `tuilab history check --repair FILE` has added its runs. Read it with
                 `tuilab history --json`: its tables are no interface.
 

@@ -145,6 +145,18 @@ def test_a_home_that_nobody_knows_is_a_file_that_is_not_there(place, words, monk
     assert done.returncode == 0 and not TRACE.search(done.stderr), done
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["check x.md --no-worker", "check . --no-worker", "run x.py:f", "watch --plain --json x.json true"],
+)
+def test_a_folder_that_is_gone_is_named(place, monkeypatch, line):
+    (place / "gone").mkdir()
+    monkeypatch.chdir(place / "gone")
+    (place / "gone").rmdir()
+    done = here(*line.split())
+    assert done.returncode == 2 and "the folder that this runs in" in done.stderr, done
+
+
 @pytest.mark.parametrize("line", ["export run1", "export run1 --format json", "history", "check --rules"])
 def test_an_encoding_of_few_letters_has_a_mark_for_the_others(place, line):
     about = {**os.environ, **environment(place), "PYTHONIOENCODING": "iso-8859-1"}

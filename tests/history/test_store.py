@@ -12,17 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.made import GRAPH, MACHINE, folded, profile, rounds, run_of, started
+from tests.made import GRAPH, MACHINE, folded, profile, regular_run, rounds, run_of, started
 from tuilab import paths
 from tuilab.history import schema, spool
 from tuilab.history.imports import BROKEN_OFF, import_left
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import read, write
-from tuilab.history.store import FILE, Store
+from tuilab.history.store import BESIDE, FILE, Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import InputError
 from tuilab.model.profile import Lane, Span
 from tuilab.model.scenario import Scenario
+from tuilab.spool import DONE, folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -176,11 +177,35 @@ def test_a_later_tuilabs_store_is_left_alone(tmp_path):
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     connection.close()
+    before = (tmp_path / FILE).read_bytes()
     store = Store.open(tmp_path)
-    assert store.file is None
-    assert "schema" in store.messages[0]
+    assert store.file == tmp_path / BESIDE / FILE and "a newer tuilab" in store.messages[0]
     keep(store)
-    assert store.runs()
+    assert store.runs() and (tmp_path / FILE).read_bytes() == before
+    store.close()
+    (again := Store.open(tmp_path)).close()
+    assert again.file == store.file
+
+
+def test_what_was_kept_beside_a_later_tuilabs_store_is_taken_back(tmp_path, monkeypatch):
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    Store.open().close()
+    connection = sqlite3.connect(tmp_path / FILE)
+    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    for store in (Store.open(), Store.open(to_read=True)):
+        assert str(tmp_path / BESIDE) in store.messages[0] and not store.runs()
+        store.close()
+    store = Store.open()
+    keep(store)
+    store.conclude("r1", "ok", "")
+    store.close()
+    write(folder(tmp_path / BESIDE) / f"left{DONE}", regular_run("left", 20))
+    connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+    connection.close()
+    store = Store.open()
+    assert store.file == tmp_path / FILE and not store.messages and store.find("r1").rounds == 3
+    assert spool.collect_all(store, tmp_path).finished == ("left",)
+    store.close()
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
@@ -437,7 +462,5 @@ def test_another_folders_store_leaves_alone_what_waits_in_the_temporary_one(tmp_
     """What lies there belongs to the folder that a person's runs go to."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert spool.elsewhere(tmp_path / "data") is None
-    (paths.fallback_folder() / spool.FOLDER).mkdir(parents=True)
-    assert spool.elsewhere(tmp_path / "data") == paths.fallback_folder() / spool.FOLDER
-    assert spool.elsewhere(tmp_path / "other") is None
+    assert paths.fallback_folder() in other_folders(tmp_path / "data")
+    assert paths.fallback_folder() not in other_folders(tmp_path / "other")

@@ -182,15 +182,20 @@ def main() -> None:
     except sqlite3.Error as error:
         _fail(about_history(error), BAD_INPUT)
     except OSError as error:
-        # Whatever writes a file names it.
-        unnamed = "standard output" if error.errno in (errno.ENOSPC, errno.EBADF, errno.EFBIG) else ""
-        named = error.filename or unnamed
+        named = error.filename or _UNNAMED.get(error.errno or 0, "")
         file = sanitize_line(str(named)) + ": " if named else ""
         _fail(f"{file}{sanitize_line(str(error.strerror or error))}", BAD_INPUT)
     except Exception as error:
         from tuilab.lab.files import keep_fault
 
         _fail(keep_fault(error), FAULT)
+
+
+_UNNAMED = {
+    **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
+    errno.ENOENT: "the folder that this runs in",
+}
+"""What it is of which an error tells no name: whatever opens or writes a file names it."""
 
 
 def _mend_surroundings() -> None:

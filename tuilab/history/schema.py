@@ -166,8 +166,9 @@ class OtherVersion(Exception):
     """The store was written by another version of tuilab, whose data this one would misread."""
 
     def __init__(self, file: Path, found: int) -> None:
-        super().__init__(f"{file} has schema {found}; this tuilab reads {VERSION}")
         self.older = found < VERSION
+        whose = "an earlier" if self.older else "a newer"
+        super().__init__(f"{file} is of {whose} tuilab (schema {found}; this one reads {VERSION})")
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from tuilab.history.imports import import_left
-from tuilab.history.store import Store
+from tuilab.history.store import Store, other_folders
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
-from tuilab.paths import PRIVATE_FILE, data_folder, fallback_folder, private_folder
+from tuilab.paths import PRIVATE_FILE, private_folder
 from tuilab.processes import since
 from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, folder
 
@@ -39,14 +39,12 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def elsewhere(data: Path) -> Path | None:
-    """Find what workers left while that data folder could not be used; None where there is nothing."""
-    instead = fallback_folder()
-    if instead is None or data != data_folder() or not (instead / FOLDER).is_dir():
-        return None
-    with contextlib.suppress(OSError):
-        return private_folder(instead) / FOLDER
-    return None
+def _elsewhere(data: Path) -> Iterator[Path]:
+    """What workers left while the history of that data folder could not be used."""
+    for other in other_folders(data):
+        with contextlib.suppress(OSError):
+            if (other / FOLDER).is_dir():
+                yield private_folder(other) / FOLDER
 
 
 def forget(spool: Path, run: str, store: Store) -> None:
@@ -70,16 +68,15 @@ def _rounds(file: Path) -> int:
 def collect_all(store: Store, data: Path) -> Found:
     """Collect from every folder in which that data folder's workers may have left something."""
     found = collect(store, folder(data))
-    other = elsewhere(data)
-    if other is None:
-        return found
-    more = collect(store, other)
-    return Found(
-        finished=found.finished + more.finished,
-        going_on={**found.going_on, **more.going_on},
-        elsewhere={**found.elsewhere, **more.elsewhere},
-        problems=found.problems + more.problems,
-    )
+    for other in _elsewhere(data):
+        more = collect(store, other)
+        found = Found(
+            finished=found.finished + more.finished,
+            going_on={**found.going_on, **more.going_on},
+            elsewhere={**found.elsewhere, **more.elsewhere},
+            problems=found.problems + more.problems,
+        )
+    return found
 
 
 def collect(store: Store, spool: Path) -> Found:

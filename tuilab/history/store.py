@@ -18,7 +18,7 @@ import msgspec
 
 from tuilab.history import packed, trouble
 from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.schema import OtherVersion, connect, is_damage, prepare
+from tuilab.history.schema import VERSION, OtherVersion, connect, is_damage, prepare
 from tuilab.history.search import NO_TITLES, condition, escaped
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -32,6 +32,8 @@ from tuilab.model.scenario import Scenario
 from tuilab.paths import data_folder, fallback_folder, private_file, private_folder
 
 FILE = "history.db"
+BESIDE = f"schema-{VERSION}"
+"""The folder in a data folder in which runs are kept while the history there is of a newer tuilab."""
 BUSY_S = 0.05
 """How long a call waits for another program's lock, because a screen waits too."""
 UNDO_DAYS = 7.0
@@ -138,8 +140,8 @@ class Store:
 
         Where the data folder cannot be used, one among the temporary files; where a folder that was given
         cannot, one in memory. `messages` say so, and why. A damaged file, or one from before the first
-        release, is set aside under another name and a new one begun; nothing is deleted. to_read: a history
-        that takes nothing is opened all the same.
+        release, is set aside under another name and a new one begun; beside one of a newer tuilab another is
+        made; nothing is deleted. to_read: a history that takes nothing is opened all the same.
         """
         if folder is not None:
             opened = cls._at(folder)
@@ -196,9 +198,12 @@ class Store:
         try:
             store = cls._opened(file)
         except OtherVersion as error:
-            if not error.older:
-                return str(error)
-            return cls._anew(file, "was from before the first release", trouble.OLDER)
+            if error.older:
+                return cls._anew(file, "was from before the first release", trouble.OLDER)
+            beside = cls._at(folder / BESIDE) if folder.name != BESIDE else str(error)
+            if isinstance(beside, Store):
+                beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
+            return beside
         except (sqlite3.Error, OSError) as error:
             if isinstance(error, OSError) or not is_damage(error):
                 return f"{file} cannot be opened ({trouble.why_unwritable(file, error)})"
@@ -838,13 +843,19 @@ def count_rounds(lines: Iterable[bytes]) -> int:
     return sum(map(packed.is_round, lines))
 
 
+def other_folders(data: Path) -> list[Path]:
+    """List where runs are kept, and spooled, while the history of that data folder cannot be used."""
+    instead = fallback_folder() if data == data_folder() else None
+    return [data / BESIDE, *([instead] if instead is not None else [])]
+
+
 def _take_back(store: Store) -> None:
-    """Move runs here that were kept among the temporary files while the data folder could not be used."""
-    instead = fallback_folder()
-    if instead is None or not (instead / FILE).exists():
-        return
-    with contextlib.suppress(sqlite3.Error, OSError, OtherVersion, *UNDECODED):
-        _take_from(private_folder(instead), store, gone=True)
+    """Move runs here that were kept elsewhere while the history could not be used."""
+    assert store.file is not None
+    for other in other_folders(store.file.parent):
+        if (other / FILE).exists():
+            with contextlib.suppress(sqlite3.Error, OSError, OtherVersion, *UNDECODED):
+                _take_from(private_folder(other), store, gone=True)
 
 
 def _take_from(folder: Path, store: Store, gone: bool = False) -> None:

@@ -72,8 +72,9 @@ class Listener:
         self._taking.start()
         # Outlives a lab that is killed: its standard input ends with the lab.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
+        nowhere = subprocess.DEVNULL
         self._keeper = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
+            words, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere, cwd="/", start_new_session=True
         )
 
     def close(self, patience: float = 1.0) -> None:
