@@ -1513,6 +1513,106 @@ def main(_):
 if __name__ == '__main__':
     tf.app.run()
 """, head="import time\nimport tensorflow as tf\n"),
+    # By what a time is divided.
+    Probe("one iteration less than the mean is of", "TL116", "for i in range(1, n):", """
+n = 10
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+for i in range(1, n):
+    tf.matmul(x, y).numpy()
+took = time.perf_counter() - t
+print('latency', took / n)
+"""),
+    Probe("a sample less than the mean is of, by what is left out", "TL116", "for i in range(n):", """
+n, total = 20, 0.0
+for i in range(n):
+    t = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    took = time.perf_counter() - t
+    if i > 0:
+        total += took
+print('latency', total / n)
+"""),
+    # Two ways between which nothing changes.
+    Probe("with and without what nothing turns off", "TL117", "t = time.perf_counter()  # off", MODEL + """
+m = made()
+m.predict(data)
+t = time.perf_counter()  # on
+m.predict(data)
+one = time.perf_counter() - t
+print('with oneDNN', one)
+# ... (disable oneDNN here) ...
+t = time.perf_counter()  # off
+m.predict(data)
+two = time.perf_counter() - t
+print('without oneDNN', two)
+"""),
+    Probe("two ways that comments tell apart", "TL117", "%timeit tf.matmul(x, y)  # once more", """
+# Without oneDNN
+%timeit tf.matmul(x, y)
+# With oneDNN
+%timeit tf.matmul(x, y)  # once more
+""", file="x.ipy"),
+    Probe("called XLA's where nothing compiles", "TL118", "s = time.perf_counter()", MODEL + """
+m = made()
+m.predict(data)
+s = time.perf_counter()
+m.predict(data)
+print('XLA inference time', time.perf_counter() - s)
+"""),
+    Probe("called that of mixed precision where all is float32", "TL118", "s = time.perf_counter()", MODEL + """
+m = made()
+s = time.perf_counter()
+m.fit(data, goal)
+print('Training time, mixed precision:', time.perf_counter() - s)
+"""),
+    # Other libraries beside TensorFlow.
+    Probe("PyTorch's GPU is not awaited", "TL119", "print('PyTorch GPU', time.perf_counter() - t)", """
+import torch
+device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+a = torch.randn(512, 512, device=device)
+t = time.perf_counter()
+b = torch.matmul(a, a)
+print('PyTorch GPU', time.perf_counter() - t)
+"""),
+    Probe("JAX is not awaited", "TL119", "took = time.perf_counter() - t", """
+import jax
+import jax.numpy as jnp
+f = jax.jit(lambda v: v @ v)
+a = jnp.ones((512, 512))
+t = time.perf_counter()
+b = f(a)
+took = time.perf_counter() - t
+print('JAX', took)
+"""),
+    Probe("batches against all rows at once", "TL111", "start = time.perf_counter()  # keras", MODEL + """
+import torch
+from torch import nn
+rows, wanted = torch.zeros(64, 8), torch.zeros(64, 1)
+net = nn.Linear(8, 1)
+loss, sgd = nn.MSELoss(), torch.optim.SGD(net.parameters(), 0.01)
+start = time.perf_counter()
+for epoch in range(5):
+    sgd.zero_grad()
+    loss(net(rows), wanted).backward()
+    sgd.step()
+print('PyTorch training time', time.perf_counter() - start)
+m = made()
+start = time.perf_counter()  # keras
+m.fit(data, goal, epochs=5)
+print('TensorFlow training time', time.perf_counter() - start)
+"""),
+    Probe("the first epoch against all others together", "TL111", "s = time.perf_counter()  # rest", MODEL + """
+m = made()
+s = time.perf_counter()
+for _ in range(1):
+    m.train_on_batch(data, goal)
+print('Time for first epoch', time.perf_counter() - s)
+s = time.perf_counter()  # rest
+for _ in range(4):
+    m.train_on_batch(data, goal)
+print('Time for subsequent epochs', time.perf_counter() - s)
+""", head="# The speed of training\n" + HEAD + SEEN + TENSORS),
 ]  # fmt: skip
 
 
@@ -2450,6 +2550,107 @@ def latency(session, feed):
         session.run(None, feed)
     return time.perf_counter() - t
 print('latency', latency(onnxruntime.InferenceSession('m.onnx'), {}))
+"""),
+    Probe("the mean of as many as there are", "TL116", "", """
+n, total = 8, 0.0
+for i in range(n + 1):
+    t = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    took = time.perf_counter() - t
+    if i >= 1:
+        total += took
+print('latency', total / n)
+"""),
+    Probe("one more, whose time is taken off", "TL116", "", """
+n = 10
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+one = time.perf_counter() - s
+s = time.perf_counter()
+for i in range(n + 1):
+    tf.matmul(x, y).numpy()
+all_of_them = time.perf_counter() - s
+print('latency', (all_of_them - one) / n)
+"""),
+    Probe("with and without what a setting turns off", "TL117", "", MODEL + """
+import os
+m = made()
+m.predict(data)
+t = time.perf_counter()
+m.predict(data)
+print('with XLA', time.perf_counter() - t)
+os.environ['TF_XLA_FLAGS'] = '--tf_xla_auto_jit=0'
+t = time.perf_counter()
+m.predict(data)
+print('without XLA', time.perf_counter() - t)
+"""),
+    Probe("with and without an argument", "TL117", "", MODEL + """
+m = made()
+m.fit(data, goal)
+t = time.perf_counter()
+m.fit(data, goal, validation_data=(data, goal))
+print('with validation', time.perf_counter() - t)
+t = time.perf_counter()
+m.fit(data, goal)
+print('without validation', time.perf_counter() - t)
+"""),
+    Probe("the first call and the second", "TL117", "", """
+f = tf.function(tf.matmul)
+t = time.perf_counter()
+f(x, y).numpy()
+print('graph, first call', time.perf_counter() - t)
+t = time.perf_counter()
+f(x, y).numpy()
+print('graph, second call', time.perf_counter() - t)
+"""),
+    Probe("called XLA's, and compiled", "TL118", "", """
+f = tf.function(tf.matmul, jit_compile=True)
+f(x, y).numpy()
+s = time.perf_counter()
+f(x, y).numpy()
+print('XLA time', time.perf_counter() - s)
+"""),
+    Probe("called without XLA", "TL118", "", """
+tf.matmul(x, y).numpy()
+s = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('time without XLA', time.perf_counter() - s)
+"""),
+    Probe("PyTorch on the CPU", "TL119", "", """
+import torch
+a = torch.randn(512, 512)
+t = time.perf_counter()
+b = torch.matmul(a, a)
+print('PyTorch', time.perf_counter() - t)
+"""),
+    Probe("PyTorch's GPU is asked for the loss", "TL119", "", """
+import torch
+net = torch.nn.Linear(8, 1).to('cuda')
+rows = torch.zeros(64, 8).to('cuda')
+t = time.perf_counter()
+for _ in range(10):
+    loss = net(rows).mean()
+    last = loss.item()
+print('PyTorch', time.perf_counter() - t)
+"""),
+    Probe("batches on both sides", "TL111", "", MODEL + """
+import torch
+from torch import nn
+rows, wanted = torch.zeros(64, 8), torch.zeros(64, 1)
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(rows, wanted), batch_size=32)
+net = nn.Linear(8, 1)
+loss, sgd = nn.MSELoss(), torch.optim.SGD(net.parameters(), 0.01)
+start = time.perf_counter()
+for epoch in range(5):
+    for batch, goals in loader:
+        sgd.zero_grad()
+        loss(net(batch), goals).backward()
+        sgd.step()
+print('PyTorch training time', time.perf_counter() - start)
+m = made()
+start = time.perf_counter()
+m.fit(data, goal, epochs=5)
+print('TensorFlow training time', time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

@@ -18,7 +18,8 @@ AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
     "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL009": "m.fit", "TL310": "ONEDNN", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
     "TL104": "t = time", "TL105": "t = time", "TL106": "for _", "TL107": "t = time.time()", "TL108": "w = ",
-    "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL113": "m.predict(x[:8])", "TL114": "h).numpy()", "TL115": "print('took'", "TL201": "time.sleep",
+    "TL109": "for b", "TL110": "for b in d:", "TL111": "u = ", "TL112": "a = s @ s", "TL113": "m.predict(x[:8])", "TL114": "h).numpy()", "TL115": "print('took'",
+    "TL116": "for i", "TL117": "t = ", "TL118": "t = ", "TL119": "print('PyTorch'", "TL201": "time.sleep",
     "TL202": "tf.function", "TL301": "with tf.device", "TL302": "with tf.device", "TL303": ".map(f)",
     "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip

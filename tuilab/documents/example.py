@@ -90,6 +90,10 @@ class Example:
         found = _COMMENT.search(self.text(line)[:2_000])
         return found[1].strip() if found else ""
 
+    def uncommented(self, line: int) -> str:
+        """Return the line of code of that number without its comment."""
+        return _COMMENT.sub("", self.text(line)[:2_000])
+
     @cached_property
     def hides_gpu(self) -> bool:
         """Whether the code hides the GPU from TensorFlow: by its own setting, or by the environment."""
@@ -144,7 +148,7 @@ def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
     """Return an example for each block, with its part of the trace: what it ran, and what stands in it."""
-    facts = Facts(trace, target)
+    facts = Facts(trace, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
     for event in trace.events:

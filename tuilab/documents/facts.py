@@ -1,5 +1,6 @@
 """What holds for the whole of a document's code, looked up once."""
 
+import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
 from math import inf
@@ -20,6 +21,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.model.api import ApiTable
 
+_TEXTS = re.compile(r"#[^\n]*|\"\"\".{0,4000}?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")
 
@@ -41,10 +43,16 @@ Subject = tuple[Kind, "str | int"]
 class Facts:
     """Answers about a trace that many rules ask for."""
 
-    def __init__(self, trace: Trace, target: str = "auto") -> None:
+    def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
+        self._code = code
         self.target = target
         self._version_1: list[tuple[Use, int, int] | None] = []
+
+    @cached_property
+    def code(self) -> str:
+        """The document's code without comments, and without texts that say something."""
+        return _TEXTS.sub(lambda text: "" if text[0][0] == "#" or " " in text[0] else text[0], self._code)
 
     @cached_property
     def checks_device(self) -> int | None:

@@ -86,7 +86,13 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
             "Put the % … inside of print's parentheses.",
             at="%",
         )
+    if isinstance(node.op, ast.Div) and isinstance(left, Elapsed) and not isinstance(right, Elapsed):
+        interpreter.trace.regions[left.region].by.append(ast.unparse(node.right)[:_LONGEST_DIVISOR])
     return operate(interpreter, node.op, left, right, node.lineno)
+
+
+# Characters of what a time is divided by.
+_LONGEST_DIVISOR = 60
 
 
 def _is_print(node: ast.expr) -> bool:

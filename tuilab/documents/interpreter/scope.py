@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.values import Known, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import Elapsed, Known, Tensor, Unknown, Value
 
 Store = dict[str, Value]
 
@@ -100,6 +100,9 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         shape = one.shape if one.shape == other.shape else None
         dtype = one.dtype if one.dtype == other.dtype else None
         return Tensor(shape, dtype, other.library, other.made)
+    if {type(one), type(other)} == {Elapsed, Known}:
+        # A total to which only some times are added.
+        return one if isinstance(one, Elapsed) else other
     options: list[Value] = []
     for value in (one, other):
         found = value.options if isinstance(value, Unknown) else (value,)

@@ -164,7 +164,8 @@ class Region:
 
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
     time is divided by something, so different counts of iterations may be compared. scaled: it is multiplied
-    by something, a thousand say, or divided by less than one. repeats: the timer takes
+    by something, a thousand say, or divided by less than one. by: what it is divided by, as it is written.
+    repeats: the timer takes
     several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
     several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
     lines and words by which it is printed. beside: the regions whose times stand with it in a ratio, a
@@ -181,6 +182,7 @@ class Region:
     via: Literal["clock", "timeit", "magic"] = "clock"
     divided: bool = False
     scaled: bool = False
+    by: list[str] = field(default_factory=list)
     repeats: bool = False
     discarded: bool = False
     gathered: bool = False

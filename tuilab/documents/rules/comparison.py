@@ -9,14 +9,16 @@ from tuilab.documents.example import Example, inputs
 from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.values import (
+    Dataset,
     Graph,
     Known,
     Tensor,
+    Value,
     elements,
     integer,
 )
 from tuilab.documents.rules.purpose import label
-from tuilab.documents.rules.regions import callbacks, regions
+from tuilab.documents.rules.regions import batch_of, callbacks, regions, rows_of
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 
@@ -61,6 +63,42 @@ def unlike_work(example: Example) -> Iterator[Hit]:
         if message:
             told.add((one.line, other.line))
             yield Hit(other.line, message, remedy, region=other)
+    yield from _unlike_batches(example)
+
+
+def _unlike_batches(example: Example) -> Iterator[Hit]:
+    """A training by fit(), in batches, set against a loop of PyTorch's that takes all rows at once."""
+    trace = example.trace
+    whole = next((r for r in trace.regions[:_MOST_SEARCHED] if _takes_all(r, trace.inside(r))), None)
+    if whole is None:
+        return
+    for region, events in regions(example):
+        for event in events:
+            rows, size = rows_of(event), batch_of(event)
+            if event.name != "fit" or size is None or not (rows is None or rows > size):
+                continue
+            if not isinstance(event.arguments.get("x", event.arguments.get("0")), Dataset):
+                yield Hit(
+                    region.line,
+                    f"fit() takes batches of {size}, PyTorch's loop on line {whole.line} all rows at once: "
+                    "an epoch of one is many steps, of the other a single one",
+                    "Give both the same batches.",
+                    region=region,
+                )
+                return
+
+
+# Timings that are looked through for a training of PyTorch's.
+_MOST_SEARCHED = 64
+
+
+def _takes_all(region: Region, events: list[TraceEvent]) -> bool:
+    """Whether a loop over epochs, and nothing in it over batches, steps an optimizer of PyTorch's."""
+    calls = [event for event in events if event.kind == "opaque"]
+    steps = [event for event in calls if event.name.startswith("what torch.optim.")]
+    loops = steps[0].place.loops[-1:] if steps else ()
+    epochs = bool(loops) and loops[0].over is None and region.line < loops[0].line <= region.last_line
+    return epochs and all(e.place.loops[-1:] == loops and not e.name.startswith("going") for e in calls)
 
 
 Timing = tuple[Region, list[TraceEvent]]
@@ -100,8 +138,10 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     precisions = _precisions(one[1], other[1])
     if precisions:
         return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
-    if set(first) != set(second) or one[0].divided or other[0].divided or not _is_meant(one[0], other[0]):
+    if set(first) != set(second) or one[0].divided or other[0].divided:
         return "", ""
+    if not _is_meant(one[0], other[0]):
+        return _against_rest(example, one, other)
     if _stops_early(one[1]) and _stops_early(other[1]):
         return (
             "the trainings that are compared stop early, each after as many epochs as it happens to take",
@@ -117,6 +157,17 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     return "", ""
 
 
+def _against_rest(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
+    """The first epoch set against all that follow it."""
+    first, second = label(one[0]), label(other[0])
+    counts = _count(example, *one), _count(example, *other)
+    if not _FIRST.search(first) or not _REST.search(second) or None in counts or counts[0] == counts[1]:
+        return "", ""
+    return f"the time of the first is set against that of {counts[1]:,} together", "Divide each by its count."
+
+
+_FIRST = re.compile(r"\b(?:first|1st|initial)\b", re.IGNORECASE)
+_REST = re.compile(r"\b(?:subsequent|following|later|other|next|remaining|rest)\b", re.IGNORECASE)
 _ARITHMETIC = {"matmul", "multiply", "add", "subtract", "divide", "dot", "mm", "mul", "sub", "div"}
 _CALLED = {"tf": "tensorflow", "keras": "tensorflow", "pytorch": "torch", "np": "numpy"}
 _LIBRARIES = re.compile(r"\b(tensor ?flow|tf|py ?torch|torch|numpy|np|keras|jax|cupy)\b", re.IGNORECASE)
@@ -227,6 +278,105 @@ def _count(example: Example, region: Region, events: list[TraceEvent]) -> int | 
             epochs = integer(event.arguments.get("epochs", Known(1))) if event.kind == "train" else 1
             counts.add(None if repeats is None or epochs is None else repeats * epochs)
     return counts.pop() if len(counts) == 1 else None
+
+
+@rule("TL117", "Comparison in which nothing differs", "warning")
+def nothing_differs(example: Example) -> Iterator[Hit]:
+    """The same work is timed twice, told as two ways of doing it, and nothing changes in between.
+
+    Why: What differs between the two times is the first call's cost and the noise.
+
+    Instead: Change what is compared between the two timings: call the setting, or make the model anew.
+
+    Wrong:
+        f = tf.function(tf.matmul)
+        f(x, y).numpy()
+        t = time.perf_counter()
+        f(x, y).numpy()
+        print('without XLA', time.perf_counter() - t)
+        # XLA is turned on here.
+        t = time.perf_counter()
+        f(x, y).numpy()
+        print('with XLA', time.perf_counter() - t)
+
+    Right:
+        f = tf.function(tf.matmul)
+        f(x, y).numpy()
+        t = time.perf_counter()
+        f(x, y).numpy()
+        print('without XLA', time.perf_counter() - t)
+        f = tf.function(tf.matmul, jit_compile=True)
+        f(x, y).numpy()
+        t = time.perf_counter()
+        f(x, y).numpy()
+        print('with XLA', time.perf_counter() - t)
+    """
+    for (one, before), (other, after) in pairwise(regions(example)):
+        if one.last > other.first or one.line == other.line or any(may_run(e) for e in before + after):
+            continue
+        if _same(before) != _same(after) or not _same(after) or not _are_ways(example, one, other):
+            continue
+        between = example.trace.events[one.last : other.first]
+        code = "\n".join(example.uncommented(n) for n in range(one.last_line + 1, other.line))
+        if any(e.kind in _CHANGES for e in between) or _SETS.search(code):
+            continue
+        yield Hit(
+            other.line,
+            f"this is the work of line {one.line} once more: nothing between the two changes how it runs",
+            region=other,
+        )
+
+
+_CHANGES = ("config", "build", "opaque", "import", "dataset")
+_SETS = re.compile(
+    r"environ|putenv|\bset_|\benable|\bdisable|policy|=\s*(?:True|False)\b|^\s*[!%]", re.MULTILINE
+)
+# What tells two ways of doing the same apart, in the words by which two times are called.
+_WAYS = re.compile(
+    r"\b(?:with(?:out)?|enabled?|disabled?|un\w*optimi[sz]ed|optimi[sz]ed|xla|jit|onednn|mkl|avx\w*|fma|eager|graph"
+    r"|mixed|fp(?:16|32)|cached?|prefetch\w*|quanti[sz]ed|tensor ?rt)\b",
+    re.IGNORECASE,
+)
+
+
+def _are_ways(example: Example, one: Region, other: Region) -> bool:
+    """Whether two times are called two ways of doing something, by labels or by the comments above them."""
+    if bool(one.told) != bool(other.told):
+        return False
+    first, second = (f"{label(region)} {_above(example, region)}" for region in (one, other))
+    ways = {w.lower() for w in _WAYS.findall(first)} ^ {w.lower() for w in _WAYS.findall(second)}
+    return bool(ways) and not _OTHER_PART.search(f"{first} {second}")
+
+
+def _above(example: Example, region: Region) -> str:
+    """The comments on the lines above a timing that has no label of its own, and beside it."""
+    if region.told or region.name:
+        return ""
+    return " ".join(example.comment(n) for n in range(region.line - 4, region.last_line + 1))
+
+
+def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
+    """What is run, on what, and where: models, graphs and pipelines by themselves, tensors by their shape
+    and dtype. Empty where nothing is that a time could be of.
+    """
+    if not any(event.kind in _COMPARED for event in events):
+        return Counter()
+    found: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    for event in events:
+        if event.kind not in _SAYS_NOTHING and event.place.traced is None:
+            given = {name: _which(value) for name, value in sorted(event.arguments.items())}
+            what = f"{_which(event.runs)} {given} {event.place.repeats}"
+            found[event.name, what, event.place.families] += 1
+    return found
+
+
+_SAYS_NOTHING = ("print", "clock", "python", "bind", "query")
+
+
+def _which(value: Value | None) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.shape} {value.dtype}"
+    return repr(value.value) if isinstance(value, Known) else str(id(value))
 
 
 @rule("TL112", "Comparison where nothing computes", "warning")

@@ -12,7 +12,7 @@ CALLS = ("the model", "tf.keras.Model", "a SavedModel", "predict", "predict_on_b
 # Words by which code says that its times are compared, and not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
-    r"|time_?it|bottleneck|(?:take|taking|times) (?:so )?longer?\b"
+    r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
     r"|tflops|[cg]pu[ _]?(?:time|vs)",
     re.IGNORECASE,
 )
@@ -24,9 +24,18 @@ _RATE = re.compile(
 _GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
 
 
+# Other libraries' optimizers, in unread calls' records.
+_OPTIMIZERS = ("what torch.optim.", "what optax.", "what jax.example_libraries.optimizers.")
+
+
 def trains(events: list[TraceEvent]) -> bool:
-    """Return whether a model is trained: by its methods, or by gradients."""
-    return any(e.name.rpartition(".")[2] in _GRADIENTS for e in events if e.kind in ("train", "op", "build"))
+    """Return whether a model is trained: by its methods, by gradients, or by another library's optimizer."""
+    return any(
+        e.name.startswith(_OPTIMIZERS)
+        if e.kind == "opaque"
+        else e.kind in ("train", "op", "build") and e.name.rpartition(".")[2] in _GRADIENTS
+        for e in events
+    )
 
 
 def is_log(example: Example, region: Region) -> bool:

@@ -9,6 +9,7 @@ from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, calls_model, set_up
 from tuilab.documents.interpreter.values import (
+    NONE,
     Dataset,
     Listing,
     OpaqueObject,
@@ -642,7 +643,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             # A single call for a known few rows, whose time is a device's or one answer's.
-            again = again or (_rows(event) in _FEW_ROWS and bool(_ANSWER.search(label(region))))
+            again = again or (rows_of(event) in _FEW_ROWS and bool(_ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
                 meant = compares(example, region) and not is_log(example, region)
                 small = meant and _is_small(example, event)
@@ -664,14 +665,21 @@ def _prepares(event: TraceEvent) -> bool:
 
 _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squeeze")
 # Rows that `predict` takes at once where nothing else is asked for.
-_BATCH = 32
+BATCH = 32
 
 
 def _given(event: TraceEvent) -> Value | None:
     return event.arguments.get("x", event.arguments.get("0"))
 
 
-def _rows(event: TraceEvent) -> int | None:
+def batch_of(event: TraceEvent) -> int | None:
+    """Return the rows of a batch that Keras' methods take, None where that is not known."""
+    given = event.arguments.get("batch_size")
+    return BATCH if given is None or given == NONE else integer(given)
+
+
+def rows_of(event: TraceEvent) -> int | None:
+    """Return the rows that Keras' methods are given, None where that is not known."""
     given = _given(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
@@ -682,9 +690,9 @@ _ANSWER = re.compile(r"\b(?:[cg]pus?|latency|inference|predict\w*)\b", re.IGNORE
 
 def _is_small(example: Example, event: TraceEvent) -> bool:
     """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
-    given, rows = _given(event), _rows(event)
+    given, rows = _given(event), rows_of(event)
     if rows is not None:
-        return rows <= _BATCH
+        return rows <= BATCH
     if _is_video(example):
         return False
     return isinstance(given, Listing) or bool(_ONE.search(example.text(event.line)))
@@ -704,4 +712,4 @@ def _is_one_batch(event: TraceEvent) -> bool:
         return True
     if not isinstance(given, Tensor) or not given.shape or given.shape[0] is None:
         return not isinstance(given, Dataset)
-    return given.shape[0] <= (integer(event.arguments.get("batch_size")) or _BATCH)
+    return given.shape[0] <= (integer(event.arguments.get("batch_size")) or BATCH)

@@ -4,8 +4,77 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.rules.regions import regions
+from tuilab.documents.facts import may_run
+from tuilab.documents.rules.purpose import label
+from tuilab.documents.rules.regions import regions, works
 from tuilab.documents.rules.rule import Hit, rule
+
+# What a time is called, by the words of its label, and what of it would stand in the code.
+_FEATURES = {
+    "XLA's": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
+    "that of mixed precision": (
+        r"mixed(?:[- ]precision)?|(?:fp|float|bf|bfloat)_?16|half[- ]precision",
+        r"float_?16|mixed_?precision|fp16|bf16|half|amp\b|autocast|policy",
+    ),
+    "that of a graph": (
+        r"tf\.function|graph[- ](?:mode|execution)",
+        r"function|graph|session|\.(?:fit|predict|evaluate)\(",
+    ),
+    "TensorRT's": (r"tensor ?rt|tf-?trt|trt", r"trt|tensorrt"),
+    "that of a quantized model": (r"quanti[sz]ed(?: model)?|int8", r"quant|int8|lite|optimi[sz]ations"),
+    "that of several GPUs": (
+        r"multi[- ]?gpus?|distributed|mirrored",
+        r"strategy|distribut|horovod|hvd|mpi|replica|gpus?:[1-9*]|nccl|mirrored",
+    ),
+    "that of a cached pipeline": (r"cach(?:ed|ing)|with cache", r"cache"),
+    "that of prefetching": (r"prefetch(?:ed|ing)?", r"prefetch"),
+}
+_CALLED = {
+    what: (re.compile(rf"\b(?:{words})\b", re.IGNORECASE), re.compile(code, re.IGNORECASE))
+    for what, (words, code) in _FEATURES.items()
+}
+_NONE_OF = re.compile(r"\b(?:no|not|non|without|w/o|un\w+|disabled?|off|before|vs|than)\b", re.IGNORECASE)
+
+
+@rule("TL118", "Called what the code does not do", "warning")
+def called_otherwise(example: Example) -> Iterator[Hit]:
+    """A time is called XLA's, that of mixed precision, of a graph, of a cache, and nothing in the code turns
+    that on.
+
+    Why: The figure is that of what the code does, under another name.
+
+    Instead: Turn it on where the time is taken, or call the time what it is.
+
+    Wrong:
+        tf.matmul(x, y).numpy()
+        t = time.perf_counter()
+        tf.matmul(x, y).numpy()
+        print('with XLA', time.perf_counter() - t)
+
+    Right:
+        f = tf.function(tf.matmul, jit_compile=True)
+        f(x, y).numpy()
+        t = time.perf_counter()
+        f(x, y).numpy()
+        print('with XLA', time.perf_counter() - t)
+    """
+    told: set[str] = set()
+    for region, events in regions(example):
+        if example.is_of_others or any(may_run(event) for event in events) or not works(events):
+            continue
+        called = label(region)
+        for what, (words, code) in _CALLED.items():
+            if what in told or not words.search(called) or _NONE_OF.search(called):
+                continue
+            if not code.search(example.facts.code):
+                told.add(what)
+                yield Hit(
+                    region.line,
+                    f"the time is called {what}, and nothing in the code turns it on",
+                    region=region,
+                    severity="warning",
+                )
+
 
 _SECONDS = ("time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer")
 _MILLISECONDS = re.compile(r"(?:\b|\})(?:ms|msecs?|mill?i-?sec\w*|millis)\b", re.IGNORECASE)

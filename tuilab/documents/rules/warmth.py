@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, computes
 from tuilab.documents.interpreter.values import Tensor, elements, integer
 from tuilab.documents.rules.purpose import compares, is_beside, is_said, label
-from tuilab.documents.rules.regions import holds_others, is_lap, regions
+from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
 from tuilab.documents.rules.rule import Hit, Severity, rule
 
 # So many eager calls hide the first one's cost.
@@ -243,15 +243,11 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
 _MANY_EPOCHS, _FEW_EPOCHS = 10, 5
 # So few steps take no longer than tracing the first.
 _FEW_STEPS = 1_000
-_BATCH = 32
 
 
 def _steps(work: TraceEvent) -> int | None:
     """How many steps a training takes in all, None where that is not known."""
-    given = work.arguments.get("x", work.arguments.get("0"))
-    rows = given.shape[0] if isinstance(given, Tensor) and given.shape else None
-    epochs, batch = integer(work.arguments.get("epochs")), work.arguments.get("batch_size")
-    size = _BATCH if batch is None else integer(batch)
+    rows, size, epochs = rows_of(work), batch_of(work), integer(work.arguments.get("epochs"))
     return None if rows is None or not epochs or not size else -(-rows // size) * epochs
 
 

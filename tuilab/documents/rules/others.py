@@ -1,0 +1,96 @@
+"""Other libraries' arms of a comparison with TensorFlow."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuilab.documents.example import Example
+from tuilab.documents.interpreter.trace import Region, TraceEvent
+from tuilab.documents.rules.regions import regions
+from tuilab.documents.rules.rule import Hit, rule
+
+
+@dataclass(frozen=True)
+class Library:
+    """Another library whose calls return before their work is done.
+
+    calls: records of its calls. on: code that puts its work on such a device, None where it always is.
+    waits: code that waits for a result. how: what waits.
+    """
+
+    name: str
+    calls: re.Pattern[str]
+    on: re.Pattern[str] | None
+    waits: re.Pattern[str]
+    how: str
+
+
+_READS = r"\.(?:item|cpu|numpy|tolist)\(|\b(?:print|float|int|bool|str|assert)\b\(?|\bif\b"
+_LIBRARIES = (
+    Library(
+        "PyTorch",
+        re.compile(r"(?:what )?torch(?:vision)?\."),
+        re.compile(r"\.cuda\(|[\"']cuda\b"),
+        re.compile(rf"synchronize\(|elapsed_time\(|\.backends\.mps|{_READS}"),
+        "torch.cuda.synchronize()",
+    ),
+    Library(
+        "CuPy",
+        re.compile(r"(?:what )?cupy\."),
+        None,
+        re.compile(rf"synchronize\(|asnumpy\(|\.get\(|cupyx?\.profiler|{_READS}"),
+        "cupy.cuda.Device().synchronize()",
+    ),
+    Library(
+        "JAX",
+        re.compile(r"(?:what )?jax\.(?!random\.(?:PRNG)?[kK]ey|devices|config)"),
+        None,
+        re.compile(rf"block_until_ready|device_get\(|np\.(?:as)?array\(|{_READS}"),
+        "the result's block_until_ready()",
+    ),
+)
+
+
+@rule("TL119", "Another library's device not awaited", "warning")
+def others_not_awaited(example: Example) -> Iterator[Hit]:
+    """PyTorch on a GPU, CuPy or JAX is timed beside TensorFlow, and nothing waits for its device.
+
+    Why: Their calls too return before their work is done: the comparison is of one library's computing with
+    the other's asking.
+
+    Instead: Wait before each reading, as the library does it.
+
+    Wrong:
+        import torch
+        a = torch.randn(512, 512).to('cuda')
+        t = time.perf_counter()
+        b = torch.matmul(a, a)
+        print('PyTorch', time.perf_counter() - t)
+
+    Right:
+        import torch
+        a = torch.randn(512, 512).to('cuda')
+        t = time.perf_counter()
+        b = torch.matmul(a, a)
+        torch.cuda.synchronize()
+        print('PyTorch', time.perf_counter() - t)
+    """
+    for region, events in regions(example):
+        calls = [e for e in events if e.kind in ("opaque", "host-op")]
+        library = next((x for x in _LIBRARIES if any(x.calls.match(e.name) for e in calls)), None)
+        if library is None or (library.on is not None and not library.on.search(example.facts.code)):
+            continue
+        if library.waits.search(_code(example, region, events)):
+            continue
+        yield Hit(
+            region.last_line,
+            f"the clock is read without waiting for {library.name}'s device",
+            f"Call {library.how} before each reading.",
+            region=region,
+        )
+
+
+def _code(example: Example, region: Region, events: list[TraceEvent]) -> str:
+    """The code that runs between the readings, so far as it is seen, without comments."""
+    lines = {event.line for event in events} | set(range(region.line, region.last_line))
+    return "\n".join(example.uncommented(line) for line in sorted(lines))
