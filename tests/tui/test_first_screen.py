@@ -59,7 +59,7 @@ async def test_what_is_next_follows_what_is_known(tmp_path, size):
         assert size[0] < 120 or "─" * 8 in app.screen.header.render_line(0).text, "how much is done"
         app.runner.let_go()
         await press(pilot, app, "s")
-        assert "next: " in text(app) and "on the curve, enter measures a size" in text(app)
+        assert "next: " in text(app) and "on the curve (3) enter measures a size" in text(app)
         await press(pilot, app, "l i right")
         assert "next: r measures" in text(app)
 

@@ -8,13 +8,17 @@ from textual.binding import Binding
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import OptionList
 
 from tests.tui.lab import lab, opened, press, rest, text
 from tuilab import tui
 from tuilab.tui.actions import ACTIONS, REPLAY
+from tuilab.tui.panels.key_bar import KeyBar
 from tuilab.tui.panels.presets import Presets
-from tuilab.tui.screens.help import KeysScreen
+from tuilab.tui.screens.help import HelpScreen, KeysScreen
 from tuilab.tui.screens.machines import MachinesScreen
+from tuilab.tui.views.filtered import Filter
+from tuilab.tui.widgets.bars import Bars
 from tuilab.tui.widgets.slider import Slider
 
 
@@ -136,3 +140,47 @@ async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, s
         assert app.screen.maximized is app.screen.views
         await press(pilot, app, "plus i right z")
         assert values.settings.original
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_who_asks_for_a_picture_is_in_it_and_its_filter_is_found_from_the_sliders(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        # Beside no list of presets, enter has gone to the sliders.
+        await press(pilot, app, "enter 6" if size[0] >= 120 else "enter 6 6")
+        preset = app.screen.lab.state.settings.preset
+        groups = app.screen.views.view.query_one(OptionList)
+        assert app.focused is groups
+        await press(pilot, app, "down")
+        assert groups.highlighted == 1 and not app.screen.has_class("-drawer")
+        await press(pilot, app, "enter")
+        assert app.screen.lab.state.settings.preset is preset and len(app.runner.measured) == 1
+        await press(pilot, app, "i 2")
+        assert isinstance(app.focused, Slider), "a slider is moved while a picture is looked at"
+        await press(pilot, app, "2")
+        assert app.focused is app.screen.views.view.query_one(Bars), "once more goes into it"
+        await press(pilot, app, "i 6 slash")
+        assert isinstance(app.focused, Filter) and "/ filters the ops" in text(app)
+        await press(pilot, app, "escape 1 i slash")
+        assert app.focused.id == "preset-filter", "the picture has none"
+
+
+async def test_a_list_that_does_not_show_has_no_keys(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r down")
+        assert not app.screen.has_class("-drawer") and isinstance(app.focused, Slider)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 18)])
+async def test_the_line_of_keys_ends_with_a_whole_one_and_a_click_does_what_it_says(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        for keys in ("r", "c", "c", "i", "6 6"):
+            await press(pilot, app, keys)
+            shown = {f.binding.description for f in app.screen.active_bindings.values() if f.binding.show}
+            line, _, right = text(app).splitlines()[-1].partition("▏")
+            assert right == "^p palette" and any(line.rstrip().endswith(f" {words}") for words in shown), line
+        await pilot.click(KeyBar, offset=(line.index("help"), 0))
+        await rest(pilot, app)
+        assert isinstance(app.screen, HelpScreen)

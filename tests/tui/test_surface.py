@@ -116,3 +116,11 @@ async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path, size):
         said = answer(app.lab.state).sentence
         assert "measures the CPU (no GPU is visible; {why} says why)" in said and "which wins" not in said
         assert "{presets.open} measures" in said
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 40), (200, 60)])
+async def test_the_panels_beside_the_presets_begin_and_end_at_the_same_columns(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size):
+        panels = [app.screen.query_one(name).region for name in ("#answer", "#views", "#controls")]
+        assert {(panel.x, panel.right) for panel in panels} == {(panels[0].x, size[0])}

@@ -153,13 +153,13 @@ def next_steps(lab_state: LabState) -> str:
     if more := going_on(lab_state):
         steps = [more]
     if state.sweep is not None:
-        steps.append("on the curve, {sweep.measure} measures a size")
+        steps.append("on the curve ({view-sweep}) {sweep.measure} measures a size")
     elif settings.declaration.axis:
         steps.append("{sweep} finds the size where it turns")
     if lab_state.machine is not None and not lab_state.machine.gpus:
         steps.append("{why} says why no GPU is visible")
     steps.append(
-        "{document} compares it with the document" if settings.preset.source else "{export} exports it"
+        "{document} shows the document's claim" if settings.preset.source else "{export} exports it"
     )
     return ", ".join(steps[:2])
 

@@ -1,14 +1,13 @@
 """The last line: the keys of what is open."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len, set_cell_size
 from textual import events
 from textual.binding import ActiveBinding
 from textual.screen import Screen
 
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import MUTED, TEXT, Line, TextStyle
+from tuilab.tui.widgets.look import MUTED, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import width_of
 
 KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
@@ -52,21 +51,30 @@ class KeyBar(LineWidget):
     def _right(self) -> Line:
         return (("▏", EDGE), *self._drawn(self._palette)) if self._palette is not None else ()
 
+    def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
+        """The keys that have room left of the palette's, whole, each with what it does."""
+        room = width - width_of(self._right())
+        for found in self._keys:
+            drawn = self._drawn(found)
+            room -= width_of(drawn)
+            if room < 0:
+                return
+            yield found, drawn
+            room -= 1
+
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        right = self._right()
-        room, line = width - width_of(right), list[tuple[str, TextStyle]]()
-        for text, style in (run for found in self._keys for run in (*self._drawn(found), (" ", TEXT))):
-            line.append((set_cell_size(text, min(room, cell_len(text))), style))
-            room -= cell_len(line[-1][0])
-        return [(*line, (" " * room, TEXT), *right)]
+        line, right = list[Run](), self._right()
+        for _, drawn in self._fitting(width):
+            line += [(" ", TEXT)] * bool(line) + [*drawn]
+        return [(*line, (" " * (width - width_of([*line, *right])), TEXT), *right)]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Do what the key under the mouse does."""
         found, end = self._palette, self.size.width - width_of(self._right())
         if event.x < end:
             found, end = None, 0
-            for key in self._keys:
-                end += width_of(self._drawn(key)) + 1
+            for key, drawn in self._fitting(self.size.width):
+                end += width_of(drawn) + 1
                 if event.x < end - 1:
                     found = key
                     break

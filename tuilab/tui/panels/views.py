@@ -36,7 +36,8 @@ class Views(Vertical):
 ## Views
 
 Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has a key of its own,
-in the order of the tabs; a click on a tab opens it too.
+in the order of the tabs; a click on a tab opens it too. From the sliders a view's key shows it; pressed again
+it goes into it.
 """
 
     class Opened(Message):
@@ -68,11 +69,11 @@ in the order of the tabs; a click on a tab opens it too.
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
 
-    async def open(self, key: str) -> None:
-        """Bring a view to the front, making it if it is new."""
+    async def open(self, key: str, *, into: bool = False) -> None:
+        """Bring a view to the front, making it if it is new. into: give it the keys, wherever they are."""
         from textual.widgets import ContentSwitcher, Tabs
 
-        had_focus, self.key = self.has_focus_within, key
+        into, self.key = into or self.has_focus_within, key
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
@@ -80,7 +81,7 @@ in the order of the tabs; a click on a tab opens it too.
             await switcher.add_content(view)
         switcher.current = f"view-{self.key}"  # another may have been opened meanwhile
         if (shown := self.view) is not None:
-            if had_focus:
+            if into:
                 shown.take_focus()
             self.post_message(self.Opened(self.key, shown))
 
@@ -91,7 +92,7 @@ in the order of the tabs; a click on a tab opens it too.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
-    async def step(self, by: int) -> None:
-        """Open the view to the left or the right, round and round."""
+    def beside(self, by: int) -> str:
+        """Return the key of the view to the left or the right, round and round."""
         keys = list(VIEWS)
-        await self.open(keys[(keys.index(self.key) + by) % len(keys)])
+        return keys[(keys.index(self.key) + by) % len(keys)]

@@ -15,7 +15,7 @@ from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
 from tuilab.tui.actions import ACTIONS, by_line
 from tuilab.tui.keys import keys_of, spoken
-from tuilab.tui.panels.presets import Presets
+from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.screens.lab_filling import Filling
 from tuilab.tui.screens.small import HEIGHTS, WIDTHS
 
@@ -50,6 +50,7 @@ class LabScreen(Filling):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
+        Binding("slash", "filter", "filter", show=False, id="table.filter"),
         Binding("escape", "back", "back", show=False, id="back"),
     ]
     HELP = """\
@@ -121,8 +122,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         if self._spared("sweep"):
             return
         self.lab.begin(sweep=sweep)
-        self.close_drawer()
-        await self.views.open("sweep")
+        await self._look("sweep")
 
     def action_budget(self) -> None:
         """Choose the next budget, round and round."""
@@ -155,13 +155,27 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     # Views
 
     async def action_view(self, key: str) -> None:
-        """Bring a view to the front."""
-        self.close_drawer()
-        await self.views.open(key)
+        """Bring a view to the front; from the sliders, where it is there already, go into it."""
+        await self._look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
         """Open the view to the left or to the right."""
-        await self.views.step(by)
+        await self._look(self.views.beside(by))
+
+    async def _look(self, key: str, *, into: bool = False) -> None:
+        """Bring a view to the front, with the keys if the presets had them: the person looks at it."""
+        into = into or self.query_one(PresetsPanel).has_focus_within
+        self.close_drawer()
+        await self.views.open(key, into=into)
+
+    async def action_filter(self) -> None:
+        """Go to the filter of the view in front, if it has one, else to that of the presets."""
+        view = self.views.view
+        lines = view.query("Filter") if view is not None else ()
+        if lines:
+            self.set_focus(lines.first())
+        else:
+            await self.query_one(PresetsPanel).action_filter()
 
     def on_views_opened(self, event: "Views.Opened") -> None:
         """Draw it. By name: views come after the first paint."""

@@ -40,6 +40,8 @@ from tuilab.tui.widgets.wording import fit, width_of
 
 LEGEND_FROM, NOTES_FROM = 40, 64
 """Columns of a plot that has a legend, and of one with more in it than names."""
+ABSENT = 26
+"""Cells of a legend that the name of a series without points, and why it has none, may have."""
 STRIP, MOST_SAMPLES = 8, 2_000
 """Cells of a distribution; of a longer run every so many'th sample makes it."""
 APART = 14
@@ -183,11 +185,14 @@ class Picture:
         self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
         self.left = max(map(cell_len, self._ticks.labels), default=0) + 1
         self._named = [series for series in chart.series if series.label]
-        self._label = max((cell_len(series.label) for series in self._named), default=0)
-        self._note = max((cell_len(series.note) for series in self._named), default=0)
-        self._strips = (STRIP + 1) * any(series.median is not None for series in self._named)
+        drawn = [series for series in self._named if len(series.y)] or self._named
+        self._label = max((cell_len(series.label) for series in drawn), default=0)
+        self._note = max((cell_len(series.note) for series in drawn), default=0)
+        self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        wanted = 5 + self._label + notes
+        # What has no points, and why, is cut before it takes the room of the curves.
+        absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
+        wanted = 5 + max(self._label + notes, min(absent, ABSENT))
         self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
         self.columns = max(4, self.width - self.left - self._right - 1)
         self._canvas = Canvas()
