@@ -21,6 +21,7 @@ from tuilab.cli.run import exit_code, run
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
+from tuilab.lab import resume
 from tuilab.lab.resume import check_code, check_same, environments_of, further, request
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
@@ -78,7 +79,10 @@ def test_a_complete_run_is_gone_on_with_in_further_processes_until_it_is_precise
     assert further(precise, 0.01, BUDGET["quick"]) is None
     more = further(precise, 0.04, BUDGET["standard"])
     assert more is not None and more.budget.workers == more.budget.forks == 6
-    assert further(precise, 0.5, BUDGET["standard"]).budget.workers == 21, "no more than twenty at once"
+    most = further(precise, 0.5, BUDGET["standard"])
+    assert most.budget.workers == 21, "no more than twenty at once"
+    assert resume.told(more, MACHINE).startswith("± 2 % in about ")
+    assert resume.told(most, MACHINE).startswith("nearer to ± 2 % in about ")
     publish = further(precise, 0.04, BUDGET["publish"])
     each = publish.budget.of_process(1).limit_s
     assert each == BUDGET["publish"].of_process(1).limit_s, "each process has the time that it always has"

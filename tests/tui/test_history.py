@@ -240,7 +240,7 @@ async def test_runs_side_by_side_with_what_is_unlike(tmp_path):
         assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
         assert "≠ different machines: tensorflow is 2.21.0 against 2.22.0" in shown
         graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
-        assert "346 µs [342 349]" in graph and "1.29 × slower" in graph and "no difference" in shown
+        assert "346 µs [342 349]" in graph and "1.29 × slower" in graph and "within the noise" in shown
         await press(pilot, app, "escape")
         assert isinstance(app.screen, HistoryScreen)
 
@@ -504,3 +504,19 @@ async def test_what_is_looked_at_while_a_search_goes_on_may_be_more_than_it_find
 def test_any_brief_can_be_shown(brief):
     entry = msgspec.structs.replace(WAITING, brief=brief)
     assert all(isinstance(text, str) for text in (fastest(entry), lead(entry), sentence(entry)))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words", "said"),
+    [
+        (1.9, 2.2, "2.00 ×", "takes 2.00 × [1.90 2.20] as long"),
+        (0.98, 1.04, "≈ 1 ×", "takes as long within 10 %"),
+        (0.7, 4.0, "≈", "cannot be told apart from it"),
+    ],
+)
+def test_what_the_noise_leaves_open_is_not_called_equal(low, high, words, said):
+    ratio = 2.0 if high > 2 else 1.01
+    brief = Brief(9, "CPU graph", 1e-3, "GPU graph", ratio, low, high)
+    line = msgspec.structs.replace(WAITING.line, status="ok", rounds=9)
+    entry = msgspec.structs.replace(WAITING, brief=brief, line=line)
+    assert lead(entry) == words and said in sentence(entry)

@@ -16,7 +16,7 @@ ONE_PROCESS = (
     "away, which these intervals do not cover; --budget publish measures in several."
 )
 
-SAME = "no difference"
+SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Flags of a run that tell of the machine, not of what was measured."""
 
@@ -172,7 +172,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """`1.27 × slower`, `no difference`; "" where there is nothing to hold it against."""
+        """`1.27 × slower`, `within the noise`; "" where there is nothing to hold it against."""
         if self.ratio is None:
             return ""
         if not self.differs:

@@ -53,7 +53,8 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
     measured = [row for row in rows if row[2]]
-    out += section("Arms", [*aligned([ARM_HEAD[: len(rows[0])], *measured] if measured else [], width), *absent])
+    table = [ARM_HEAD[: len(rows[0])], *measured] if measured else []
+    out += section("Arms", [*aligned(table, width), *absent])
     undecided = lab_state.undecided
     claims = [
         line

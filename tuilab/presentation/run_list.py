@@ -7,8 +7,8 @@ from typing import Any, overload
 
 import msgspec
 
+from tuilab.analysis.answer import ALIKE, within
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.words import percent
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.lines import RunLine
 from tuilab.lab.command_line import typed
@@ -164,11 +164,15 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """Say how many times as long the next arm takes; `≈` where that is no difference beyond the noise."""
+    """Say how many times as long the next arm takes; `≈ 1 ×` where they are known to be alike, `≈` where the
+    noise decides nothing."""
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
-    return _estimate(found).words if found.leads else "≈ 1 ×"
+    if found.leads:
+        return _estimate(found).words
+    alike = found.low is not None and found.high is not None and within((found.low, found.high), ALIKE)
+    return "≈ 1 ×" if alike else "≈"
 
 
 def sentence(entry: Entry) -> str:
@@ -185,8 +189,8 @@ def sentence(entry: Entry) -> str:
     if found.ratio is None or found.low is None or found.high is None:
         return f"{fastest(entry)} per call."
     if not found.leads:
-        apart = max(found.high - 1, 1 - found.low)
-        return f"{fastest(entry)} per call; {found.next} takes as long within {percent(apart)}."
+        verb = "takes as long within 10 %" if lead(entry) == "≈ 1 ×" else "cannot be told apart from it"
+        return f"{fastest(entry)} per call; {found.next} {verb}."
     ratio = _estimate(found)
     takes = f"{found.next} takes {ratio.words} {ratio.span} as long."
     return f"{found.fastest} is fastest: {median_of(found.median_s)}. {takes}"
