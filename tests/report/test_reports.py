@@ -167,3 +167,22 @@ def test_a_short_report_tells_of_a_layer_what_it_takes_and_what_binds_it():
 def test_a_plot_of_nothing_is_nothing():
     assert svg(Chart()) == ""
     assert "circle" in svg(Chart(series=[Series("a", "a", [1.0], [1.0])]))
+
+
+def test_no_two_of_many_lines_look_alike_and_no_name_of_one_is_cut_off():
+    labels = [f"GPU graph training resident {number}" for number in range(18)]
+    picture = svg(Chart(series=[Series(label, label, [1.0, 2.0], [number + 1.0] * 2)
+                                for number, label in enumerate(labels)]))  # fmt: skip
+    groups = re.findall(r'<g stroke="(#\w+)".*?<polyline.*?/>(.*?)<text x="(\d+)" y="([\d.]+)"', picture)
+    marks = {(hue, re.sub(r"[\d.]+ |[\d.]+\"", "", drawn)) for hue, drawn, _, _ in groups}
+    assert len(groups) == len(marks) == 18
+    assert all(int(x) + 6.5 * len(labels[-1]) <= 760 and float(y) <= 340 for _, _, x, y in groups)
+
+
+@pytest.mark.parametrize("name", ["markdown", "html"])
+def test_what_speaks_against_the_figures_stands_under_the_answer(name):
+    state = run()
+    state.apply(e.Caveat(run="abc", code="emulated", message="GPU:0 is emulated"))
+    result = summarise(state)
+    before, _, after = FORMATS[name][1](result, state).partition("⚠ emulated GPU, drifting")
+    assert "CPU graph" in after and "GPU:0 is emulated" not in before

@@ -314,6 +314,7 @@ def test_ascii_is_asked_for_or_found_out():
     assert not wants_ascii({"TUILAB_ASCII": "0", "TERM": "linux"})
     assert wants_ascii({"LANG": "de_DE.ISO-8859-1"}) and not wants_ascii({"LANG": "de_DE.UTF-8"})
     assert not wants_ascii({"TERM": "xterm-256color"})
+    assert wants_ascii({"LANG": "de_DE"}, "iso8859-1") and not wants_ascii({"LANG": "de_DE"}, "utf-8")
 
 
 async def test_a_group_is_opened_by_enter(tmp_path):

@@ -7,7 +7,15 @@ from importlib.resources import files
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.report.chart import live_chart
-from tuilab.report.rows import ARM_HEAD, ROOF_HEAD, arm_rows, interval_line, provenance, sections
+from tuilab.report.rows import (
+    ARM_HEAD,
+    ROOF_HEAD,
+    arm_rows,
+    doubtful_line,
+    interval_line,
+    provenance,
+    sections,
+)
 from tuilab.report.svg import svg
 from tuilab.report.sweep import sweep_chart
 
@@ -17,7 +25,10 @@ MOST_ROWS = 400
 def page(result: RunResult, state: RunState) -> str:
     """Return the whole page."""
     title = escape(result.preset or result.scenario.workload)
-    body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>', _plot(result, state)]
+    body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>']
+    if line := doubtful_line(result):
+        body.append(f"<p>{escape(line)}</p>")
+    body.append(_plot(result, state))
     body.append(_table(ARM_HEAD, arm_rows(result), numeric=True))
     if line := interval_line(result):
         body.append(f'<p class="dim">{escape(line)}</p>')
@@ -73,4 +84,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = F
             spans = list(zip(kinds, row, strict=True))
         return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in spans) + "</tr>"
 
-    return f"<table>{line('th', head)}{''.join(line('td', row) for row in rows)}</table>"
+    body = "".join(line("td", row) for row in rows)
+    return f"<table{' class=figures' * numeric}>{line('th', head)}{body}</table>"

@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tuilab.model.result import RunResult
-from tuilab.report.rows import ARM_HEAD, CLAIM_HEAD, arm_rows, interval_line, provenance, sections
+from tuilab.report.rows import (
+    ARM_HEAD,
+    CLAIM_HEAD,
+    arm_rows,
+    doubtful_line,
+    interval_line,
+    provenance,
+    sections,
+)
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>~&])|^([#+!-])")
 
@@ -20,6 +28,8 @@ def escape(text: str) -> str:
 def document(result: RunResult) -> str:
     """Return the answer, the figures, the claims, the doubts, the machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
+    if line := doubtful_line(result):
+        parts += [escape(line), ""]
     parts += _table(ARM_HEAD, arm_rows(result))
     if line := interval_line(result):
         parts += [line, ""]

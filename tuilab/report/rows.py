@@ -296,6 +296,11 @@ def interval_line(result: RunResult) -> str:
     return f"95 % intervals: {of}." if of else ""
 
 
+def doubtful_line(result: RunResult) -> str:
+    """Say in a few words what speaks against the figures, as the screen does beside them; "" for nothing."""
+    return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
+
+
 def no_phases(arm: ArmResult) -> str:
     """Say why there are none of that arm."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")

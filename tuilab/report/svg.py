@@ -10,7 +10,9 @@ from tuilab.report.chart import Chart, Series, Thinned
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F", "#555555")
 MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340
-LEFT, RIGHT, TOP, BOTTOM = 76, 190, 16, 44
+LEFT, TOP, BOTTOM = 76, 16, 44
+LEGEND, LETTER, STEP = 38, 6.8, 20
+"""Of the legend: what stands before a label, about what a letter takes, and from one label to the next."""
 MOST_POINTS = 400
 """Of a series."""
 
@@ -22,7 +24,10 @@ def svg(chart: Chart) -> str:
     if not series:
         return ""
     ys = [y for one in series for y in (*one.y, *one.low, *one.high)]
-    picture = _Picture(chart, limits(chart.x, [x for one in series for x in one.x]), limits(chart.y, ys))
+    right = LEGEND + round(LETTER * max(len(one.label) for one in series))
+    step = min(STEP, (HEIGHT - TOP) / len(series))
+    across = limits(chart.x, [x for one in series for x in one.x])
+    picture = _Picture(chart, across, limits(chart.y, ys), min(right, WIDTH // 2), step)
     parts = [picture.frame()]
     for vertical in chart.verticals[:1]:
         at = picture.x(vertical.at)
@@ -37,16 +42,20 @@ class _Picture:
     chart: Chart
     across: Limits
     up: Limits
+    right: int
+    """Where the legend begins, from the right."""
+    step: float
+    """From one of its labels to the next."""
 
     def x(self, value: float) -> float:
-        return LEFT + place(value, self.across, self.chart.x.log) * (WIDTH - LEFT - RIGHT)
+        return LEFT + place(value, self.across, self.chart.x.log) * (WIDTH - LEFT - self.right)
 
     def y(self, value: float) -> float:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
         """Return the axes with their ticks and the name of x."""
-        right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
+        right, bottom = WIDTH - self.right, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
         for tick, label in zip(up.values, up.labels, strict=True):
@@ -61,7 +70,8 @@ class _Picture:
 
     def series(self, one: Series, number: int) -> str:
         """Return a line with its markers, error bars and label. Of a long one the extremes, in order."""
-        hue, marker = HUES[number % len(HUES)], MARKERS[number % len(MARKERS)]
+        hue, again = HUES[number % len(HUES)], number // len(HUES)
+        marker = MARKERS[(number + again) % len(MARKERS)]  # no two alike before the hues are all used again
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
         places = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y > 0]
         parts = [f'<g stroke="{hue}" fill="{hue}">']
@@ -71,14 +81,14 @@ class _Picture:
         for x, low, high in zip(one.x, one.low, one.high, strict=False):
             if high > low > 0:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
-        key = TOP + 14 + 20 * number
+        key = round(TOP + 14 + self.step * number, 1)
         parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
         if one.hollow:  # of a curve, which is short enough to be drawn point by point
             open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
             parts.append(f'<g fill="none">{open_ones}</g>')
-        parts.append(_marker(marker, WIDTH - RIGHT + 16, key - 4))
+        parts.append(_marker(marker, WIDTH - self.right + 16, key - 4))
         label = escape(one.label)
-        parts.append(f'<text x="{WIDTH - RIGHT + 28}" y="{key}" stroke="none">{label}</text></g>')
+        parts.append(f'<text x="{WIDTH - self.right + 28}" y="{key}" stroke="none">{label}</text></g>')
         return "".join(parts)
 
 

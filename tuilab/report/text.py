@@ -16,6 +16,7 @@ from tuilab.report.rows import (
     claim_rows,
     crossing_lines,
     cut,
+    doubtful_line,
     doubts,
     fitted,
     interval_line,
@@ -70,10 +71,10 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
     if set(result.machines) <= {""} and (environment := whose(result.machine)):
         yield "prose", f"In {environment}:"
     yield "answer", result.answer
-    if result.confidence is not None and result.confidence.badge and not details:
+    if (line := doubtful_line(result)) and not details:
         found = doubts(result)
         more = f"; --details shows all {len(found)} caveats" if len(found) > 1 else ""
-        yield "caveat", f"⚠ {result.confidence.badge}{more}"
+        yield "caveat", line + more
     yield "blank", ""
     yield from _arms(result, most)
     if line := interval_line(result):

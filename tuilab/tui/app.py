@@ -48,7 +48,9 @@ class LabApp(LastingApp):
         super().__init__()
         self.options = options
         self.watching: ShownProgram | None = options.watching
-        self.ascii_only = wants_ascii(os.environ) if options.ascii_only is None else options.ascii_only
+        encoding = sys.__stderr__.encoding if sys.__stderr__ else "utf-8"
+        plain = wants_ascii(os.environ, encoding)
+        self.ascii_only = plain if options.ascii_only is None else options.ascii_only
         if self.ascii_only:
             self.add_class("-ascii", update=False)
         self.animation_level = "none"
@@ -289,13 +291,13 @@ class LabApp(LastingApp):
         self.push_screen(HelpScreen(page(self.screen, self.keymap)))
 
 
-def wants_ascii(environment: Mapping[str, str]) -> bool:
-    """Return whether to draw with ASCII alone: asked for, or a terminal or locale that has no more."""
+def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
+    """Return whether to draw with ASCII alone: asked for, or a terminal, locale or encoding that has no more."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
     locale = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG") or ""
-    other_charset = "." in locale and "utf" not in locale.lower()
+    other_charset = ("." in locale and "utf" not in locale.lower()) or "utf" not in encoding.lower()
     return environment.get("TERM", "") in ("linux", "dumb", "vt100", "vt220") or other_charset
 
 
@@ -312,8 +314,9 @@ def _given_back(app: LabApp) -> str:
 def run(options: Options) -> int:
     """Open the lab; returns the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
-    if not served and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
+    if not served and not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        with contextlib.suppress(OSError, AttributeError):  # closed, or full
+            sys.stderr.write("tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n")
         return 2
     app = LabApp(options)
     code = None

@@ -20,6 +20,7 @@ from tuilab.model.account import NOT_KNOWN
 from tuilab.model.result import ArmResult, Ratio, RunResult
 from tuilab.model.telemetry import GpuProcess
 from tuilab.presentation.answer import Said
+from tuilab.presentation.devices import devices
 from tuilab.report import rows as rows_of
 from tuilab.report.rows import to_fastest
 from tuilab.report.sweep import heat_of
@@ -327,6 +328,12 @@ async def test_the_device_panel_is_never_mostly_blank():
         assert len(lines) >= 50 and sum(not line for line in lines) <= 2
         for name in ("host use", "host memory", "GPU:0 use", "GPU:0 memory", "GPU:0 clock", "GPU:0 copies"):
             assert any(name in line for line in lines), f"{name} has a history"
+
+
+def test_the_device_panel_can_be_drawn_however_narrow():
+    widget = DevicePanel()
+    widget._read = {0.0: devices(device_sample())}
+    assert all(widget.paint(width, 60) for width in range(40))
 
 
 # Answer and numbers

@@ -123,3 +123,14 @@ def test_the_hues_are_told_apart_with_a_colour_blind_eye():
         for one, other in itertools.product(cpu, gpu):
             # What is left to such an eye is blue against yellow.
             assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2
+
+
+def test_the_arms_of_a_model_on_a_cpu_and_a_gpu_have_a_marker_each():
+    where = [("CPU:0", "resident"), ("GPU:0", "resident"), ("GPU:0", "copied")]
+    arms = [
+        Arm(device, mode, held, variant=use)
+        for device, held in where
+        for mode in ("eager", "graph", "xla")
+        for use in ("inference", "training")
+    ]
+    assert len({mark.marker for mark in marks_for(arms).values()}) == len(arms) == 18

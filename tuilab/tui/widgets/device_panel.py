@@ -68,7 +68,7 @@ class DevicePanel(LineWidget):
         lines = [line for device in self._now for line in ((), *device_lines(device, width))][1:]
         lines += [((" " + line, MUTED),) for note in self._notes for line in clip(note, max(8, width - 1), 3)]
         room = height - len(lines) - 1
-        return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS else lines
+        return [*lines, (), *self._graphs(width, room)] if room >= LEAST_ROWS and width > WORDS else lines
 
     def _graphs(self, width: int, height: int) -> list[Line]:
         """A graph for each figure that is a number, in `height` rows, as many as there is room for."""

@@ -70,7 +70,8 @@ UNKNOWN = Mark("muted", "•")
 """Of an arm that the run has not named."""
 SHADES = 6
 """Hues of a device's family."""
-MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*")
+MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*",
+           "=", "<", ">", "~", "/", "\\")  # fmt: skip
 
 
 # What drawings are made of. A terminal that has ASCII alone gets another for each (tui/filters.py).
@@ -123,7 +124,8 @@ def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
 
     The hue's family says on which kind of device it runs. Its lightness says the mode, as long as that tells
     the arms apart but for where the input lives; else it goes by order. The marker's shape says the mode:
-    round for eager, square or crossed for a graph, pointed for XLA; all differ up to twelve arms.
+    round for eager, square or crossed for a graph, pointed for XLA; all differ up to eighteen arms, as many as
+    a model on a CPU and a GPU has.
     """
     from tuilab.model.arms import family  # after the first paint, which draws no arm
 
