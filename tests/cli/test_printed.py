@@ -20,7 +20,7 @@ from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.moments import when
 from tuilab.model.run import RunState
-from tuilab.report.rows import aligned, wrapped
+from tuilab.report.rows import aligned, cut, wrapped
 from tuilab.report.text import columns, dressed, lines, table
 
 GPUS = tuple(
@@ -160,6 +160,17 @@ def test_prose_is_wrapped_at_the_terminals_width_and_figures_stay_aligned(width:
     assert rows <= set(shown.splitlines())
     assert all(len(line) <= width for line in shown.splitlines() if line not in rows)
     assert " ".join(shown.split()) == " ".join(" ".join(line for _, line in found).split())
+
+
+def test_a_figure_stays_with_its_unit_and_a_line_is_cut_after_a_word() -> None:
+    said = (
+        "CPU xla spends 93 % of each call launching its program. Likewise CPU graph (92 %). Give it more work"
+    )
+    for width in range(30, len(said)):
+        shown = dressed([("advice", said)], width, lambda role, line: line).splitlines()
+        assert all(re.search(r"\d$", line) is None for line in shown), shown
+        whole, _, dots = cut(said, width).rpartition("…")
+        assert dots == "" and re.match(re.escape(whole) + r"\W", said) and not whole.endswith(("93", "92"))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def batch_answer(
     if fits is not None:
         each = " and ".join(f"{n:,} ({variant})" for variant, n in model.fits_of.items() if variant)
         shown = each if len(set(model.fits_of.values())) > 1 else f"{fits:,}"
-        words.append(f"Up to about {shown} fit into the memory that is free, by their shapes.")
+        words.append(f"Batches of up to about {shown} fit into the memory that is free, by their shapes.")
     return BatchAnswer(pays=pays, fits=fits, crossover=gpu, sentence=" ".join(words))
 
 

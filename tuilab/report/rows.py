@@ -365,8 +365,14 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text, or its beginning and `…`."""
-    return text if len(text) <= width else text[: max(0, width - 1)].rstrip() + "…"
+    """Return the text, or its beginning and `…`, after a word: half a figure would be another figure."""
+    if len(text) <= width:
+        return text
+    whole = held(text)
+    kept = whole[: max(0, width - 1)]
+    if not whole.startswith(f"{kept} ") and " " in kept.strip():
+        kept = kept.rpartition(" ")[0]
+    return kept.rstrip(" ,;:([").replace(HELD, " ") + "…"
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:

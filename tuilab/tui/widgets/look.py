@@ -124,8 +124,8 @@ def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
 
     The hue's family says on which kind of device it runs. Its lightness says the mode, as long as that tells
     the arms apart but for where the input lives; else it goes by order. The marker's shape says the mode:
-    round for eager, square or crossed for a graph, pointed for XLA; all differ up to eighteen arms, as many as
-    a model on a CPU and a GPU has.
+    round for eager, square or crossed for a graph, pointed for XLA; all differ up to eighteen arms, as many
+    as a model on a CPU and a GPU has.
     """
     from tuilab.model.arms import family  # after the first paint, which draws no arm
 
