@@ -2,6 +2,7 @@
 
 import sys
 
+from tuilab.worker import tracebacks
 from tuilab.worker.tracebacks import cause, told
 
 
@@ -29,3 +30,18 @@ def test_endless_recursion_is_told_in_few_lines() -> None:
     except RecursionError as error:
         assert "maximum recursion depth" in cause(error)
         assert len(told(error).splitlines()) < sys.getrecursionlimit() / 10
+
+
+def test_what_tensorflow_traced_is_told_by_the_lines_of_own_code_that_its_message_names(monkeypatch) -> None:
+    monkeypatch.setattr(tracebacks, "_own", {"/home/ada"})
+    said = (
+        'in user code:\n\n    File "/home/ada/mine.py", line 12, in step  *\n        tf.reshape(x, (7, 7))\n\n'
+        "    ValueError: Cannot reshape"
+    )
+    try:
+        raise ValueError(said)
+    except ValueError as error:
+        shown = told(error)
+        assert cause(error) == "Cannot reshape (mine.py, line 12, in step)"
+    assert "mine.py" in shown and "test_tracebacks" not in shown and "Traceback" not in shown.splitlines()[-1]
+    assert shown.strip().splitlines()[-1].strip() == "ValueError: Cannot reshape"

@@ -397,8 +397,11 @@ def failures(state: RunState, point: int) -> str:
     if len(failed) == 1:
         return f"{arm.label} {verb}: {short(reason)}." if reason else f"{arm.label} {verb}."
     named = listed([arm.label for arm, _, _ in failed[:MOST_NAMED]] + ["more"] * (len(failed) > MOST_NAMED))
-    same = len({(status, reason) for _, status, reason in failed}) == 1
-    return f"{named} {verb}: {short(reason)}." if same and reason else f"{named} did not run."
+    if len({(status, reason) for _, status, reason in failed}) == 1:
+        return f"{named} {verb}: {short(reason)}." if reason else f"{named} did not run."
+    if len({status for _, status, _ in failed}) == 1 and reason:
+        return f"{named} {verb}; {arm.label}: {short(reason)}."
+    return f"{named} did not run."
 
 
 def _merged(arms: list[ArmState], point: int) -> str:

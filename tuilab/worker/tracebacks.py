@@ -94,8 +94,10 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that cannot be parsed has no frame of its own; the error itself names the line.
-    if not mine and not _is_own(getattr(of, "filename", None)):
+    # A file that cannot be parsed has no frame of its own, nor has what TensorFlow traced: the error itself
+    # names the line.
+    named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
+    if not mine and not any(map(_is_own, named)):
         mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]
     of.stack = traceback.StackSummary.from_list(mine)
     _trim(of.__cause__)
