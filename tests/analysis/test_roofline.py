@@ -14,6 +14,7 @@ from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.reading import measured
 from tuilab.analysis.roofline import (
+    NEVER_IDLE,
     GpuCall,
     against_roof,
     bandwidth,
@@ -382,6 +383,16 @@ class TestSweep:
             "4,096 samples at the earliest."
         )
         assert [point.value for point in found.points] == list(sizes)
+
+    def test_on_a_host_that_was_never_idle_nothing_is_said_but_of_a_gpu_that_was_asked_for(self) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-6 * n})
+        told(state, Work(flop=1e8, inputs=1e5, outputs=1e5), GRAPH, GPU_GRAPH)
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert NEVER_IDLE in summarise(state).answer and summarise(state).sweep_bound is None
+        assert sweep_bound(state, SHEETS["h100"]) is not None, "there would be something to say"
+        asked = summarise(state, against="t4")
+        assert asked.sweep_bound is not None and asked.sweep_bound.gpu == "t4"
 
 
 GPU, CPU = ArmPattern(device="GPU"), ArmPattern(device="CPU")

@@ -276,9 +276,9 @@ def test_a_profile_in_words():
     phases = tuple(PhaseTime(phase=name, seconds=spent, share=spent / 1e-3) for name, spent in part.items())
     busy = (DeviceTime(device="CPU:0", seconds=0.7e-3, share=0.7),)
     told = profile(GRAPH.id, ops=tuple(rows), account=account(1e-3, **part), phases=phases, devices=busy)
-    assert profile_text(told).splitlines() == [
+    assert profile_text(told, "CPU graph").splitlines() == [
         "",
-        f"{GRAPH.id} on CPU:0: 1.00 ms a call; 1.00 ms while 1 call was profiled",
+        "CPU graph on CPU:0: 1.00 ms a call; 1.00 ms in 1 call under the profiler",
         "  compute  800 µs  80 %  at least one kernel of the call runs",
         "  python   200 µs  20 %  Python and the libraries that it calls, outside TensorFlow",
         "  CPU:0 busy for 700 µs (70 %)",

@@ -654,11 +654,9 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     calls = _calls(state, gpu_arms(state, lead), point)
     sheet = SHEETS[against or USUAL]
     if not against:
-        # Without this host's own dispatch a bound of microseconds says nothing.
-        hidden = any(call.slowed is not None for call in calls)
-        calls = [call for call in calls if call.started(sheet)]
-        if hidden and not calls:
+        if _never_idle(calls, sheet):
             return NEVER_IDLE
+        calls = [call for call in calls if call.started(sheet)]
     known = [b for b in (_beside(state, lead, point, f) for f in _best(calls, sheet).values()) if b.at_most]
     if not known:
         return ""
@@ -685,6 +683,14 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     text = f"{where}{none_of_them()} can make this faster than {parts_words(least)}; "
     text += f"{article(sheet)} {_clauses(known)}. {here}"
     return text[:1].upper() + text[1:]
+
+
+def _never_idle(calls: Sequence[GpuCall], sheet: DataSheet) -> bool:
+    """Whether this host was too busy to tell how long starting any of these calls takes, which would matter.
+
+    Without this host's own dispatch a bound of microseconds says nothing.
+    """
+    return any(call.slowed is not None for call in calls) and not any(call.started(sheet) for call in calls)
 
 
 NEVER_IDLE = (
@@ -800,8 +806,11 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
     return 2.01 * work.to_host / SLOWEST_LINK + 2 * SLOWEST_COPY_S
 
 
-def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """Return a GPU at best along a sweep's first axis; None without a sweep, or where no work is known."""
+def sweep_bound(state: RunState, sheet: DataSheet, *, asked: bool = True) -> SweepBound | None:
+    """Return a GPU at best along a sweep's first axis; None without a sweep, or where no work is known.
+
+    asked: the person named that GPU; else nothing is said where this host was too busy for it.
+    """
     names = axes(state)
     if len(names) != 1:
         return None
@@ -811,6 +820,10 @@ def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
     for point in state.points:
         value = value_at(state, point, names[0])
         if not isinstance(value, int) or isinstance(value, bool):
+            continue
+        lead = fastest_cpu(state, point.index)
+        calls = _calls(state, gpu_arms(state, lead), point.index) if lead is not None else []
+        if not asked and _never_idle(calls, sheet):
             continue
         found = {bound.input: bound for bound in bounds(state, point.index, sheet)}
         if not found or all(bound.at_most is None for bound in found.values()):

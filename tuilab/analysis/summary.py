@@ -145,7 +145,7 @@ def summarise(
         contention=contention(state, point),
         confidence=confidence(state),
         bounds=bounds(state, point, sheet) if sheet else (),
-        sweep_bound=sweep_bound(state, sheet) if sheet else None,
+        sweep_bound=sweep_bound(state, sheet, asked=bool(against)) if sheet else None,
         model=with_layers(state, point),
         batch=batch_answer(state, along, crossed),
         roofs=tuple(state.roofs.values()),

@@ -7,7 +7,7 @@ import msgspec
 
 from tuilab.cli.choose import host_option, quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.lab import emit, with_lab
+from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.cli.said import tell
 from tuilab.lab import Lab, roofs
 from tuilab.lab.hosts import checked_hosts
@@ -49,7 +49,7 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
     if as_json:
         emit(found[0] if len(found) == 1 else found)
     else:
-        click.echo("\n\n".join(roofs_text(each.machine, each.roofs) for each in found))
+        click.echo("\n\n".join(roofs_text(each.machine, each.roofs, columns()) for each in found))
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:

@@ -14,7 +14,7 @@ from tuilab.cli.environment import python_option
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.settings import Settings
-from tuilab.model.arms import HERE, Arm, family
+from tuilab.model.arms import HERE, Arm, family, labels
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_bytes
 from tuilab.model.machine import Machine
@@ -45,21 +45,26 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
         words.pop(unused)
     choice = chosen(preset, (), words)
 
-    async def measure(lab: Lab) -> tuple[Profile, list[ProfileFile]]:
+    async def measure(lab: Lab) -> tuple[str, Profile, list[ProfileFile]]:
         return await ask(lab, await choice(lab), seconds, raw=output is not None)
 
-    answer, files = with_lab(measure)
+    label, answer, files = with_lab(measure)
     if as_json:
         emit(answer)
     else:
-        click.echo(profile_text(answer, columns()))
+        click.echo(profile_text(answer, label, columns()))
     if output is not None:
         for path in save(output, answer, files):
             click.echo(f"wrote {path}", err=True)
 
 
-async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[Profile, list[ProfileFile]]:
-    """Ask a worker for the profile of the chosen arm, and for the profiler's own file where `raw`."""
+async def ask(
+    lab: Lab, settings: Settings, seconds: float, raw: bool
+) -> tuple[str, Profile, list[ProfileFile]]:
+    """Ask a worker for the profile of the chosen arm, and for the profiler's own file where `raw`.
+
+    Returns the arm's name for people first.
+    """
     arm = pick(settings, (await lab.ready())[HERE])
     question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
     profiles: list[Profile] = []
@@ -69,7 +74,7 @@ async def ask(lab: Lab, settings: Settings, seconds: float, raw: bool) -> tuple[
             files.append(msgspec.json.decode(answer.body, type=ProfileFile))
         else:
             profiles.append(msgspec.json.decode(answer.body, type=Profile))
-    return profiles[0], files
+    return labels([arm])[0], profiles[0], files
 
 
 def pick(settings: Settings, machine: Machine) -> Arm:

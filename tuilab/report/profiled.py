@@ -13,19 +13,19 @@ from tuilab.report.rows import aligned, wrapped
 TOP = 15
 
 
-def profile_text(profile: Profile, most: int = 0) -> str:
-    """Return the diagnosis, the phases, the devices, the longest ops. most: columns, 0 for any number."""
-    return "\n".join(wrapped(_lines(profile, most), most))
+def profile_text(profile: Profile, label: str, most: int = 0) -> str:
+    """Return the diagnosis, the phases, the devices, the longest ops.
+
+    label: the arm's name for people. most: columns, 0 for any number.
+    """
+    return "\n".join(wrapped(_lines(profile, label, most), most))
 
 
-def _lines(profile: Profile, most: int) -> Iterator[str]:
+def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
     yield from profile.diagnosis
     yield ""
-    calls = f"{plural(profile.calls, 'call')} {'was' if profile.calls == 1 else 'were'}"
-    yield (
-        f"{profile.arm} on {profile.device or 'no device'}: {shown(profile.measured_s)} a call; "
-        f"{shown(profile.step_s)} while {calls} profiled"
-    )
+    where = f"{label} on {profile.device or 'no device'}: {shown(profile.measured_s)} a call"
+    yield f"{where}; {shown(profile.step_s)} in {plural(profile.calls, 'call')} under the profiler"
     yield from aligned(
         [
             (p.phase.replace("_", " "), shown(p.seconds), percent(p.share), PHASE_HELP.get(p.phase, ""))

@@ -3,15 +3,20 @@
 from tuilab.analysis.roofline import level_name
 from tuilab.analysis.words import percent
 from tuilab.model.machine import Machine
+from tuilab.model.moments import when, zone
 from tuilab.model.quantity import rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
+from tuilab.report.rows import wrapped
 from tuilab.report.text import columns
 
 PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA program"}
 
 
-def roofs_text(machine: Machine, roofs: Roofs) -> str:
-    """Return each device: memory by working set, arithmetic by dtype, copies, an empty call by mode."""
+def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
+    """Return each device: memory by working set, arithmetic by dtype, copies, an empty call by mode.
+
+    most: columns, 0 for any number.
+    """
     lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
     for name, device in roofs.devices.items():
         described = next((d.description for d in machine.devices if d.name == name), "")
@@ -19,13 +24,14 @@ def roofs_text(machine: Machine, roofs: Roofs) -> str:
     lines += ["", f"One synchronisation with nothing to wait for: {seconds(roofs.sync_s)}."]
     if roofs.least is not None:
         lines.append(f"Twenty rounds detect a difference of {percent(roofs.least)} here, nine times in ten.")
-    lines.append(f"Measured in {roofs.seconds:.1f} s at {roofs.at}; each figure is the best ever seen here.")
+    took = f"Measured in {roofs.seconds:.1f} s at {when(roofs.at)}{zone()}"
+    lines.append(f"{took}; each figure is the best ever seen here.")
     if roofs.busy:
         lines.append(
             f"! Other processes used {percent(roofs.others)} of the processors meanwhile, so the "
             f"real roofs may be higher: tuilab machine --again, once the machine is idle."
         )
-    return "\n".join(lines)
+    return "\n".join(wrapped(lines, most))
 
 
 def _rows(device: DeviceRoofs) -> list[list[str]]:
