@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdarg.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -22,7 +24,7 @@ static char armed[16], place[PATH_MAX];
 static long at, times, counted, *seen = &counted;
 static int error;
 
-/* kind: read, write, sync or rename. from: the number of the first call that fails, from 1 on. how_often: how many
+/* kind: read, write, sync, rename, open, make, remove, lock or map. from: the number of the first call that fails, from 1 on. how_often: how many
    fail. number: an errno, or what else is to happen. The calls are counted from here on. */
 void fault_arm(const char *kind, long from, long how_often, int number, const char *below) {
     strncpy(place, below, sizeof place - 1);
@@ -114,12 +116,61 @@ OF_FD("write", int, ftruncate64, (int fd, off64_t size), real(fd, size), fd, siz
 OF_FD("sync", int, fsync, (int fd), real(fd), fd)
 OF_FD("sync", int, fdatasync, (int fd), real(fd), fd)
 
-#define OF_PATH(name, parameters, path, ...)                             \
+#define OF_PATH(kind, name, parameters, path, ...)                       \
     int name parameters {                                                \
         static int(*real) parameters;                                    \
         if (!real) real = (int(*) parameters)dlsym(RTLD_NEXT, #name);    \
-        return fails("rename", path) ? -1 : real(__VA_ARGS__);           \
+        return fails(kind, path) ? -1 : real(__VA_ARGS__);               \
     }
 
-OF_PATH(rename, (const char *from, const char *to), to, from, to)
-OF_PATH(renameat, (int a, const char *from, int b, const char *to), to, a, from, b, to)
+OF_PATH("rename", rename, (const char *from, const char *to), to, from, to)
+OF_PATH("rename", renameat, (int a, const char *from, int b, const char *to), to, a, from, b, to)
+OF_PATH("make", mkdir, (const char *path, mode_t mode), path, path, mode)
+OF_PATH("make", mkdirat, (int at, const char *path, mode_t mode), path, at, path, mode)
+OF_PATH("remove", unlink, (const char *path), path, path)
+OF_PATH("remove", unlinkat, (int at, const char *path, int flags), path, at, path, flags)
+OF_PATH("remove", rmdir, (const char *path), path, path)
+
+/* The mode is there where the file may be made; to pass on what is not there does no harm. */
+#define OF_OPEN(name, parameters, ...)                                                    \
+    int name parameters {                                                                 \
+        static int (*real)();                                                             \
+        if (!real) real = (int (*)())dlsym(RTLD_NEXT, #name);                             \
+        va_list more;                                                                     \
+        va_start(more, flags);                                                            \
+        int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, int) : 0;                 \
+        va_end(more);                                                                     \
+        return fails("open", path) ? -1 : real(__VA_ARGS__, flags, mode);                 \
+    }
+
+OF_OPEN(open, (const char *path, int flags, ...), path)
+OF_OPEN(open64, (const char *path, int flags, ...), path)
+OF_OPEN(openat, (int at, const char *path, int flags, ...), at, path)
+OF_OPEN(openat64, (int at, const char *path, int flags, ...), at, path)
+
+#define OF_LOCK(name)                                                                     \
+    int name(int fd, int command, ...) {                                                  \
+        static int (*real)();                                                             \
+        if (!real) real = (int (*)())dlsym(RTLD_NEXT, #name);                             \
+        va_list more;                                                                     \
+        va_start(more, command);                                                          \
+        void *given = va_arg(more, void *);                                               \
+        va_end(more);                                                                     \
+        int locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK;      \
+        return locks && fails_of("lock", fd) ? -1 : real(fd, command, given);             \
+    }
+
+OF_LOCK(fcntl)
+OF_LOCK(fcntl64)
+OF_FD("lock", int, flock, (int fd, int what), real(fd, what), fd, what)
+
+#define OF_MAP(name, offset)                                                              \
+    void *name(void *at, size_t size, int may, int flags, int fd, offset from) {          \
+        static void *(*real)(void *, size_t, int, int, int, offset);                      \
+        if (!real) real = (void *(*)(void *, size_t, int, int, int, offset))dlsym(RTLD_NEXT, #name); \
+        if (fd >= 0 && fails_of("map", fd)) return MAP_FAILED;                            \
+        return real(at, size, may, flags, fd, from);                                      \
+    }
+
+OF_MAP(mmap, off_t)
+OF_MAP(mmap64, off64_t)

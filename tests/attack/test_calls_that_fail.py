@@ -43,6 +43,11 @@ FAULTS = {
     "killed at a write": ("write", KILLED),
     "killed at a sync": ("sync", KILLED),
     "killed at a rename": ("rename", KILLED),
+    "open": ("open", errno.EMFILE),
+    "make": ("make", errno.ENOSPC),
+    "remove": ("remove", errno.EPERM),
+    "lock": ("lock", errno.ENOLCK),
+    "map": ("map", errno.ENOMEM),
     "half written": ("write", HALF),
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
@@ -226,6 +231,7 @@ class Attack:
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
             stdout=self.place / self.command.stdout if self.command.stdout else None,
+            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it cannot have
             **environment(self.place),
         )
         return self.outcome

@@ -90,3 +90,10 @@ def test_a_tag_is_one_word(data):
     assert "#nightly" in shell(data, "history --search run0").stdout
     assert shell(data, "history tag run0 nightly --off").returncode == 0
     assert "#" not in shell(data, "history --search run0").stdout
+
+
+@pytest.mark.parametrize("closed", ["</dev/null", "<&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+def test_the_lab_without_a_terminal_is_bad_input_whatever_is_closed(data, closed):
+    done = shell(data, closed)
+    said = "tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n"
+    assert done.returncode == 2 and done.stderr == said * ("2>" not in closed), done

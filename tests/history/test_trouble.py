@@ -135,6 +135,26 @@ def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(dat
     assert recorder.close() == "" and rounds(data)["r1"] == 5
 
 
+def test_a_lock_that_the_file_system_has_kept_is_given_back_with_the_connection(data, monkeypatch):
+    """It would keep this connection from writing to its end, and each attempt takes SQLite ten seconds."""
+    store = Store.open()
+    recorder, stuck = Recorder(store), store.connection
+    append = store.append
+
+    def kept(*given):
+        if store.connection is stuck:
+            error = sqlite3.OperationalError("locking protocol")
+            error.sqlite_errorcode = sqlite3.SQLITE_PROTOCOL
+            raise error
+        append(*given)
+
+    monkeypatch.setattr(store, "append", kept)
+    for event in run_of("r1", 5):
+        recorder.record(event)
+    assert recorder.said and not recorder.problem and recorder.close() == ""
+    assert rounds(data)["r1"] == 5
+
+
 def malformed():
     error = sqlite3.DatabaseError("database disk image is malformed")
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuilab.history import recording
-from tuilab.history.schema import is_damage
+from tuilab.history.schema import is_damage, is_stuck
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -120,8 +120,7 @@ class Recorder:
         try:
             self._write_all()
         except sqlite3.Error as error:
-            # A connection that could not be opened again after a fault is closed still.
-            lost = is_damage(error) or isinstance(error, sqlite3.ProgrammingError)
+            lost = is_damage(error) or is_stuck(error)
             return (lost and self.recreate()) or self._failed(error, begun)
         self.problem = ""
         self._again_at = float("-inf")

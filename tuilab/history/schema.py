@@ -122,6 +122,12 @@ def is_damage(error: sqlite3.Error) -> bool:
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
+def is_stuck(error: sqlite3.Error) -> bool:
+    """Tell whether only another connection helps: this one is closed, or a lock of it was not given back."""
+    code = getattr(error, "sqlite_errorcode", 0) or 0
+    return isinstance(error, sqlite3.ProgrammingError) or code & 0xFF == sqlite3.SQLITE_PROTOCOL
+
+
 class Connection(sqlite3.Connection):
     """One that says of names that are no text, too, that the file is damaged, and refuses such words."""
 

@@ -1,5 +1,6 @@
 """What the devices of this machine did while the lab, or a watched program, ran: a sample a second."""
 
+import contextlib
 from collections import deque
 from math import inf
 from time import monotonic
@@ -30,7 +31,8 @@ class Devices:
         In a thread: a call into a wedged driver may block.
         """
         if self._begin():
-            self.samples.append(await run_in_daemon_thread(self._read, pid))
+            with contextlib.suppress(OSError):  # no descriptor is left for what the kernel tells
+                self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:
         """Return a sample, taken in this thread; None where the last one is not a second old."""

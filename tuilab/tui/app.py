@@ -292,7 +292,7 @@ class LabApp(LastingApp):
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return whether to draw with ASCII alone: asked for, or a terminal, locale or encoding that has no more."""
+    """Return whether to draw with ASCII alone: asked for, or a terminal or an encoding that has no more."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
