@@ -275,9 +275,9 @@ _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
 
 
 def _are(said: float, true: float) -> str:
-    """`the 0.3 ms are 9 ms, 30 times as much`."""
+    """`timed that way it is 0.3 ms, in truth 9 ms, 30 × too small`."""
     if max(said, true) <= _ALIKE * min(said, true):
-        return f"the {seconds(said)} are right here"
-    times = max(said, true) / min(said, true)
-    word = "as much" if true > said else "less"
-    return f"the {seconds(said)} are {seconds(true)}, {times:.3g} times {word}"
+        return f"timed that way it is {seconds(said)}, which is right here"
+    off = max(said, true) / min(said, true)
+    word = "small" if true > said else "large"
+    return f"timed that way it is {seconds(said)}, in truth {seconds(true)}, {off:.3g} × too {word}"
