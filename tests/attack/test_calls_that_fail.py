@@ -33,6 +33,7 @@ from tuilab.history.check import check
 from tuilab.history.recording import write
 from tuilab.history.store import FILE, Store
 from tuilab.model import events as e
+from tuilab.paths import fallback_folder
 from tuilab.spool import DONE, folder
 
 FAULTS = {
@@ -323,6 +324,8 @@ class Attack:
             for name, value in environment(self.place).items():
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
+            # Where none of the home's files can be opened, temporary ones went among everybody's.
+            shutil.rmtree(Path("/tmp", (fallback_folder() or self.place).name), ignore_errors=True)
             store = Store.open()
             with contextlib.suppress(OSError):
                 spool.collect_all(store, data)
@@ -370,7 +373,7 @@ class Attack:
             "watch -o --json": "SELECT 1 FROM programs WHERE program != 'w0000'",
         }.get(self.name)
         said = done.said + (self.place / "own/page.html").read_text()
-        if wanted and "not kept in the history" not in said and "in memory" not in said:
+        if wanted and not any(w in said for w in ("not kept in the history", "in memory", "for now")):
             with contextlib.closing(sqlite3.connect(file)) as connection:
                 if not connection.execute(wanted).fetchone():
                     yield "done, it says, but it is not"

@@ -161,14 +161,14 @@ def malformed():
     return error
 
 
-@pytest.mark.parametrize("write", [2, 20])
-def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, write):  # noqa: F811
+@pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 5)])
+def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, kind, at):  # noqa: F811
     """Nor was there another place: the first fault came before the history was opened, or while it took in a run."""
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]
     done = faulty.play(
         ["run", "stft-small", "--budget", "quick"],
-        ("write", write, FOREVER, errno.ENOSPC),
+        (kind, at, FOREVER, {"write": errno.ENOSPC, "open": errno.EMFILE}[kind]),
         below=tmp_path,
         worker=worker,
         TUILAB_DATA=str(data),

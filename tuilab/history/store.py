@@ -127,6 +127,8 @@ class Store:
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
         """The history that takes nothing now, which this one reads, or in place of which it keeps runs."""
+        self.home: Path | None = None
+        """The data folder in place of which this one keeps runs in memory; workers may be able to use it."""
         self.unread: dict[str, str] = {}
         """Of each run that was read and is damaged, a part that is."""
         self._readable = False
@@ -145,7 +147,7 @@ class Store:
         """
         if folder is not None:
             opened = cls._at(folder)
-            return opened if isinstance(opened, Store) else cls.in_memory(opened)
+            return opened if isinstance(opened, Store) else cls.in_memory(opened, folder)
         opened = cls._at(data_folder())
         if isinstance(opened, Store):
             _take_back(opened)
@@ -157,7 +159,7 @@ class Store:
         instead = fallback_folder()
         second = cls._at(instead) if instead else "there is no folder for temporary files"
         if not isinstance(second, Store):
-            second = cls.in_memory(f"{opened}; {second}")
+            second = cls.in_memory(f"{opened}; {second}", data_folder())
         else:
             second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
         if earlier is not None:
@@ -350,10 +352,12 @@ class Store:
         return self.file is not None and _inode(self.file) != self._inode
 
     @classmethod
-    def in_memory(cls, message: str) -> "Store":
+    def in_memory(cls, message: str, home: Path | None = None) -> "Store":
         connection = connect(":memory:")
         prepare(connection, Path(":memory:"))
-        return cls(connection, None, [f"runs are kept in memory only: {message}"])
+        store = cls(connection, None, [f"runs are kept in memory only: {message}"])
+        store.home = home
+        return store
 
     def close(self) -> None:
         """Close it; a second time does nothing."""

@@ -45,17 +45,19 @@ class RunRecorder:
     def _find_unattended(self) -> str:
         """Take in what workers finished after an earlier lab had gone; returns the folder for the next."""
         file = self.store.file or self.store.unwritable
-        if file is None:
+        data = file.parent if file is not None else self.store.home
+        if data is None:
             return ""
         try:
-            place = str(folder(file.parent))
+            place = str(folder(data))
         except OSError as error:
-            self.notices.append(f"cannot look for runs that continued in the background ({error})")
+            if file is not None:
+                self.notices.append(f"cannot look for runs that continued in the background ({error})")
             return ""
         if self.store.file is None:
             return place
         try:
-            found = spool.collect_all(self.store, file.parent)
+            found = spool.collect_all(self.store, data)
             self.notices += [words for run in found.finished if (words := self._about(run))]
         except (OSError, sqlite3.Error) as error:
             self.notices.append(f"cannot look for runs that continued in the background ({error})")
