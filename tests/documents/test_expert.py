@@ -1613,6 +1613,84 @@ for _ in range(4):
     m.train_on_batch(data, goal)
 print('Time for subsequent epochs', time.perf_counter() - s)
 """, head="# The speed of training\n" + HEAD + SEEN + TENSORS),
+    # What nothing calls does not come before something else that nothing calls.
+    Probe("a name that a comment's exec() does not bind", "TL008", "gpu()", """
+# exec(open('bench.py').read())
+def bench():
+    print('warming up')
+    gpu()
+"""),
+    Probe("a cell's magic in a script", "TL008", "get_ipython()", """
+get_ipython().run_line_magic('matplotlib', 'inline')
+"""),
+    Probe("a class that another example imports", "TL008", "plot = Plotter()", """
+```python
+import tensorflow as tf
+from plots import Plotter
+```
+```python
+import tensorflow as tf
+import numpy as np
+import time
+plot = Plotter()
+print(time.time())
+```
+""", head="", file="x.md", says="another example"),
+    Probe("a method of a class that is gone, at each call", "TL001", "other.reset_states()", """
+one, other = keras.metrics.Accuracy(), keras.metrics.Accuracy()
+one.reset_states()
+other.reset_states()
+"""),
+    Probe("only one of two makes its data", "TL111", "start = time.perf_counter()  # graph", """
+start = time.perf_counter()
+a = tf.random.normal((1000, 1000))
+c = tf.matmul(a, a).numpy()
+print('Eager execution time', time.perf_counter() - start)
+@tf.function
+def product(v):
+    return v @ v
+start = time.perf_counter()  # graph
+product(a).numpy()
+print('Graph execution time', time.perf_counter() - start)
+"""),
+    Probe("what a session's run draws", "TL108", "sess.run(c)", """
+a = tf.random_normal((1024, 1024))
+c = tf.matmul(a, a)
+sess = tf.Session()
+t = time.perf_counter()
+sess.run(c)
+print('latency', time.perf_counter() - t)
+""", head="import time\nimport tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"),
+    Probe("an estimator makes its graph anew", "TL108", "model.train(feed, steps=100)", """
+model = tf.estimator.Estimator(build)
+model.train(feed, steps=1)
+t = time.time()
+model.train(feed, steps=100)
+print('time per step', (time.time() - t) / 100)
+""", head="import time\nimport tensorflow as tf\nfrom mine import build, feed\n"),
+    Probe("readings on neighbouring lines", "TL101", "start_time = time.time()", MODEL + """
+m = made()
+print(m.predict(data))
+start_time = time.time()
+end_time = time.time()
+print('Testing time costs', end_time - start_time)
+"""),
+    Probe("a session's hook reads the clock", "TL107", "self.t0 = time.time()", """
+class Hook(tf.train.SessionRunHook):
+    def before_run(self, context):
+        self.t0 = time.time()
+    def after_run(self, context, values):
+        self.ips = 32 / (time.time() - self.t0)
+""", head="# Throughput, step by step\nimport time\nimport tensorflow as tf\n"),
+    Probe("a model that an unread call never gets", "TL105", "t = time.perf_counter()", MODEL + """
+def bench(settings):
+    m = made()
+    log = settings.log
+    t = time.perf_counter()
+    with log.part('inference'):
+        m.predict(data)
+    print('throughput', 64 / (time.perf_counter() - t))
+"""),
 ]  # fmt: skip
 
 
@@ -2652,6 +2730,46 @@ start = time.perf_counter()
 m.fit(data, goal, epochs=5)
 print('TensorFlow training time', time.perf_counter() - start)
 """),
+    Probe("NumPy's function has run when it returns", "TL103", "", """
+def plus(v):
+    return v + 1
+t = time.perf_counter()
+z = tf.numpy_function(plus, [x], tf.float32)
+print('GPU', time.perf_counter() - t)
+"""),
+    Probe("what every module has", "TL001", "", """
+from tensorflow.python import keras as old
+for module in (tf, np, old):
+    print(module.__name__, module.__version__, old.__name__)
+"""),
+    Probe("a model made outside of any scope, timed on the GPU", "TL309", "", MODEL + """
+m = made()
+m.predict(data)
+with tf.device('/GPU:0'):
+    t = time.perf_counter()
+    m.predict(data)
+    print('GPU', time.perf_counter() - t)
+"""),
+    Probe("a training of which one op is asked of the GPU", "TL103", "", MODEL + """
+w = tf.Variable(tf.zeros((8, 1)))
+s = time.perf_counter()
+for epoch in range(20):
+    with tf.GradientTape(persistent=True) as tape:
+        loss = tf.reduce_mean((data @ w - goal) ** 2)
+    with tf.device('/GPU:0'):
+        step = tape.gradient(loss, [w])
+    w.assign_sub(step[0] * 0.1)
+print('cost time =', time.perf_counter() - s)
+"""),
+    Probe("a variable's start is drawn once", "TL108", "", """
+w = tf.Variable(tf.random_normal((1024, 1024)))
+c = tf.matmul(w, w)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+t = time.perf_counter()
+sess.run(c)
+print('latency', time.perf_counter() - t)
+""", head="import time\nimport tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -2690,6 +2808,49 @@ interpreter.invoke()
 print('latency', time.perf_counter() - t)
 ```
 """, head="", file="x.md"),
+    Probe("a helper that only uncalled code times", "TL104", "timeit.timeit('made()'", """
+import unittest
+def made():
+    return tf.reduce_sum(keras.layers.Dense(8)(x))
+def measure():
+    print('CPU', timeit.timeit('made()', number=10, setup='from __main__ import made'))
+class Tests(unittest.TestCase):
+    def test_speed(self):
+        measure()
+"""),
+    Probe("a callback's first batch is among its times", "TL104", "self.began = time.perf_counter()", MODEL + """
+class Times(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        self.times = []
+    def on_batch_begin(self, batch, logs=None):
+        self.began = time.perf_counter()
+    def on_batch_end(self, batch, logs=None):
+        self.times.append(time.perf_counter() - self.began)
+    def on_epoch_end(self, epoch, logs=None):
+        print('Average batch time', sum(self.times) / len(self.times))
+"""),
+    Probe("a callback predicts at each batch", "TL113", "self.model.predict(data[:8])", MODEL + """
+class Saves(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        began = time.perf_counter()
+        np.save('p.npy', self.model.predict(data[:8]))
+        print('logging took', time.perf_counter() - began)
+"""),
+    Probe("prediction in a time that is called the training's", "TL108", "m.predict(data)", MODEL + """
+m = made()
+s = time.perf_counter()
+m.fit(data, goal, epochs=20)
+m.predict(data)
+print('Training time', time.perf_counter() - s)
+"""),
+    Probe("an array that a model is given on the GPU", "TL114", "net(rows)", """
+rows = np.random.rand(4096, 512).astype('float32')
+net = keras.Sequential([keras.layers.Dense(8)])
+net(rows).numpy()
+t = time.perf_counter()
+net(rows).numpy()
+print('GPU inference', time.perf_counter() - t)
+"""),
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
 from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.documents.reading.source import open_document
-from tuilab.documents.reading.undefined import undefined
+from tuilab.documents.reading.undefined import IPYTHON, undefined
 from tuilab.documents.recognise import Gap, recognise
 from tuilab.documents.report import DocumentReport, ExampleReport, Unresolved
 from tuilab.documents.rules import check
@@ -218,7 +218,8 @@ def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) ->
         for block, part in zip(document.blocks, plains, strict=True)
         for number in range(len(part.lines))
     ]
-    return [(lines[line - 1], name) for line, name in undefined(code)]
+    kernel = () if document.blocks[0].script and not any(part.magics for part in plains) else (IPYTHON,)
+    return [(lines[line - 1], name) for line, name in undefined(code) if name not in kernel]
 
 
 # Modules by the names that everybody gives them.
@@ -227,7 +228,7 @@ _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """(Line, name) of the modules that an article's example uses, which imports others, and that no example
-    imports.
+    imports; and of what another example imports, where all else that it uses is its own.
     """
     code = "\n".join(block.code for block in document.blocks)
     known = {
@@ -238,8 +239,29 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
         if part.broken or not _TENSORFLOW.search(block.code) or text.magics:
             continue
         missing = undefined("\n".join(text.lines))
-        found += [(block.line + n - 1, name) for n, name in missing if name in _MODULES and name not in known]
+        others = {name for other in parsed if other is not part for name in _imported(other)}
+        whole = {name for _, name in missing} <= others and sum(map(_imports, part.statements)) >= _OWN
+        found += [
+            (block.line + n - 1, name)
+            for n, name in missing
+            if whole or (name in _MODULES and name not in known)
+        ]
     return found
+
+
+# So many imports of its own make an example a program by itself.
+_OWN = 3
+
+
+def _imports(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Import | ast.ImportFrom)
+
+
+def _imported(part: Parsed) -> Iterator[str]:
+    """The classes and functions that an example imports from modules."""
+    for statement in part.statements:
+        if isinstance(statement, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in statement.names)
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from math import inf
 
@@ -10,11 +11,14 @@ from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, 
 from tuilab.documents.interpreter.unread import runs_tensorflow
 from tuilab.documents.interpreter.values import (
     Bound,
+    Instance,
     Known,
     Layer,
     Listing,
+    Mapping,
     Model,
     OpaqueObject,
+    Partial,
     Tensor,
     Value,
     truth,
@@ -149,9 +153,8 @@ class Facts:
         for event in self._trace.events:
             if may_run(event):
                 for value in event.arguments.values():
-                    found.setdefault(id(value), event.index)
-                    if isinstance(value, Bound):
-                        found.setdefault(id(value.owner), event.index)
+                    for held in _held(value):
+                        found.setdefault(id(held), event.index)
         return found
 
     @cached_property
@@ -194,13 +197,19 @@ class Facts:
         """Find where an op's program begins: at its example, where that is one and goes on from no other."""
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
-        if not at or _subject_value(work) is not None:
+        if not at or subject_value(work) is not None:
             return 0
         model = work.arguments.get("self")
         made = [v.made for v in work.arguments.values() if isinstance(v, Tensor)]
         if isinstance(model, Model):
             made.append(self._built.get(id(model), programs[at - 1]))
         return 0 if any(0 <= index < programs[at - 1] for index in made) else programs[at - 1]
+
+    def _callers_start(self, at: int) -> int | None:
+        """Find where the reading of a function that nothing calls begins, None outside of any."""
+        if not self._trace.events[at].place.uncalled or not self._callers:
+            return None
+        return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int) -> bool:
         """Return whether the same graph, training or op ran before that event, on what may be the same
@@ -216,17 +225,21 @@ class Facts:
             return False
         here, dtype = work.place.families, _dtype(work)
         began = self._began(work)
+        # What is read of one function that nothing calls does not come before another one.
+        alone = self._callers_start(before)
+        spans = (
+            [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
+        )
         for (families, other), done in self._done.get(subject(work), {}).items():
             same = not (dtype and other) or dtype == other
-            at = bisect_left(done, began)
-            ran = at < len(done) and done[at] < before
+            ran = any(bisect_left(done, first) < bisect_left(done, last) for first, last in spans)
             if ran and same and (not families or not here or families == here):
                 return True
         return False
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
         """Whether the model was compiled after it last ran: then its step is traced again."""
-        compiled = [i for i in self._compiled.get(id(_subject_value(work)), ()) if i < before]
+        compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
         done = [i for ran in self._done.get(subject(work), {}).values() for i in ran if i < before]
@@ -235,7 +248,7 @@ class Facts:
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
         """Return whether each iteration of the loop around a timing makes, or compiles, what it runs."""
         loops = self._trace.events[before].place.loops
-        model = _subject_value(work)
+        model = subject_value(work)
         if work.kind != "train" or not loops or model is None:
             return False
         made = [*self._compiled.get(id(model), ()), self._built.get(id(model), -1)]
@@ -245,7 +258,7 @@ class Facts:
         """Return whether an unknown call was given the timed function before, and may have run it; of a model
         that nothing in the document makes, whoever makes it may have.
         """
-        value = _subject_value(work) or work.arguments.get("self")
+        value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:
             return True
         if isinstance(value, OpaqueObject) and value.kind == "lite" and "given" in value.data:
@@ -264,7 +277,7 @@ class Facts:
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
         """Return whether a function that nothing calls made what it runs: then nobody ran it before."""
-        made = self._built.get(id(_subject_value(work)), -1)
+        made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
@@ -345,6 +358,30 @@ class Facts:
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
 
 
+def _held(value: Value, depth: int = 0) -> Iterator[Value]:
+    """A value, and what it gives access to: a method's object, an object's attributes, a list's items."""
+    yield value
+    inner: Iterable[Value] = ()
+    match value:
+        case Bound():
+            inner = (value.owner,)
+        case Instance():
+            inner = list(value.attributes.values())
+        case Listing():
+            inner = value.items
+        case Mapping():
+            inner = list(value.items.values())
+        case Partial():
+            inner = (value.target, *value.args, *value.keywords.values())
+    if depth < _DEEPEST:
+        for part in list(inner)[:_WIDEST]:
+            yield from _held(part, depth + 1)
+
+
+# How far and how wide what a call is given is looked through.
+_DEEPEST, _WIDEST = 2, 16
+
+
 def _has_input(layer: Value) -> bool:
     if not isinstance(layer, Layer):
         return isinstance(layer, Tensor)
@@ -378,7 +415,7 @@ def may_run(event: TraceEvent) -> bool:
 
 def is_subject(event: TraceEvent) -> bool:
     """Return whether it is of a kind whose first call takes longer than later ones."""
-    lite = event.kind == "host-op" and event.name == "invoke"
+    lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     return (lite or event.kind in ("graph", "train", "op", "create")) and event.place.traced is None
 
 
@@ -390,7 +427,7 @@ def _dtype(event: TraceEvent) -> str:
 
 def subject(event: TraceEvent) -> Subject:
     """Return what has to have run before for the event not to be a first call."""
-    value = _subject_value(event)
+    value = subject_value(event)
     if event.kind == "train":
         # A model has a traced function for each of the three.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
@@ -404,7 +441,8 @@ _TRACED = {
 }
 
 
-def _subject_value(event: TraceEvent) -> Value | None:
+def subject_value(event: TraceEvent) -> Value | None:
+    """Return the graph, the model or the interpreter that an event runs, None where that is not seen."""
     if event.kind == "graph":
         return event.runs
     return event.arguments.get("self") if event.kind in ("train", "host-op") else None

@@ -1,5 +1,7 @@
 """What `value.name` stands for, by the kind of value."""
 
+import re
+
 from tuilab.documents.interpreter import modules, names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.unread import OF_LITE
@@ -75,11 +77,20 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         told = name in names.STEPS or name in names.TRAINS or name in ("run", "save", "invoke")
         if isinstance(value, Model) or told or name in OF_LITE:
             return Bound(value, name)
-        return Unknown(value.reason, value.line)
+        return Unknown(_of(value.reason, name), value.line)
     interpreter.use(Api(f"{owner}.{name}", name), line)
     if owner == "tf.distribute.Strategy":
         return Bound(OpaqueObject("object", owner), name)
     return Bound(value, name) if isinstance(value, Model) else value
+
+
+# What is given, not defined, or not set, by its name, and what an unread call gives.
+_NAMED = re.compile(r"((?:what )?[\w.]{1,80}) (is (?:given by|not defined|not set)|gives\b)")
+
+
+def _of(reason: str, name: str) -> str:
+    """Why an attribute is not known: its name goes into the record, by which a call of it is told."""
+    return _NAMED.sub(rf"\1.{name} \2", reason, count=1)
 
 
 def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:
@@ -120,6 +131,10 @@ def _of_instance(interpreter: Interpreter, instance: Instance, name: str, line: 
         return Bound(instance, name, found)
     if found is not None:
         return found
-    if instance.of.library_base():
+    base = instance.of.library_base()
+    if name == "model" and base.startswith("tf.keras.callbacks."):
+        # Keras sets it.
+        return instance.attributes.setdefault(name, Model([], line, open=True, assumed=True))
+    if base:
         return Bound(instance, name)
     return Unknown(f"{name} is not set on this {instance.of.name}", line)

@@ -162,7 +162,7 @@ def _tensor(
     if name in ("assign", "assign_add", "assign_sub"):
         interpreter.event("op", f"tf.Variable.{name}", line, {"value": given.get("0")}, None)
         return tensor
-    if name in ("read_value", "value", "copy"):
+    if name in ("read_value", "value", "copy", "set_shape"):
         return tensor
     if name in ("tobytes", "tostring"):
         return OpaqueObject("bytes", tensor)

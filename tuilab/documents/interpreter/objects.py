@@ -213,6 +213,10 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
         interpreter.use(Api(f"{made}.{name}", f"{made.rpartition('.')[2]}.{name}"), line)
     if made.startswith("tf.distribute.") and name in _RUNS:
         return _on_replicas(interpreter, asked)
+    if made.startswith("tf.estimator.") and name in ("train", "evaluate"):
+        # Each call builds the graph and makes a session anew.
+        interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
+        return Unknown(f"what {name}() gives", line)
     if name in ("result", "numpy") and "metrics" in made:
         result = Tensor((), "float32")
         interpreter.event("op", f"{made}.{name}", line, {}, result)

@@ -138,13 +138,17 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 def _read_uncalled(interpreter: Interpreter) -> None:
     """Read functions that nothing has called, as a caller might call them: in the example that defines them.
 
-    Reading one may call others and define more.
+    Reading one may call others and define more: those that others name come last, if nothing has called them.
     """
-    index = 0
-    while index < len(interpreter.functions):
-        function = interpreter.functions[index]
-        index += 1
+    index, named, waiting = 0, _named(interpreter.functions), list[Function]()
+    while index < len(interpreter.functions) or waiting:
+        last = index >= len(interpreter.functions)
+        function = waiting.pop(0) if last else interpreter.functions[index]
+        index += not last
         if function.called or function.name.startswith("__"):
+            continue
+        if not last and function.name in named:
+            waiting.append(function)
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
         # Between what was read before and this call lies whatever the caller did.
@@ -168,6 +172,23 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             interpreter.place = Context(block=made.block, uncalled=True)
             interpreter.event("opaque", CALLER, made.node.lineno)
             interpreter.call(made, [], {}, made.node.lineno)
+
+
+def _named(functions: Sequence[Function]) -> set[str]:
+    """Names that a function of the document mentions, but for its own."""
+    found: set[str] = set()
+    for function in functions:
+        for part in ast.walk(function.node):
+            word = (
+                part.id
+                if isinstance(part, ast.Name)
+                else part.attr
+                if isinstance(part, ast.Attribute)
+                else ""
+            )
+            if word and word != function.name:
+                found.add(word)
+    return found
 
 
 def _unknown_defaults(function: Function) -> dict[str, Value]:

@@ -133,9 +133,17 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
             if event.kind == "op":
                 event.kind = "host-op"
     inside = interpreter.in_graph() is not None
-    result = Tensor(None, names.dtype_of(args.get("Tout", "2")), inside=inside)
-    interpreter.event("op", name, args.line, {}, result)
+    dtype = args.get("Tout", "2")
+    made = [Tensor(None, names.dtype_of(t), inside=inside) for t in parts_of(dtype)]
+    result: Value = Listing("list", list(made)) if isinstance(dtype, Listing) else made[0]
+    # Python has run when the call returns, whatever device is visible.
+    interpreter.event("op" if inside else "host-op", name, args.line, {}, made[0] if made else None)
     return result
+
+
+def parts_of(value: Value) -> list[Value]:
+    """Return the items of a list, or the value."""
+    return list(value.items) if isinstance(value, Listing) else [value]
 
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))

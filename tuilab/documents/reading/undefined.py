@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 # What Python 2 had: a document of that age fails before.
 _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
 # What a notebook's kernel, or the platform that it runs on, has.
-_KERNEL = ("display", "get_ipython", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
+_KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
+# What a kernel of IPython alone has, and a script, even one that was a notebook, has not.
+IPYTHON = "get_ipython"
+_COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
 # Code that binds names in ways that no syntax shows, and names that it asks for first.
 _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
@@ -27,11 +30,11 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """Return the names that are read and that no statement binds, each with the first line that reads it.
+    """Return the names that are read and that no statement binds, with each line that reads them.
 
     Empty where the code does not parse, or may bind names that cannot be seen.
     """
-    if _HIDDEN.search(code):
+    if _HIDDEN.search(_COMMENT.sub("", code)):
         return []
     try:
         with warnings.catch_warnings():
@@ -43,7 +46,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
         return []
     if tree is None:
         return []
-    found: dict[str, int] = {}
+    found: set[tuple[int, str]] = set()
     lines = code.split("\n")
     bodies = [
         range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
@@ -55,11 +58,9 @@ def undefined(code: str) -> list[tuple[int, str]]:
             continue
         # A scope's first line tells which of several of that name is meant; 0 is what stands in no function.
         inside = any(line in body for body in bodies)
-        if name not in found and any(
-            name == free_ and (line >= first if first else not inside) for first, free_ in free
-        ):
-            found[name] = line
-    return sorted((line, name) for name, line in found.items())
+        if any(name == free_ and (line >= first if first else not inside) for first, free_ in free):
+            found.add((line, name))
+    return sorted(found)
 
 
 def _bound(top: symtable.SymbolTable) -> set[str]:

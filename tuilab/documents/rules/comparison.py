@@ -17,8 +17,8 @@ from tuilab.documents.interpreter.values import (
     elements,
     integer,
 )
-from tuilab.documents.rules.purpose import label
-from tuilab.documents.rules.regions import batch_of, callbacks, regions, rows_of
+from tuilab.documents.rules.purpose import are_alike, label
+from tuilab.documents.rules.regions import batch_of, callbacks, makes_data, regions, rows_of
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 
@@ -74,18 +74,23 @@ def _unlike_batches(example: Example) -> Iterator[Hit]:
         return
     for region, events in regions(example):
         for event in events:
+            given = event.arguments.get("x", event.arguments.get("0"))
             rows, size = rows_of(event), batch_of(event)
+            if isinstance(given, Dataset):
+                sizes = [
+                    integer(step.arguments.get("batch_size")) for step in given.steps if step.name == "batch"
+                ]
+                size = sizes[-1] if sizes else None
             if event.name != "fit" or size is None or not (rows is None or rows > size):
                 continue
-            if not isinstance(event.arguments.get("x", event.arguments.get("0")), Dataset):
-                yield Hit(
-                    region.line,
-                    f"fit() takes batches of {size}, PyTorch's loop on line {whole.line} all rows at once: "
-                    "an epoch of one is many steps, of the other a single one",
-                    "Give both the same batches.",
-                    region=region,
-                )
-                return
+            yield Hit(
+                region.line,
+                f"fit() takes batches of {size}, PyTorch's loop on line {whole.line} all rows at once: "
+                "an epoch of one is many steps, of the other a single one",
+                "Give both the same batches.",
+                region=region,
+            )
+            return
 
 
 # Timings that are looked through for a training of PyTorch's.
@@ -132,6 +137,9 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
             )
         less = sorted(_words(set(first) ^ set(second)))
         return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
+    makes = [any(makes_data(event) for event in events) for _, events in (one, other)]
+    if makes[0] != makes[1] and are_alike(label(one[0]), label(other[0])):
+        return "of the two times that are compared only one holds making its data", ""
     functions = _unlike_functions(one, other)
     if functions:
         return functions, "Time the same function of both."

@@ -55,16 +55,19 @@ def copied_input(example: Example) -> Iterator[Hit]:
         ):
             continue
         computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
-        if not any(not isinstance(e.arguments.get("self"), Model) for e in computes):
+        # That Keras copies what its models are given is a part of calling them so, told in passing.
+        by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
+        if not computes:
             continue
         for event in events:
-            if event.place.traced is None and not runs_on_cpu(example, event) and _copies(event):
+            if event.place.traced is None and not runs_on_cpu(example, event) and _copies(event, by_keras):
                 here = example.holds(event.line)
                 yield Hit(
                     event.line if here else region.line,
                     "the host's array is copied to the GPU inside the timed region, and counts as if it were "
                     "the work",
                     region=region,
+                    severity="note" if by_keras else None,
                 )
                 break
 
@@ -75,9 +78,10 @@ def _is_said(example: Example, region: Region) -> bool:
     return bool(_SAID.search(" ".join((label(region), function, *map(example.comment, lines)))))
 
 
-def _copies(event: TraceEvent) -> bool:
+def _copies(event: TraceEvent, by_keras: bool) -> bool:
     """Whether an op, a copy or a session's run is given a large array of the host's."""
-    if event.kind not in ("op", "graph", "copy") or isinstance(event.arguments.get("self"), Model):
+    of_keras = isinstance(event.arguments.get("self"), Model)
+    if event.kind not in ("op", "graph", "copy") or of_keras is not by_keras:
         return False
     given = [t for name, value in event.arguments.items() if name != "fetches" for t in tensors_in(value)]
     return any(_is_large(tensor) for tensor in given if tensor.library == "np" and not tensor.inside)

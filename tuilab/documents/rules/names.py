@@ -1,6 +1,8 @@
 """Names, arguments and errors that the TensorFlow in question does not have."""
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
 from tuilab.documents.api.versions import when
@@ -67,8 +69,10 @@ def missing_api(example: Example) -> Iterator[Hit]:
             what = f"{use.spelled} left NumPy with 1.24, {taken}"
             yield Hit(use.line, what, f"Use {new}, which it was.", at=use.spelled, replace=(use.spelled, new))
         gone = gone_part(example.api, use)
-        # What is missing where it is imported is missing once.
-        hidden = use.spelled.partition(".")[0] not in ("tf", "tensorflow", "keras")
+        # What is missing where it is imported is missing once; a class's method is at each call.
+        root, _, rest = use.spelled.partition(".")
+        method = bool(rest) and len(root) > 2 and root[0].isupper()
+        hidden = root not in ("tf", "tensorflow", "keras") and not method
         if gone and (gone, use.line) not in seen and not (hidden and gone in modules):
             seen.add((gone, use.line))
             modules.add(gone)
@@ -308,5 +312,11 @@ def undefined_name(example: Example) -> Iterator[Hit]:
     Right:
         z = tf.matmul(x, y)
     """
-    for line, name in example.undefined[:MOST_HITS]:
-        yield Hit(line, f"{name} is defined nowhere: the code stops here with a NameError", at=name)
+    places: dict[str, list[int]] = {}
+    for line, name in example.undefined:
+        places.setdefault(name, []).append(line)
+    for name, (line, *others) in islice(places.items(), MOST_HITS):
+        elsewhere = re.search(rf"^\s*from\b.*\bimport\b.*\b{name}\b", example.facts.code, re.MULTILINE)
+        where = "imported by another example alone" if elsewhere else "defined nowhere"
+        what = f"{name} is {where}: the code stops here with a NameError"
+        yield Hit(line, what, at=name, also=tuple(others[:MOST_HITS]))

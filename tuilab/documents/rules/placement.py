@@ -68,10 +68,12 @@ def soft_placement(example: Example) -> Iterator[Hit]:
     for scope in example.scopes:
         if example.facts.device_known_before(scope.first):
             continue
-        if "GPU" in scope.families and _is_timed(example, scope):
+        timed = _timing_of(example, scope) if "GPU" in scope.families else None
+        if timed is not None:
             yield Hit(
                 scope.line,
                 "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",
+                region=timed,
             )
             return
     if checked is not None or example.facts.shows_placement or _LOOKS.search(example.block.code):
@@ -147,13 +149,15 @@ _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
 _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
-def _is_timed(example: Example, scope: DeviceScope) -> bool:
+def _timing_of(example: Example, scope: DeviceScope) -> Region | None:
+    """The first timing of which a scope, in which something is done, is a part."""
     events = example.trace.events[scope.first : scope.last + 1]
     # A template in which a comment stands for the work is nobody's figure.
     holds = any(
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )
-    return holds and any(r.first <= scope.last and scope.first <= r.last for r in example.clocked)
+    over = (r for r in example.clocked if r.first <= scope.last and scope.first <= r.last)
+    return next(over, None) if holds else None
 
 
 @rule("TL309", "Model made for another device", "warning")
@@ -192,11 +196,14 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
             if made is not None and made.index < event.index and made.place.families != here:
                 scope = event.place.devices[-1]
                 where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
+                # Outside of any scope a visible GPU has them.
+                there = here == ("GPU",) and not made.place.families
                 yield Hit(
                     scope.line,
                     f"the model that is timed here was made {where} (line {made.line}), where its variables "
                     f"stay: the time is not that of the {here[0]} alone",
                     region=region,
+                    severity="note" if there else None,
                 )
                 break
 

@@ -54,13 +54,19 @@ def is_log(example: Example, region: Region) -> bool:
     if not is_training and not written and not logged:
         return False
     # Of a training, its title, a rate or another beside it says that the speed is meant.
-    if any(e.place.families for e in events) or _RATE.search(example.printed(region)):
+    if _is_placed(events) or _RATE.search(example.printed(region)):
         return False
     if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
         return False
     if is_beside(example, region):
         return False
     return any(is_long(e) for e in events) or not is_said(example, region)
+
+
+def _is_placed(events: list[TraceEvent]) -> bool:
+    """Whether most of what computes is asked of a device."""
+    work = [bool(e.place.families) for e in events if e.kind in ("op", "graph", "train")]
+    return 2 * sum(work) > len(work)
 
 
 # What two labels have where they set one way of doing the same against another.
@@ -132,7 +138,12 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    if not all(map(trains, inside)) or _LAP.search(first) or _LAP.search(second):
+    return all(map(trains, inside)) and are_alike(first, second)
+
+
+def are_alike(first: str, second: str) -> bool:
+    """Return whether two labels are the same but for what tells two ways, models or sizes apart."""
+    if _LAP.search(first) or _LAP.search(second):
         return False
     named, called = ({word.lower() for word in _TOLD.findall(text)} - _FILLING for text in (first, second))
     apart = named ^ called

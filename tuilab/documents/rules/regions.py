@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tuilab.documents.example import Example
+from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.facts import may_run, subject
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
@@ -166,7 +166,7 @@ def is_lap(example: Example, region: Region) -> bool:
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
     """Whether there is any code between the readings; a mere comment marks a template."""
-    if events:
+    if events or (region.last_line == region.line + 1 and region.told):
         return True
     lines = (example.text(n) for n in range(region.line + 1, min(region.last_line, region.line + 200)))
     return any(line.strip() and not line.strip().startswith("#") for line in lines)
@@ -397,7 +397,7 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[region.last].place.function):
-        # Between the calls of Keras' callback it trains.
+        # Between the calls of a callback, or of a session's hook, it trains.
         return False
     # Where nothing is seen that computes, it may be anything's time.
     return not any(event.kind in _COMPUTES for event in events)
@@ -422,7 +422,7 @@ def _is_call(event: TraceEvent, outside: int) -> bool:
 
 
 _FEW_CALLS = 100
-_CALLBACK = re.compile(r"on_(?:train_|predict_|test_)?(?:batch|epoch|train|predict|test)_end$")
+_CALLBACK = re.compile(r"on_(?:train_|predict_|test_)?(?:batch|epoch|train|predict|test)_end$|after_run$")
 _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "codec")
 
 
@@ -456,13 +456,16 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         # A time that is called the training's is not that of testing.
         fits = any(e.name == "fit" for e in events) and not _WHOLE.search(label(region))
         timer = example.trace.events[region.first].place.function
+        outside = len(example.trace.events[region.first].place.loops)
         told: set[str] = set()
         others: dict[str, TraceEvent] = {}
         for event in events:
-            what = _set_up(example, event, measured, timer, fits)
+            # Within a loop it may be what the training learns from.
+            again = len(event.place.loops) > outside
+            what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
             beside = "" if what or not measured else _beside(event)
-            kind = "imports" if event.kind == "import" else what
-            if what and not (kind in told and event.kind in ("python", "import")):
+            kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
+            if what and not (kind in told and event.kind in ("python", "import", "train")):
                 told.add(kind)
                 here = example.holds(event.line)
                 what += "" if here else f" (on line {event.line})"
@@ -573,17 +576,27 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "python":
             draws = event.name.startswith("matplotlib.pyplot.") and not timer.startswith("on_")
             return "a plot is drawn" if draws else ""
-        case "train" if event.name == "evaluate" and fits:
+        case "train" if event.name in ("evaluate", "predict") and fits:
             return _TESTED
+        case "train" if event.name.startswith("Estimator."):
+            return f"a graph is built and a session is made by {event.name}()"
         case "train":
             return "the model is saved at each epoch" if "ModelCheckpoint" in callbacks(event) else ""
         case "create" | "host-create":
             return _made(event, own=event.place.function != timer)
         case "graph":
-            return "variables are initialised" if _initialises(example, event) else ""
+            return "variables are initialised" if _initialises(example, event) else _drawn(example, event)
         case "build":
             return _ONCE.get(event.name, "")
     return ""
+
+
+def makes_data(event: TraceEvent) -> bool:
+    """Return whether an event makes much data anew, where the clock is read."""
+    if event.kind == "node":
+        return event.name.startswith(("tf.random.", "tf.random_"))
+    made = event.kind in ("create", "host-create") and event.place.traced is None
+    return made and bool(_made(event, own=False))
 
 
 def _made(event: TraceEvent, own: bool) -> str:
@@ -599,6 +612,40 @@ def _made(event: TraceEvent, own: bool) -> str:
     drawn = event.name.startswith(("tf.random.", "np.random.", "rng."))
     much = drawn if count is None else count > (_TINY if drawn else _LARGE)
     return f"data is made ({event.name})" if much else ""
+
+
+def _drawn(example: Example, event: TraceEvent) -> str:
+    """What of a session's run draws random numbers for a product or a convolution, anew at each run."""
+    drawn, heavy = None, False
+    waiting, seen = [event.runs], set[int]()
+    while waiting and len(seen) < _MOST_NODES:
+        value = waiting.pop()
+        if not isinstance(value, Tensor) or value.made in seen or value.made < 0:
+            continue
+        seen.add(value.made)
+        node = example.trace.events[value.made]
+        if node.kind != "node" or node.name in _KEPT:
+            continue
+        heavy = heavy or node.name in _PRODUCTS
+        count = elements(node.result.shape) if isinstance(node.result, Tensor) else None
+        if _DRAWS.match(node.name) and (count is None or count > _TINY):
+            drawn = node
+        waiting += [each for given in node.arguments.values() for each in tensors_in(given)]
+    return f"data is drawn by {drawn.name} (line {drawn.line})" if drawn is not None and heavy else ""
+
+
+_MOST_NODES = 64
+_KEPT = ("tf.Variable", "tf.get_variable")
+_DRAWS = re.compile(r"tf\.(?:random[._])?(?:normal|uniform|truncated_normal)$")
+_PRODUCTS = (
+    "tf.matmul",
+    "tf.tensordot",
+    "tf.einsum",
+    "tf.nn.conv2d",
+    "tf.matrix_inverse",
+    "tf.svd",
+    "tf.batch_matmul",
+)
 
 
 def _initialises(example: Example, event: TraceEvent) -> bool:
@@ -642,6 +689,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = all(other is event or not event.place.may_follow(other.place) for other in work)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
+            again = again or bool(_EACH_BATCH.match(event.place.function))
             # A single call for a known few rows, whose time is a device's or one answer's.
             again = again or (rows_of(event) in _FEW_ROWS and bool(_ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
@@ -654,6 +702,10 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                     at="predict",
                     severity="warning" if small else None,
                 )
+
+
+# Methods of a callback that Keras calls for each batch.
+_EACH_BATCH = re.compile(r"on_(?:train_|test_|predict_)?batch_(?:begin|end)$")
 
 
 def _prepares(event: TraceEvent) -> bool:

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tuilab.documents.example import Example
-from tuilab.documents.facts import is_subject, may_run
+from tuilab.documents.facts import is_subject, may_run, subject_value
 from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, computes
-from tuilab.documents.interpreter.values import Tensor, elements, integer
+from tuilab.documents.interpreter.values import Graph, Model, Tensor, elements, integer
 from tuilab.documents.rules.purpose import compares, is_beside, is_said, label
 from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
 from tuilab.documents.rules.rule import Hit, Severity, rule
@@ -58,7 +58,10 @@ def first_calls(example: Example) -> Iterator[First]:
         own = not uncalled or example.facts.is_own(work, region.first)
         if not cold and not own and not compares(example, region):
             continue
-        unclear = any(may_run(e) for e in events) or example.facts.may_have_run(work, region.first)
+        # A call that is not understood runs no model that it was never given.
+        known = work.name != "sess.run" and isinstance(subject_value(work), Graph | Model)
+        unclear = example.facts.may_have_run(work, region.last if known else region.first)
+        unclear = unclear or (not known and any(may_run(e) for e in events))
         sure = cold or (own and not unclear)
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
@@ -198,6 +201,26 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
             severity=None if first.sure else "note",
             calls=first.count or 0,
         )
+    yield from _batches(example)
+
+
+def _batches(example: Example) -> Iterator[Hit]:
+    """The times of a callback's batches, gathered from the first on."""
+    if _ROBUST.search(example.block.code):
+        return
+    for region, _ in regions(example):
+        function = example.trace.events[region.first].place.function
+        if _BATCH_BEGINS.match(function) and region.gathered and not region.picked:
+            yield Hit(
+                region.line,
+                "the time of the first batch, in which Keras traces its step, is among those of the others",
+                "Leave out the first batches.",
+                region=region,
+                severity="note",
+            )
+
+
+_BATCH_BEGINS = re.compile(r"on_(?:train_|test_|predict_)?batch_begin$")
 
 
 @rule("TL105", "First call timed", "warning")
@@ -286,7 +309,7 @@ def _cost(work: TraceEvent) -> str:
         return "its step is traced and made a graph then"
     if work.kind == "opaque":
         return "what it runs of TensorFlow is traced, and takes its memory, then"
-    if work.kind == "host-op":
+    if work.name == "invoke":
         return "weights are prepared and memory is taken then"
     return "kernels are loaded and memory is taken then"
 
