@@ -190,6 +190,33 @@ def test_another_users_article_is_whole_whatever_is_mended(users, data):
     assert (found.st_uid, found.st_mode & 0o777) == (users.accounts[NAMES[0]].pw_uid, 0o666)
 
 
+def test_a_link_that_another_user_put_among_the_temporary_files_is_not_followed(users, data):
+    """Whoever waits for a name there would have another file of that person's written over."""
+    precious = users.folder / "precious"
+    precious.mkdir()
+    (precious / "notes.md").write_text("mine")
+    users.give(precious, NAMES[0])
+    shared = users.folder / "tmp"
+    for name, where in (
+        ("file.md", precious / "notes.md"),
+        ("new.md", precious / "new.md"),
+        ("folder", precious),
+    ):
+        (shared / name).symlink_to(where)
+        account = users.accounts[NAMES[1]]
+        os.chown(shared / name, account.pw_uid, account.pw_gid, follow_symlinks=False)
+    for name in ("file.md", "new.md", "folder/notes.md", "folder/new.md"):
+        for words in (["export", "run1", "-o"], ["history", "save", "run1"]):
+            code, _, err = users.call(NAMES[0], *words, str(shared / name), data=data)
+            assert code == 2 and "somebody else made" in err, (name, code, err)
+    assert os.listdir(precious) == ["notes.md"] and (precious / "notes.md").read_text() == "mine"
+    (own := shared / "own.md").symlink_to(precious / "notes.md")
+    account = users.accounts[NAMES[0]]
+    os.chown(own, account.pw_uid, account.pw_gid, follow_symlinks=False)
+    code, _, err = users.call(NAMES[0], "export", "run1", "-o", str(own), data=data)
+    assert code == 0 and (precious / "notes.md").read_text().startswith("# stft-small"), err
+
+
 LEAVES = """
 import os, time
 from pathlib import Path

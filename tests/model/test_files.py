@@ -41,6 +41,17 @@ def test_what_is_no_file_is_refused_by_every_door(special):
     assert "could not be read" in read_file(special).message
 
 
+def test_a_link_to_itself_is_told_and_one_to_a_file_is_followed(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    for path in (tmp_path / "loop", tmp_path / "loop" / "out.md"):
+        with pytest.raises(OSError, match="symbolic links"):
+            write_text(path, ["after"])
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("out.md")
+    write_text(tmp_path / "one", ["after"])
+    assert (tmp_path / "one").is_symlink() and (tmp_path / "out.md").read_text() == "after"
+
+
 def test_a_file_is_whole_or_as_it_was(tmp_path):
     path = tmp_path / "out.md"
     path.write_text("before")

@@ -106,7 +106,7 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             with path.open("wb", buffering=0) as stream:
                 yield stream
             return
-        target = path.resolve()
+        target = _resolved(path)
         before = target.stat() if target.exists() else None
         if before is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "may not be written", str(path))
@@ -131,6 +131,28 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         raise OSError(errno.EINVAL, str(error), shown(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
+
+
+def _resolved(path: Path) -> Path:
+    """Follow links, as the kernel of most systems does: not one that somebody else put where anybody may.
+
+    Whoever waits for a name among the temporary files would have another file written in its place.
+    """
+    for link in (path.absolute(), *path.absolute().parents):
+        for _ in range(_MOST_LINKS):
+            if not link.is_symlink():
+                break
+            found, folder = link.lstat(), link.parent.stat()
+            shared = folder.st_mode & _SHARED == _SHARED
+            if shared and found.st_uid not in (os.geteuid(), folder.st_uid):
+                raise PermissionError(errno.EACCES, "is a link that somebody else made", str(path))
+            link = link.parent / os.readlink(link)
+        else:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return path.resolve()
+
+
+_SHARED, _MOST_LINKS = stat.S_ISVTX | stat.S_IWOTH, 40
 
 
 def _is_database(file: Path) -> bool:
