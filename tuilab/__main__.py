@@ -1,11 +1,13 @@
 """The `tuilab` command. Without arguments it opens the lab and loads nothing that only commands need."""
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
     """Open the lab, or run the command that the arguments name."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hears of no child's end
     # A shell that completes calls without arguments, and says so in the environment.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:
         from tuilab.tui.start import open_lab

@@ -139,6 +139,44 @@ def test_signals_are_passed_on(tmp_path: Path, number: signal.Signals) -> None:
     assert process.wait(60) == 7
 
 
+GOES_ON = """
+import os, sys, time
+print("ready", flush=True)
+while not os.path.exists(sys.argv[1]): time.sleep(0.02)
+print("end", flush=True)
+raise SystemExit(7)
+"""
+
+
+def test_whoever_is_stopped_for_a_while_ends_no_program(tmp_path: Path) -> None:
+    """As by Ctrl-Z and `fg`: its system call is interrupted, which Python's may take for a signal of any number."""
+    file = tmp_path / "train.py"
+    file.write_text(GOES_ON)
+    process = subprocess.Popen(
+        [*TUILAB, "watch", "--plain", "-o", str(tmp_path / "page.txt"), str(file), str(tmp_path / "go")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for _ in range(3):
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.7)
+        process.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+    (tmp_path / "go").touch()
+    assert (process.wait(60), process.stdout.read()) == (7, "end\n")
+
+
+def test_a_caller_that_ignores_the_end_of_children_is_told_of_this_one(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("raise SystemExit(7)")
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    words = [sys.executable, "-c", ignoring, *TUILAB, "watch", "--plain", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
+    assert done.returncode == 7 and "Traceback" not in done.stderr, done
+
+
 def test_a_long_name_of_the_temporary_folder_keeps_nobody_from_watching(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,8 +42,6 @@ Take = Callable[[int, Told, Path | None], None]
 LONGEST_FOLDER = 74
 """Bytes of the name of the folder of temporary files: a socket's name has 103 at most."""
 REST_S = 0.25
-LOOK_S = 0.5
-"""How often it is looked whether a program has ended whose signal another thread has taken."""
 KEPT_OUTPUT = 2**20
 """Bytes of a program's output, its last ones, that are kept while a screen has the terminal."""
 
@@ -345,20 +343,35 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
             raise InputError(
                 "watch", command[0], f"a program that can be started: {error.strerror}"
             ) from None
+        states, waiting = queue.SimpleQueue[int](), threading.get_ident()
+        threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:
-            told = signal.sigtimedwait(passed | {signal.SIGCHLD, signal.SIGCONT}, LOOK_S)
-            if told is None or told.si_signo == signal.SIGCHLD:
-                found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
-                if found and os.WIFSTOPPED(status):
-                    if os.WSTOPSIG(status) == signal.SIGSTOP:
-                        os.kill(os.getpid(), signal.SIGSTOP)
-                elif found:
+            # Not for a time: stopped for longer than that, `sigtimedwait` gives a signal that never was.
+            told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
+            while not states.empty():
+                if not os.WIFSTOPPED(status := states.get()):
                     return os.waitstatus_to_exitcode(status)
-            elif told.si_signo == signal.SIGCONT or told.si_code != SI_KERNEL:
+                if os.WSTOPSIG(status) == signal.SIGSTOP:
+                    os.kill(os.getpid(), signal.SIGSTOP)
+            mine = told.si_signo == signal.SIGCHLD or told.si_code == SI_KERNEL
+            if told.si_signo == signal.SIGCONT or not mine:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, told.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
+    """Tell a thread, by SIGCHLD, each time that a child has stopped, and that it has ended.
+
+    What the kernel sends itself goes to any thread, which may have no use for it.
+    """
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        states.put(status)
+        signal.pthread_kill(thread, signal.SIGCHLD)
+        if not os.WIFSTOPPED(status):
+            return
 
 
 def end_as(code: int) -> int:
