@@ -133,17 +133,17 @@ def watch(
             program = on_screen(command, options) if screen else watch_program(command, options)
         ended, pages = program.exit_code or DONE, together([program.page()])
     sys.stdout.flush()
-    try:
-        if output is not None:
-            write_text(output, [together_text(pages) + "\n"])
-        elif not (kept and screen):
-            tell(pages, err=not kept)
+    with contextlib.ExitStack() as rest:  # of two files, one may be written where the other cannot
         if json_file is not None:
-            write_text(json_file, [together_json(pages)])
-    except OSError:
-        if output is not None:  # it is told at least
-            tell(pages)
-        raise
+            rest.callback(lambda: write_text(json_file, [together_json(pages)]))
+        if output is None and not (kept and screen):
+            tell(pages, err=not kept)
+        elif output is not None:
+            try:
+                write_text(output, [together_text(pages) + "\n"])
+            except OSError:
+                tell(pages)  # it is told at least
+                raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
 
