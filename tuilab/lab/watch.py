@@ -129,7 +129,7 @@ class Watched:
                 if window in done or not file.exists():
                     continue
                 try:
-                    process.looked(window, look(file.read_bytes()))
+                    process.looked(window, look(file.read_bytes(), process.times().median_s or 0.0))
                 except Exception as error:
                     self.faults.append(
                         f"a window of the profiler could not be read: {sanitize_line(str(error), 200)}"

@@ -186,7 +186,7 @@ def wait_for_tensorflow(address):
             self.pid = os.getpid()
             self.channel = Channel()
             self.calls, self.functions, self.numbers = [], {}, {}
-            self.codes, self.made = {}, {}
+            self.codes, self.remade, self.before = {}, {}, {}
             self.totals, self.tapes, self.batches, self.iterators = {}, {}, 0, 0
             self.reads, self.fed, self.samples, self.sites = {}, {}, {}, {}
             self.stacks, self.eager, self.makers = {}, 0, {}
@@ -259,7 +259,7 @@ def wait_for_tensorflow(address):
                 # Made anew for each call or two: all further ones count as the last one that was told.
                 number = alike[-1] if alike else number - 1
                 self.functions[number] = weakref.ref(function)
-                self.made[number] = made[0]
+                self.remade[number] = made[0]
                 return number
             alike.append(number)
             self.functions[number] = weakref.ref(function)
@@ -422,10 +422,12 @@ def wait_for_tensorflow(address):
         def sample(self):
             """Where the thread that makes the steps is now."""
             frames = sys._current_frames()
+            # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
+            frames.pop(threading.get_ident(), None)
             frame = frames.pop(self.thread_of_steps, None)
             where = site(frame)
-            for other in frames.values():
-                maker = site(other)
+            while frames:
+                maker = site(frames.popitem()[1])
                 if maker is not None and (len(self.makers) < MOST_SITES or maker[:3] in self.makers):
                     self.makers[maker[:3]] = self.makers.get(maker[:3], 0) + 1
             inside = self.in_call if self.totals or self.tapes or self.batches else -3
@@ -479,7 +481,7 @@ def wait_for_tensorflow(address):
                     samples=[[*key, count] for key, count in samples.items()],
                     stacks=[[key, count] for key, count in stacks.items()],
                     iterators=self.iterators,
-                    made=list(self.made.items()),
+                    made=list(self.remade.items()),
                     makers=[[*key, count] for key, count in self.makers.items()],
                     reads=[[*key, *row] for key, row in list(self.reads.items())],
                     fed=[[number, *row] for number, row in list(self.fed.items())],
@@ -572,12 +574,14 @@ def wait_for_tensorflow(address):
             return found
 
         def steps_key(self):
-            """What stands for a step: the tape's line, the tf.function in which most time goes, the batch, or
-            what a loop of ops does each time round; None where there is nothing of them yet."""
-            best, count = None, 0
+            """What stands for a step: the tape's line, the tf.function in which most time went since the last
+            window, the batch, or what a loop of ops does each time round; None where there is nothing of them
+            yet."""
+            best, count, most = None, 0, 0.0
             for number, (called, spent) in list(self.totals.items()):
-                if called >= FEW and (best is None or spent > self.totals[best][1]):
-                    best, count = number, called
+                lately = spent - self.before.get(number, 0.0)
+                if called >= FEW and (best is None or lately > most):
+                    best, count, most = number, called, lately
             tape = max(self.tapes, key=lambda key: self.tapes[key][0], default=None)
             if tape is not None and self.tapes[tape][0] >= max(FEW, count // 2):
                 return tape
@@ -636,7 +640,7 @@ def wait_for_tensorflow(address):
                     opened = now()
                     self.window_open = True
                     try:
-                        self.watch(opened)
+                        self.watch(opened, usual)
                     finally:
                         self.window_open = False
                     closed = now()
@@ -654,6 +658,7 @@ def wait_for_tensorflow(address):
                 cost = time.thread_time() - begun_cpu + slower
                 self.windows += 1
                 self.spent += cost
+                self.before = {number: spent for number, (_, spent) in list(self.totals.items())}
                 self.flush()  # what follows may outlast the program's patience
                 self.graphs()
                 self.kernels()
@@ -682,12 +687,13 @@ def wait_for_tensorflow(address):
             took = sorted(b - a for a, b in zip(starts, starts[1:]))
             return took[len(took) // 2] if took else 0.0
 
-        def watch(self, opened):
+        def watch(self, opened, usual):
             """Until the window has lasted long enough to hold whole steps."""
             while not self.leaving.is_set():
                 lasted = now() - opened
                 enough = len(self.recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
-                if lasted >= settings["window"] and enough:
+                gone = not self.recent and lasted >= max(1.0, 1.5 * usual)  # another phase of the program
+                if lasted >= settings["window"] and (enough or gone):
                     return
                 # A GPU runs behind its program: what these steps have asked for it may do after them.
                 if lasted >= settings["window"] / 4 and len(self.recent) > ENOUGH and not self.gpus:
@@ -1110,8 +1116,9 @@ def wait_for_tensorflow(address):
                 one = here()
                 if one is not None:
                     one.made(self, sys._getframe(1))
-            except Exception:
-                pass
+            except Exception as error:
+                if current[0] is not None:
+                    current[0].fault(error)
 
         dataset_ops.DatasetV2.__init__ = as_if_theirs(made, plain)
         plain_iterator = iterator_ops.OwnedIterator.__init__

@@ -17,7 +17,7 @@ from tuilab.analysis.words import listed, percent
 from tuilab.model.program import Bottleneck, Code, Facts, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
-from tuilab.program.fold import STARTING, Gaps, Process, gain_interval, lasted
+from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
 
 INPUT = "waiting for input"
@@ -29,13 +29,15 @@ LEAST_BESIDE = 0.005
 """Share of the processors from which it is told that a pipeline has it."""
 MANY_TRACES, RETRACING = 4, 0.05
 """Traces of one function, and the share of the program's time in those beyond the first two."""
+USED = 10
+"""Calls from which on a library's tf.function was not made in vain."""
 QUICK_FIRST = 0.6
 """How long a program's first trace takes in a quicker process of it, over this one: five pairs of
 processes had 0.6 to 1.2."""
 BETWEEN = 0.10
+UNSEEN, UNSEEN_S = 0.25, 100e-6
+"""Share and seconds of a step from which on time between the steps is told though no line of it was seen."""
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
-CALLBACK = "callback "
-"""Before the name of a library's callback, where it is what the stepping thread was seen in."""
 READING, READING_EACH = 0.05, 0.8
 """Share of the time in which values are read, and reads for each step."""
 FEEDING_BYTES = 2**20
@@ -224,7 +226,7 @@ def crowded(of: Process, kind: str = "") -> float:
         return 0.0
     work = sum(
         each * len(seen.steps)
-        for _, seen in of.windows
+        for _, seen in of.profiled
         for path, each in seen.stages.items()
         if path.rpartition("::")[2] not in ("Root", "Prefetch")
         and kind in ("", _kind(path.rpartition("::")[2]))
@@ -243,7 +245,7 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
     if not case.of.datasets:
         return None, False
     spent: dict[str, float] = defaultdict(float)
-    for _, seen in case.of.windows:
+    for _, seen in case.of.profiled:
         for path, value in seen.stages.items():
             spent[re.sub(r"\[\d+\]", "", path)] += value
     spent = {path: v for path, v in spent.items() if path.rpartition("::")[2] not in ("Root", "Prefetch")}
@@ -288,7 +290,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     held, parallel = slowest(case)
     stage, kind = _at_fault(case, held, parallel)
     beside = crowded(case.of)
-    yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held)
+    yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
         how = ", one at a time (the interpreter's lock)"
         yield _python_in_map(case, stage, how, share, interval, beside)
@@ -357,7 +359,7 @@ def _input_bound(
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
     """Batches that are made only after the step has ended: what overlaps is at most the shorter of both."""
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
-    ran = {part for _, seen in case.of.windows for path in seen.stages for part in path.split("::")}
+    ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
     own = next((stage for stage in chain if stage.own), None)
     if not ran or own is None or any(part.startswith("Prefetch") for part in ran):
         return
@@ -444,6 +446,9 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         differed = difference([what for _, what in traces])
         made = max(len(numbers), *(of.made.get(number, 0) for number in numbers))
         if made >= MANY_TRACES and len(traces) <= 2 * made:
+            calls = sum(of.calls[number].n for number in numbers if number in of.calls)
+            if calls > USED * made and not any(of.functions[number].own for number in numbers):
+                continue  # a model compiled for each of several trainings
             differed, change = (
                 "the function itself was made anew each time",
                 "make the tf.function once, before the loop",
@@ -512,9 +517,9 @@ def eager(case: Case) -> Iterator[Bottleneck]:
         return
     share, interval = _overhead(case)
     at, change = key, "put the step into a function under @tf.function"
-    if of.tapes[key][1]:
-        found = source.argument(case.sources, "run_eagerly")
-        at, change = (found if found[1] else key), "leave run_eagerly=True out of compile()"
+    found = source.argument(case.sources, "run_eagerly")
+    if of.tapes[key][1] or found[1]:
+        at, change = (found if found[1] else key), "leave run_eagerly=True out"
     told = f", of which {percent(share)} is Python and dispatch" if share else ""
     yield _made(
         "eager-step", at, f"the step runs op by op in Python{told}", share, change, "tiny-ops", interval
@@ -560,7 +565,7 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
     if interval is None or not of.seen:
         return interval
     small = 0.0
-    for _, seen in of.windows:
+    for _, seen in of.profiled:
         for op, spent in seen.ops.items():
             runs = seen.counts.get(op, 0.0)
             if runs and spent / runs <= SMALL_OP_S:
@@ -650,6 +655,16 @@ def between(case: Case) -> Iterator[Bottleneck]:
         if not around or library.startswith(CALLBACK):
             lines[file, line] += count
             libraries[file, line][library] += count
+    own_loop = source.loop(case.sources, *calling) if calling else 0
+    if (
+        not lines
+        and regular >= UNSEEN
+        and regular * gaps.total / of.steps.n >= UNSEEN_S
+        and of.kind != "keras"
+    ):
+        # Python that never lets go of the interpreter for long is not met in between by another thread.
+        at = (calling[0], own_loop) if calling and own_loop else case.step_at()
+        lines[at] = seen = 1
     if not lines:
         return
     # Which line is a sample; where most are the person's, so may all of it be.
@@ -660,7 +675,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         # Profiling makes the rest of a step longer, and so this share of it less than it is.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
-    library = libraries[at].most_common(1)[0][0]
+    library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
     if share - of.starved < BETWEEN:
         return
     what = source.line(case.sources, *at) or PurePath(at[0]).name
@@ -766,7 +781,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
         return
     function = of.functions.get(key)
     # The runtime leaves cheap ops out of a profile once it has run them some ninety times.
-    profiled = max(sum(seen.counts.values()) for _, seen in of.windows)
+    profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
     spent = of.share("compute")
     step = of.times().median_s or 0.0
@@ -878,7 +893,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     if not case.gpus or not of.seen:
         return
-    busy = {device for _, seen in of.windows for device in seen.devices}
+    busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
         # A GPU's work may lie beyond a window: it is idle where the host computes in its place.

@@ -19,6 +19,8 @@ NO_WORK = frozenset(("Const", "Placeholder", "NoOp", "Identity", "IdentityN", "_
 """Ops of a graph of which nothing is left when it runs, or that do nothing."""
 
 
+CALLBACK = "callback "
+"""Before the name of a library's callback, where it is what the stepping thread was seen in."""
 STARTING = ("dispatch", "scheduling")
 """The parts of a step that start ops."""
 
@@ -291,14 +293,14 @@ class Process:
         """Return what lies between the calls of the steps."""
         calls, out = self.steps, Gaps()
         key = self.step
-        if not isinstance(key, int) or len(calls.starts) < FEW:
+        if not (isinstance(key, int) or calls is self.waits) or len(calls.starts) < FEW:
             return out
         begin, end = calls.starts[0], calls.ends[-1]
         if 0 in calls.traced:
             begin = calls.ends[0]
         own = [end - start for start, end in zip(calls.starts, calls.ends, strict=True) if start >= begin]
         inside = sum(own)
-        out.waiting = _within(self.waits, begin, end)
+        out.waiting = _within(self.waits, begin, end) if calls is not self.waits else 0.0
         for other, rows in self.calls.items():
             if other != key and isinstance(other, int):
                 out.others += _within(rows, begin, end, traced=True)
@@ -333,9 +335,30 @@ class Process:
         return (after - before) / (end - begin) / self.hello.processors if end > begin else 0.0
 
     @property
+    def profiled(self) -> list[tuple[p.Window, Seen]]:
+        """The windows that show the steps; those of whatever was called then, where none of them does.
+
+        A program may train, compile its model anew and train again: its steps are another function then.
+        """
+        key = self.step
+        code = self._code(key)
+        those = [
+            each
+            for each in self.windows
+            if each[0].step == key or (code and self._code(each[0].step) == code)
+        ]
+        # A loop of ops that was found while a model was built is no step of it.
+        loops = self.steps is self.loops
+        return those or [each for each in self.windows if loops or not each[1].loop]
+
+    def _code(self, key: p.Key | None) -> tuple[str, int, str] | None:
+        function = self.functions.get(key) if isinstance(key, int) else None
+        return (function.file, function.line, function.name) if function is not None else None
+
+    @property
     def seen(self) -> list[dict[str, float]]:
         """The steps that were profiled, each by part."""
-        return [step for _, window in self.windows for step in window.steps]
+        return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
         """Return the parts of a step, the largest first.
@@ -356,15 +379,17 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def called_back(self) -> set[tuple[str, int]]:
-        """Return the person's lines with ops of their own that the library which makes the steps called."""
+        """Return the person's lines that the library which makes the steps called between them, or in which
+        it called a callback of its own."""
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
-        return {stack[-1] for stack in self.stacks if caller in stack[:-1]}
+        own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
+        return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
         """Return what a profiled step has of ops that Python starts one by one."""
         total, out = lasted(self.seen), Singles()
-        for _, seen in self.windows if total else ():
+        for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
             out.ops += seen.singles * steps / len(self.seen)
             out.share += seen.one_by_one * steps / total

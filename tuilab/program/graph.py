@@ -44,9 +44,9 @@ class Op:
 def ops_of(of: Process) -> list[Op]:
     """Return ops by kind, line and layer, the longest first: the mean of the windows."""
     spent: dict[Key, float] = defaultdict(float)
-    for _, seen in of.windows:
+    for _, seen in of.profiled:
         for key, value in seen.ops.items():
-            spent[key] += value / len(of.windows)
+            spent[key] += value / len(of.profiled)
     merged: dict[tuple[str, str, str, str, int, str, str], float] = defaultdict(float)
     names: dict[tuple[str, str, str, str, int, str, str], str] = {}
     models = models_of(of.nodes)

@@ -34,14 +34,18 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """Return file and line of the first call that is given the named argument; ("", 0) for none."""
+    """Return file and line of the first call, or attribute, that is given the named argument, but not False;
+    ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                if keyword.arg == name:
-                    return file, keyword.value.lineno
-        elif isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
-            return file, node.lineno
+            given = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        elif isinstance(node, ast.Assign):
+            given = [(one.attr, node.value) for one in node.targets if isinstance(one, ast.Attribute)]
+        else:
+            continue
+        for known, value in given:
+            if known == name and not (isinstance(value, ast.Constant) and not value.value):
+                return file, value.lineno
     return "", 0
 
 

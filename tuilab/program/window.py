@@ -56,8 +56,11 @@ class Seen:
     errors: tuple[str, ...] = ()
 
 
-def look(data: bytes) -> Seen:
-    """Read a window. Raises google.protobuf's DecodeError for what is no profile."""
+def look(data: bytes, usual_s: float = 0.0) -> Seen:
+    """Read a window. Raises google.protobuf's DecodeError for what is no profile.
+
+    usual_s: seconds of a usual step, where they are known: much longer ones held something else.
+    """
     recording = read(data)
     found = activity(recording.lines)
     calls = sorted((s.event.start, s.event.end, s.lane) for s in found.events if s.event.name == CALL)
@@ -72,8 +75,10 @@ def look(data: bytes) -> Seen:
         loop = True
     if not spans:
         return Seen(errors=recording.errors)
-    middle = sorted(end - start for start, end in spans)[len(spans) // 2]
-    spans = [(start, end) for start, end in spans if end - start <= LONG * middle]
+    usual = usual_s / PICO or sorted(end - start for start, end in spans)[len(spans) // 2]
+    spans = [(start, end) for start, end in spans if end - start <= LONG * usual]
+    if not spans:
+        return Seen(errors=recording.errors)
     out = _shared(found, spans, main, recording.errors)
     if loop:
         begun = spans[0][0]
