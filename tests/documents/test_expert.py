@@ -1691,6 +1691,25 @@ def bench(settings):
         m.predict(data)
     print('throughput', 64 / (time.perf_counter() - t))
 """),
+    Probe("two bare figures of trainings", "TL105", "t = time.perf_counter()  # one", MODEL + """
+def train():
+    m = made()
+    m.fit(data, data, epochs=1)
+t = time.perf_counter()  # one
+train()
+print(time.perf_counter() - t)
+t = time.perf_counter()
+train()
+print(time.perf_counter() - t)
+"""),
+    Probe("what a version 1 tutorial reads", "TL108", "input_data.read_data_sets('MNIST')", """
+t = time.perf_counter()
+mnist = input_data.read_data_sets('MNIST')
+with tf.Session() as sess:
+    sess.run(total)
+print('time', time.perf_counter() - t)
+""", head="import time\nimport tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\ntotal = tf.reduce_sum(tf.ones((512, 512)))\n"
+    "from tensorflow.examples.tutorials.mnist import input_data\n"),
 ]  # fmt: skip
 
 

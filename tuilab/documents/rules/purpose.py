@@ -91,8 +91,8 @@ _LAP = re.compile(
 _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 # A statistic of several times.
 _AVERAGE = re.compile(
-    r"\b(?:avg|average|mean|median)\b\W{0,3}(?:\w+\W{1,2}){0,3}(?:time|duration|latency|took|seconds?)\b"
-    r"|\b(?:time|duration|latency)s?\b\W{0,3}(?:\w+\W{1,2}){0,1}(?:avg|average|mean|median)\b",
+    r"\b(?:avg|average|mean|median)\b\W{0,3}(?:\w+\W{1,2}){0,3}(?:time|duration|latency|took|elapsed|seconds?)\b"
+    r"|\b(?:time|duration|latency|elapsed)s?\b\W{0,3}(?:\w+\W{1,2}){0,1}(?:avg|average|mean|median)\b",
     re.IGNORECASE,
 )
 
@@ -129,7 +129,7 @@ _MOST_SEARCHED = 64
 def _is_parallel(example: Example, one: Region, other: Region) -> bool:
     """Whether two times are called alike but for what tells two ways of doing the same apart."""
     first, second = label(one), label(other)
-    if first == second:
+    if first == second and (_TOLD.search(first) or one.line == other.line):
         return False
     inside = [example.trace.inside(region) for region in (one, other)]
     if (
@@ -138,7 +138,9 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    return all(map(trains, inside)) and are_alike(first, second)
+    # Two bare figures of trainings, one after the other, are there to be compared.
+    bare = not _TOLD.search(f"{first} {second}")
+    return all(map(trains, inside)) and (bare or are_alike(first, second))
 
 
 def are_alike(first: str, second: str) -> bool:

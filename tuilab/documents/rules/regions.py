@@ -518,11 +518,12 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 def _beside(event: TraceEvent) -> str:
     """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
-    if event.place.traced is not None or event.kind not in ("opaque", "build", "host-op", "op", "python"):
+    if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     return set_up(event.name)
 
 
+_MAY_SET_UP = ("opaque", "build", "host-op", "op", "python", "node")
 # Labels of a time that is meant to be of everything between.
 _WHOLE = re.compile(r"\b(?:total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE)
 # NumPy's functions that compute for long, so that they are what is meant.
