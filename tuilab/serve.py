@@ -6,6 +6,7 @@ import hmac
 import re
 import secrets
 import shlex
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -23,7 +24,13 @@ POLICY = (
 WIDEST, HIGHEST = 1_000, 400
 """Characters; no screen has more."""
 LEAVES_S = 5.0
-"""For a page's lab to end once the page has gone."""
+"""For a page's lab to end once the page has gone; as long again after it was told by a signal."""
+MOST_TYPED = 8_192
+"""Characters that a page may send at once, as a paste; the rest is left out, as in a terminal."""
+MOST_WAITING = 2**15
+"""Bytes that may wait for a lab which reads nothing now; asyncio would wait for it from twice as many on."""
+BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
+"""Around what is pasted."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
@@ -97,12 +104,7 @@ class LabServer(Server):  # type: ignore[misc]
                     await _pass_on(message, websocket, app_service)
         finally:
             self._pages.discard(websocket)
-            await app_service.stop()
-            # That waits for the last output alone; one that ends after this loop would be told as a fault.
-            lab = app_service._process
-            if lab is not None:
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(lab.wait(), LEAVES_S)
+            await _end(app_service)
 
     async def on_shutdown(self, app: web.Application) -> None:
         """Close the pages, so that each one's lab ends in order before the server does."""
@@ -117,14 +119,36 @@ class LabServer(Server):  # type: ignore[misc]
         """Set nothing up: what goes wrong is in the pages' own logs."""
 
 
+async def _end(lab: AppService) -> None:
+    """Wait until a page's lab has ended; one that is busy, or stopped, is told so by signals."""
+    if (process := lab._process) is None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL, None):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(lab.stop(), LEAVES_S)  # which waits for the last output alone
+            await asyncio.wait_for(process.wait(), LEAVES_S)
+            return
+        if number is not None and process.returncode is None:
+            process.send_signal(number)
+
+
+def _bounded(data: str) -> str:
+    if len(data) <= MOST_TYPED:
+        return data
+    sys.stderr.write(f"a page sent {len(data):,} characters at once: {MOST_TYPED:,} of them were taken\n")
+    return data[:MOST_TYPED] + ENDED * data.startswith(BEGUN)
+
+
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
     try:
         told = message.json()
     except (ValueError, RecursionError):  # no JSON, or nested beyond all reason
         return
+    if lab._process.returncode is not None or lab.stdin.transport.get_write_buffer_size() > MOST_WAITING:
+        return
     match told:
         case ["stdin", str(data)]:
-            await lab.send_bytes(data.encode("utf-8", "replace"))
+            await lab.send_bytes(_bounded(data).encode("utf-8", "replace"))
         case ["resize", {"width": int(width), "height": int(height)}]:
             await lab.set_terminal_size(min(max(width, 1), WIDEST), min(max(height, 1), HIGHEST))
         case ["ping", data]:

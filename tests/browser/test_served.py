@@ -70,7 +70,8 @@ def server(folder: Path) -> Iterator[tuple[str, Path]]:
     finally:
         process.terminate()
         process.wait(timeout=15)
-        process.stderr.close()
+        with process.stderr as rest:
+            folder.joinpath("said").write_text(rest.read())
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +178,36 @@ def test_nothing_is_left_when_the_server_is_killed(served, number):
     assert len(below) >= 2
     _, left = psutil.wait_procs(below, timeout=30)
     assert [(p.pid, p.ppid(), p.cmdline()) for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are told on Linux alone")
+def test_a_lab_that_is_stopped_or_killed_keeps_the_server_from_nothing(tmp_path):
+    """Neither from the next page, nor from its own end, nor in silence."""
+    import asyncio
+
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def pages(url: str, server: psutil.Process) -> None:
+        host = url.split("/")[2]
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            await client.get(url)
+            for what in (psutil.Process.kill, psutil.Process.suspend):
+                async with client.ws_connect(f"http://{host}/ws?width=100&height=30") as page:
+                    await page.receive(timeout=60)
+                    (lab,) = server.children()
+                    what(lab)
+                    for _ in range(40):
+                        with contextlib.suppress(ConnectionError, aiohttp.ClientError):
+                            await page.send_json(["stdin", "x" * 20_000])
+                    await asyncio.sleep(0.5)
+                await asyncio.get_running_loop().run_in_executor(None, lab.wait, 60)
+
+    with server(tmp_path) as (url, _):
+        port = url.split(":")[2].partition("/")[0]
+        (process,) = [p for p in psutil.Process().children() if port in p.cmdline()]
+        asyncio.run(pages(url, process))
+    said = (tmp_path / "said").read_text()
+    assert "characters at once" in said and "raised" not in said and "Traceback" not in said, said
 
 
 def last_run(data: Path) -> dict:
