@@ -24,6 +24,11 @@ def folder(data: Path | None = None) -> Path:
     return private_folder((data or data_folder()) / FOLDER)
 
 
+def file_of(place: str | Path, run: str, ending: str = KEPT) -> Path:
+    """Return a run's file in that folder, and in no other: its id may have come with a recording."""
+    return Path(place, f"{Path(run).name}{ending}")
+
+
 def write_all(fd: int, data: bytes) -> None:
     """Write everything, however small the pieces that the system takes. Raises OSError."""
     rest = memoryview(data)
@@ -59,11 +64,11 @@ class Spool:
             parent_since=since(reader),
             host=host,
         )
-        self._file = Path(place) / f"{run}{BEGUN}"
+        self._file = file_of(place, run, BEGUN)
         try:
             if self._own:
                 # The folder may be the reader's too, where the file of all hosts of the run lies.
-                self._file = folder() / f"{run}-{host}{BEGUN}"
+                self._file = file_of(folder(), f"{run}-{host}", BEGUN)
             flags = os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_WRONLY
             self._fd = os.open(self._file, flags, 0o600)
             write_all(self._fd, encode(hello))

@@ -13,10 +13,15 @@ import pytest
 from tests.attack.test_calls_that_fail import environment, files, rounds_in, template
 from tests.calling import TUILAB, here
 from tests.cli.test_bad_arguments import TRACE
+from tests.made import regular_run
 from tuilab.history import packed
-from tuilab.history.store import FILE
+from tuilab.history.recording import write
+from tuilab.history.store import FILE, Store
 from tuilab.lab import files as lab_files
+from tuilab.lab.export import write_kept
+from tuilab.lab.history import CancellableProgress, History
 from tuilab.presentation import titles
+from tuilab.spool import Spool, folder
 
 DEEP = "[" * 5_000
 
@@ -125,6 +130,26 @@ def test_what_grows_without_end_as_it_is_read_is_damaged(monkeypatch):
     assert packed.inflated(zlib.compress(whole)) == whole
     with pytest.raises(zlib.error):
         packed.inflated(zlib.compress(whole)[:-1])
+
+
+@pytest.mark.parametrize("run", ["../../../evil", "{}/evil", "a/../../evil", ".."])
+def test_the_id_of_a_run_that_came_with_a_recording_leads_to_no_other_folder(place, run):
+    run = run.format(place)
+    write(place / "own/theirs.jsonl", regular_run(run, 5)[:-1])
+    assert here("history", "import", "own/theirs.jsonl").returncode == 0
+    before = {str(file) for file in place.parent.rglob("*")}
+    kept = Spool(run, str(folder(place / "data")))
+    assert kept.whole
+    store = Store.open()
+    path = write_kept("json", run, (), place / "own", CancellableProgress("Writing"), History(store))
+    store.close()
+    new = {str(file) for file in place.parent.rglob("*")} - before
+    assert new <= {
+        str(kept._file),
+        str(path),
+        *(str(place / "data" / f"{FILE}{end}") for end in ("-wal", "-shm")),
+    }
+    assert path.parent == place / "own" and kept._file.parent == place / "data/spool"
 
 
 @pytest.mark.parametrize("words", ["~noone-of-that-name", "~noone-of-that-name/mine.py:f", "~a"])

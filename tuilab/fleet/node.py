@@ -16,7 +16,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 from tuilab.runner.process import local_command
 from tuilab.runner.supervisor import Supervisor
-from tuilab.spool import DONE, KEPT, folder
+from tuilab.spool import DONE, file_of, folder
 from tuilab.version import __version__
 
 IDLE_S = 120.0
@@ -131,7 +131,7 @@ class Node:
             place = folder()
         except OSError:
             return request
-        self._kept[request.id] = place / f"{request.id}{KEPT}"
+        self._kept[request.id] = file_of(place, request.id)
         return msgspec.structs.replace(request, spool=str(place), finish=False)
 
     def _forget(self, taken: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from tuilab.history.schema import is_damage, is_stuck
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
-from tuilab.spool import KEPT
+from tuilab.spool import file_of
 
 MOST_WAITING_BYTES = 256 * 2**20
 PATIENCE = 10.0
@@ -223,7 +223,7 @@ class Recorder:
             recording.write_lines(Path(name), self._all_lines(runs))
         except OSError as error:
             why = self.problem or "the runs were in memory only"
-            if spool and all(Path(spool, f"{run}{KEPT}").exists() for run in runs):
+            if spool and all(file_of(spool, run).exists() for run in runs):
                 return f"{why}; they are kept in {spool}: the next start adds them to the history"
             return f"{why}; they are lost: {error.strerror}"
         why = self.problem or "there was nowhere to write the history"

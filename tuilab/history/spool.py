@@ -18,7 +18,7 @@ from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
 from tuilab.paths import PRIVATE_FILE, private_folder
 from tuilab.processes import since
-from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, folder
+from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
@@ -52,7 +52,7 @@ def forget(spool: Path, run: str, store: Store) -> None:
 
     Where that has more rounds, because some were lost on the way, they are taken in first; else it stays.
     """
-    file = spool / f"{run}{KEPT}"
+    file = file_of(spool, run)
     with contextlib.suppress(OSError, sqlite3.Error, InputError):
         line = store.line(run)
         if (rounds := _rounds(file)) and rounds > (line.rounds if line else 0):

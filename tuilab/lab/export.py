@@ -71,7 +71,8 @@ def write_kept(
     """
     line = history.find(run)
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
-    path = free(folder / f"tuilab-{name}-{re.sub('[^0-9]', '', line.at[:19])}-{run[:8]}{suffix(key)}")
+    at, who = re.sub("[^0-9]", "", line.at[:19]), re.sub(r"[^\w-]", "-", run[:8])
+    path = free(folder / f"tuilab-{name}-{at}-{who}{suffix(key)}")
     if key != "recording":
         write_text(path, document_of(key, history.store, run, claims, going.check))
         return path

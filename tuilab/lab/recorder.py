@@ -15,7 +15,7 @@ from tuilab.model.events import Event, Finished, Progress, RunStarted, encode
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.spool import KEPT, Spool, folder
+from tuilab.spool import Spool, file_of, folder
 
 RETRY_S = 1.0
 
@@ -107,7 +107,7 @@ class RunRecorder:
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
             # A worker that keeps a run in this folder has begun its file by now; one elsewhere cannot.
-            if not Path(self.spool, f"{run}{KEPT}").exists():
+            if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
         if run in self._kept and not isinstance(event, Progress):
             self._kept[run].add(encode(event))
