@@ -333,6 +333,6 @@ def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not
     assert more is not None and more.id == made.shown.run and more.worker
     words = f"the {len(more.points)} sizes left" if sweep else "this run"
     assert bool(more.points) == (sweep is not None)
-    assert next_steps(made).startswith(f"{{run}} goes on with {words}")
+    assert next_steps(made)[0] == f"{{run}} goes on with {words}"
     made.change(made.settings.with_value("samples", 512))
     assert made.further() is None

@@ -96,7 +96,7 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
         assert request.scenario.workload == "matmul" and request.scenario.parameters["m"] == 512
         arms = [arm for arm in app.lab.state.result().arms if arm.status == "ok"]
         factors = [max(arm.first_call_s, arm.median_s) / min(arm.first_call_s, arm.median_s) for arm in arms]
-        assert any(f"{factor:.3g} times" in text(app) for factor in factors), "it stands beside the finding"
+        assert any(f"{factor:.3g} × too large" in text(app) for factor in factors), "it stands beside the finding"
 
 
 async def test_a_proof_stops_and_what_cannot_be_measured_is_said(tmp_path: Path):
@@ -323,3 +323,23 @@ async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: 
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
         assert "run and watch it" in text(app) and "step" in text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names_all_its_keys(tmp_path, size):
+    file = tmp_path / "article.md"
+    file.write_text(TIMED)
+    app = lab(tmp_path)
+    async with opened(app, size, messages=True) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await rest(pilot, app)
+        assert "p proves, F fact-checks, esc closes" in text(app)
+        app.screen.dismiss(app.screen._report.presets[0])
+        await until(pilot, lambda: app.runner.measured)
+        await rest(pilot, app)
+        before = len(app._notifications)
+        await press(pilot, app, "F y")
+        said = [said.message for said in app._notifications][before:]
+        assert any("A shell knows this preset once `tuilab import`" in words for words in said)
+        assert not any(note.severity == "error" for note in app._notifications)

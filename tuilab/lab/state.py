@@ -91,6 +91,8 @@ class LabState:
     """Makes the id of a run."""
     presets: tuple[Preset, ...] = ()
     """Those of documents first, a person's own last, as in the list."""
+    listed: frozenset[str] = frozenset()
+    """The names of those that a shell knows too: not of what was opened here."""
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     spool: str = ""
@@ -151,6 +153,7 @@ class LabState:
     def load(self, catalogue: Catalogue) -> None:
         """Take the presets that were found."""
         self.presets, self.problems = catalogue.presets, catalogue.problems
+        self.listed = frozenset(preset.name for preset in self.presets)
 
     def choose(self, preset: Preset) -> None:
         """Set everything as that preset has it."""

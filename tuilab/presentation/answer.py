@@ -1,6 +1,7 @@
 """What the answer panel says when there is no answer yet, and when there is. Pure."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.answer import failures
@@ -129,21 +130,21 @@ def expected(lab_state: LabState) -> str:
     )
 
 
-def next_steps(lab_state: LabState) -> str:
-    """Say what a person would do next, each with its action: at most two things."""
+def next_steps(lab_state: LabState) -> Sequence[str]:
+    """Say what a person would do next, each with its action: at most two things, the more pressing first."""
     state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
     if lab_state.guessing and not now.stop:
-        return "guess, or {demo.next} measures"
+        return ("guess, or {demo.next} measures",)
     if lab_state.replay:
-        return "{run} measures these settings on this machine"
+        return ("{run} measures these settings on this machine",)
     if now.stop:
-        return "{stop} stops"
+        return ("{stop} stops",)
     if settings is None:
-        return "{presets} lists the presets"
+        return ("{presets} lists the presets",)
     if state.status == "failed" or lab_state.worker.phase == "down":
-        return "{run} tries again, the log ({view-log}) says why"
+        return ("{run} tries again, the log ({view-log}) says why",)
     if not state.run or lab_state.stale:
-        return "{run} measures"
+        return ("{run} measures",)
     steps = []
     result = lab_state.result()
     if now.tone == "doubtful":
@@ -158,10 +159,8 @@ def next_steps(lab_state: LabState) -> str:
         steps.append("{sweep} finds the size where it turns")
     if lab_state.machine is not None and not lab_state.machine.gpus:
         steps.append("{why} says why no GPU is visible")
-    steps.append(
-        "{document} shows the document's claim" if settings.preset.source else "{export} exports it"
-    )
-    return ", ".join(steps[:2])
+    steps.append("{document} shows the document's claim" if settings.preset.source else "{export} exports it")
+    return steps[:2]
 
 
 def going_on(lab_state: LabState) -> str:

@@ -124,12 +124,12 @@ ever run.
     def compose(self) -> ComposeResult:
         report = self._report
         errors = sum(isinstance(each, Finding) for each in self._found)
+        counted = f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}"
         keys = (
-            f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}; "
-            "{document.next} {document.previous} findings, {document.turn} presets, enter opens, "
-            "{document.prove} proves, {document.fact-check} fact-check, {page.close} closes"
+            "{document.next} {document.previous} findings, {document.turn} presets, {document.prove} proves, "
+            "{document.fact-check} fact-checks, {page.close} closes"
         )
-        with framed(Container(), self._heading, keys):
+        with framed(Container(), f"{self._heading} · {counted}", keys):
             text = TextArea("\n".join(report.lines), read_only=True, show_line_numbers=True)
             text.cursor_blink = False
             yield text
@@ -138,7 +138,8 @@ ever run.
             if report.presets:
                 yield Items(of_presets(report.presets))
             else:
-                yield Static("No preset could be made from it; the findings say why.")
+                why = "the findings say why" if self._found else "no op that is timed was recognised in it"
+                yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
         self.query("#findings, TextArea").last().focus()

@@ -285,9 +285,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
                 "This preset is of no document. {open} opens one; {document.fact-check} there measures it."
             )
             return
-        with self._told():
-            check, presets = fact_check.bundled(source.document, state.presets)
-            self.app.push_screen(FactCheckScreen(self.lab, check, presets))
+        if not any(p.source and p.source.document == source.document and p.claims for p in state.presets):
+            self.say("No claim of this preset's document can be measured.")
+            return
+        check, presets = fact_check.bundled(source.document, state.presets)
+        self.app.push_screen(FactCheckScreen(self.lab, check, presets))
 
     def action_hosts(self) -> None:
         """List the other machines and environments to measure in, with a line to add one."""
@@ -322,12 +324,15 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Copy the command line that does the same, to the clipboard and to a file."""
         from tuilab.lab.files import keep_command
 
-        if self.lab.state.settings is None:
+        settings, told = self.lab.state.settings, ""
+        if settings is None:
             return
         line = self.lab.state.command(sweeping=self.views.key == "sweep")
+        if not settings.file and settings.preset.name not in self.lab.state.listed:
+            told = " A shell knows this preset once `tuilab import` has made it of its document."
         self.app.copy_to_clipboard(line)
         kept = keep_command(line)
-        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else "."))
+        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + told)
 
     def action_export(self) -> None:
         """Keep this view and run as a file."""

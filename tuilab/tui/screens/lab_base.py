@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual import getters, on, work
 from textual.screen import Screen
 
@@ -94,7 +95,9 @@ class LabBase(Screen[None]):
             strip.remove()
             self.refresh_bindings()
         self.answer.show(answer(state, newcomer=self.viewing.newcomer))
-        steps = spoken(self, f"next: {next_steps(state)}")
+        steps = f"next: {', '.join(wanted := [spoken(self, step) for step in next_steps(state)])}"
+        if cell_len(steps) > (self.views.size.width or self.app.size.width):
+            steps = f"next: {wanted[0]}"
         if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
             self.views.border_subtitle = steps
         controls = self.query_one("#controls")
