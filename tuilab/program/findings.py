@@ -542,7 +542,8 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         name = of.functions[of.step].name.rpartition(".")[2]
         said += f" run by themselves beside {name}: {percent(share)} of it goes into starting them"
         change = "move them into the tf.function"
-        interval = (share, max(share, interval[1])) if interval else None
+        # What Python does around them, but not what the function's own ops need, may go with them.
+        interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
         said += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
