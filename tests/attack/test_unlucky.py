@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -189,3 +190,45 @@ def test_an_encoding_of_few_letters_has_a_mark_for_the_others(place, line):
     said = done.stdout.decode("iso-8859-1")
     assert done.returncode == 0 and said and not TRACE.search(done.stderr.decode("iso-8859-1")), done
     assert "json" not in line or isinstance(json.loads(said), dict)
+
+
+DOCUMENT = "```python\nimport tensorflow as tf, time\nt = time.time()\ntf.ones((9, 9)) @ tf.ones((9, 9))\nprint(time.time() - t)\n```\n"
+
+
+@pytest.fixture
+def maze(place):
+    """A folder with links in circles and to the system, names that are no text, and folders 1,500 deep."""
+    folder = place / "docs"
+    folder.mkdir()
+    for name in ("a\nb.md", "\x1b[31mred.md", "[a].md", os.fsdecode(b"\xff\xfe.md")):
+        (folder / name).write_text(DOCUMENT)
+    (folder / "loop").symlink_to(folder)
+    (folder / "proc").symlink_to("/proc/self")
+    (folder / "zero.md").symlink_to("/dev/zero")
+    os.mkfifo(folder / "fifo.md")
+    before = os.getcwd()
+    os.chdir(folder)
+    for _ in range(1_500):
+        os.mkdir("d")
+        os.chdir("d")
+    Path("deep.md").write_text(DOCUMENT)
+    os.chdir(before)
+    yield folder
+    subprocess.run(["rm", "-rf", str(folder)], check=True)  # Python's own goes as deep as it may call itself
+
+
+@pytest.mark.parametrize("path", ["docs", "docs/**/*.md", "docs/**", "docs/*/**"])
+def test_a_folder_that_goes_in_circles_or_very_deep_is_looked_through(maze, path):
+    code, count = {"docs": (1, 5), "docs/**": (1, 5), "docs/**/*.md": (2, 7), "docs/*/**": (1, 6)}[path]
+    done = here("check", path, "--no-worker")
+    assert done.returncode == code and not TRACE.search(done.stdout + done.stderr), done
+    assert f"{count} file" in done.stderr and "\x1b" not in done.stdout + done.stderr, done.stderr
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_mended(maze):
+    (maze / "aaa.md").symlink_to("nowhere")
+    done = here("check", "docs", "--fix", "--no-worker")
+    assert done.returncode == 2 and "perf_counter" in (maze / "[a].md").read_text(), done
+    assert "1 file could not be read" in done.stderr
+    again = here("check", "docs", "--diff", "--no-worker")
+    assert again.returncode == 2 and "aaa.md" in again.stderr

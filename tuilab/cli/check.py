@@ -223,7 +223,7 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
 
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "files, which can be written")
-    changed = 0
+    changed, unread = 0, list[InputError]()
     for path, _ in gather(paths, job.settings.exclude):
         try:
             report = read(
@@ -241,10 +241,14 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
                 click.echo(fixed.diff(), nl=False)
             else:
                 fixed.write()
+        except InputError as error:  # which keeps nobody from the others
+            unread.append(error)
         except OSError as error:
             raise InputError("--fix", str(path), f"a file that can be written ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
+    if unread and only_show:  # else the check tells of each
+        raise unread[0]
     return changed > 0
 
 

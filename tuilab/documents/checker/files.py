@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from fnmatch import fnmatch
-from glob import glob
+from glob import escape, glob
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -70,31 +70,74 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
     Raises InputError for what is not there.
     """
     found: dict[Path, bool] = {}
+    entered: set[Path] = set()
     for word in words:
         path = Path(word)
         if path.is_dir():
-            for file in _inside(path, exclude):
+            for file in _inside(path, exclude, entered):
                 found.setdefault(file, False)
         elif path.exists() or path.is_symlink():
             found[path] = True
         else:
-            matches = sorted(glob(word, recursive=True)) if any(c in word for c in "*?[") else []
+            matches = sorted(_matching(word)) if any(c in word for c in "*?[") else []
             if not matches:
                 raise InputError(
                     "PATH", sanitize_line(word, 300), "a file, a folder or a pattern that matches one"
                 )
             for match in map(Path, matches):
-                files = _inside(match, exclude) if match.is_dir() else [match]
+                files = _inside(match, exclude, entered) if match.is_dir() else [match]
                 for file in files:
                     found.setdefault(file, False)
     return list(found.items())
 
 
-def _inside(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
-    for root, folders, files in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NOT_ENTERED)
-        for name in sorted(files):
-            path = Path(root, name)
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern finds; `**` is any folder below that no link leads to."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob(pattern)
+        return
+    at = parts.index("**")
+    for top in glob(os.path.join(*parts[:at])) if at else ["."]:
+        for folder, _ in _walked(Path(top)) if os.path.isdir(top) else ():
+            yield from _matching(os.path.join(escape(str(folder)), *parts[at + 1 :]))
+
+
+def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
+    """Each folder from there downwards, in order, with the names of its files; but for hidden ones.
+
+    In no circle, as links may lead in one, and deeper than Python calls itself. left_out: names of folders.
+    """
+    waiting = [top]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        yield folder, [entry.name for entry in entries if not _is_folder(entry)]
+        waiting += [
+            folder / entry.name
+            for entry in reversed(entries)
+            if _is_folder(entry) and not entry.is_symlink()
+            if not entry.name.startswith(".") and entry.name not in left_out
+        ]
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterator[Path]:
+    if folder in entered:  # with the one that it is in
+        return
+    for root, files in _walked(folder, _NOT_ENTERED):
+        entered.add(root)
+        for name in files:
+            path = root / name
             text = path.as_posix()
             if not name.endswith(SUFFIXES) or any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
                 continue
