@@ -43,6 +43,28 @@ def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
     assert "TensorFlow was not seen" in (tmp_path / "page.txt").read_text()
 
 
+@pytest.mark.slow
+def test_what_tensorflow_logs_of_the_windows_is_not_in_the_programs_output(tmp_path: Path) -> None:
+    """Nobody but the program's own author turns TensorFlow's log off."""
+    program = Path(__file__).parent / "programs" / "good_loop.py"
+    command = [
+        *TUILAB,
+        "watch",
+        "--plain",
+        "--every",
+        "0.5",
+        "--json",
+        str(tmp_path / "page.json"),
+        str(program),
+    ]
+    settings = {**environment(tmp_path), "TMPDIR": str(tmp_path)}
+    settings.pop("TF_CPP_MIN_LOG_LEVEL", None)
+    ran = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=120)
+    assert json.loads((tmp_path / "page.json").read_text())["cost"]["windows"] > 0
+    before, _, _ = ran.stderr.partition("tuilab watched")
+    assert "cpu_feature_guard" in before and "profiler_session" not in before and "XSpace" not in before
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,7 +46,7 @@ TAIL = 2**16
 """Bytes of the output in which its last lines are looked for: a progress bar writes much into one line."""
 MOST_SHOWN = 5_000
 """Steps that are drawn."""
-OF_THE_WINDOWS = re.compile(r"^I0000 .*\b(?:profiler_session|save_profile)\.cc:")
+OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
 """What TensorFlow's profiler says of each window; the program has not written it."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 

@@ -176,6 +176,41 @@ def wait_for_tensorflow(address):
             frame = frame.f_back
         return None
 
+    class Quietly:
+        """What TensorFlow's log says of each window is not written: it would stand in the program's output.
+
+        By two functions of Abseil that TensorFlow's library shows, whose names bear Abseil's date; where none
+        is known here, and in an older TensorFlow, which logs without Abseil, the lines are written.
+        """
+
+        DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
+        WARNING = 1
+
+        def __init__(self, folder):
+            self.level = self.set = None
+            try:
+                import ctypes
+
+                name = "libtensorflow_framework.%s" % ("2.dylib" if sys.platform == "darwin" else "so.2")
+                library = ctypes.CDLL(os.path.join(folder, name), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+                for date in self.DATES:
+                    before = "_ZN4absl12lts_%d" % date
+                    if hasattr(library, before + "11MinLogLevelEv"):
+                        self.level = library[before + "11MinLogLevelEv"]
+                        self.set = library[before + "14SetMinLogLevelENS0_18LogSeverityAtLeastE"]
+                        self.set.restype = None
+            except Exception:
+                self.set = None
+
+        def __enter__(self):
+            self.was = self.level() if self.set is not None else self.WARNING
+            if self.was < self.WARNING:
+                self.set(self.WARNING)
+
+        def __exit__(self, *how):
+            if self.was < self.WARNING:
+                self.set(self.was)
+
     class Observer:
         """All that is known of this process; one daemon thread does everything but the marks."""
 
@@ -183,6 +218,7 @@ def wait_for_tensorflow(address):
             self.tf = module
             folders.append(os.path.dirname(os.path.abspath(module.__file__)) + os.sep)
             libraries.clear()
+            self.quietly = Quietly(folders[-1])
             self.pid = os.getpid()
             self.channel = Channel()
             self.calls, self.functions, self.numbers = [], {}, {}
@@ -636,7 +672,8 @@ def wait_for_tensorflow(address):
                     self.yielding.clear()
                     self.recent = []
                     session = self.make_session()
-                    session.start(folder, {})
+                    with self.quietly:
+                        session.start(folder, {})
                     opened = now()
                     self.window_open = True
                     try:
@@ -646,11 +683,13 @@ def wait_for_tensorflow(address):
                     closed = now()
                     enough = self.windows == 0 and (len(self.recent) >= 4 or self.step_key == LOOP)
                     if self.giving_way or (self.leaving.is_set() and not enough):
-                        session.stop()
-                        del session
+                        with self.quietly:
+                            session.stop()
+                            del session
                         return
-                    session.export_to_tb()
-                    del session
+                    with self.quietly:
+                        session.export_to_tb()
+                        del session
                 marks = self.recent
                 took = [b - a for a, b in zip(marks, marks[1:])]
                 slower = max(0.0, sorted(took)[len(took) // 2] - usual) * len(took) if took and usual else 0.0

@@ -10,7 +10,7 @@ from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
-from tuilab.report.program import KINDS, headline
+from tuilab.report.program import KINDS, gained, headline
 
 SEPARATOR = " · "
 
@@ -77,9 +77,8 @@ def status(page: Page, *, running: bool) -> Status:
 def about(finding: Bottleneck) -> tuple[str, str]:
     """Return what was found, with what mending it gains; and what to change."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
-    if finding.gain_at_most is not None:
-        ends = f" [{finding.gain_ci95[0]:.2f} {finding.gain_ci95[1]:.2f}]" if finding.gain_ci95 else ""
-        said += f" Mending it gains {times(finding.gain_at_most)}{ends} at most."
+    if gains := gained(finding):
+        said += f" Mending it {gains}."
     change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
     if finding.preset:
         change += f" {{table.select}} measures {finding.preset}."
@@ -131,8 +130,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return "No dataset was iterated over" + (" yet." if running else ".")
     if not page.steps.kind:
         return (
-            "No step was seen: a tf.function, gradient tape or dataset counts from its third use on, a loop of"
-            " ops once it has gone on for a second."
+            "No step was seen: a tf.function, gradient tape or dataset counts from its third use on, a loop"
+            " of ops once it has gone on for a second."
         )
     if part == "steps":
         return "The steps have not been timed yet."

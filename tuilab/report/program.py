@@ -144,15 +144,20 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
         yield f"  {f'{row.host} ' * bool(row.host)}{row.pid} {PurePath(row.command).name}: {shown}{part}"
 
 
+def gained(finding: Bottleneck) -> str:
+    """Return `gains 4.90 × [4.20 21.5] at most`; "" where no bound is known."""
+    if finding.gain_at_most is None:
+        return ""
+    ends = [significant(end, 3) for end in finding.gain_ci95 or ()]
+    return f"gains {times(finding.gain_at_most)} {f'[{ends[0]} {ends[1]}] ' if ends else ''}at most"
+
+
 def _finding(finding: Bottleneck) -> Iterator[str]:
     where = place(finding.file, finding.line)
     yield f"{finding.code}{f'  {where}' if where else ''}"
     yield f"  {finding.message}"
-    if finding.gain_at_most is not None:
-        ends = ""
-        if finding.gain_ci95 is not None:
-            ends = f" [{finding.gain_ci95[0]:.2f} {finding.gain_ci95[1]:.2f}]"
-        yield f"  mending it gains {times(finding.gain_at_most)}{ends} at most"
+    if gains := gained(finding):
+        yield f"  mending it {gains}"
     if finding.change:
         yield f"  change: {finding.change}"
     if finding.preset:
