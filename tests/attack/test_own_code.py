@@ -75,6 +75,14 @@ TOPS = {
     "imports what is not there": "import nothing_of_that_name\n",
     "defines no function": "f = 3\n",
     "defines a class": "class f: pass\n",
+    "lies about its file": "__file__ = 'x\\0.py'\ndef f(x=32): return 1\n",
+    "knows odd modules": (
+        "import sys, types\nclass M(types.ModuleType):\n    def __getattr__(self, name): raise RuntimeError(name)\n"
+        "sys.modules.update(odd=M('odd'), none=None, three=3)\ndef f(x=32): return lambda: x\n"
+    ),
+    "becomes a pipe": "import os\nos.remove(__file__); os.mkfifo(__file__)\ndef f(x=32): return x\n",
+    "fills its descriptors": "import os\nfd = [os.open('/dev/null', 0) for _ in range(900)]\ndef f(x=32): return x\n",
+    "blocks signals": "import signal\nsignal.pthread_sigmask(0, range(1, 32))\ndef f(x=32): return x\n",
     "takes no argument": "def f(): return 1\n",
     "takes two": "def f(x, y): return x\n",
     "starts at import": "import subprocess; subprocess.Popen(['sleep', 'N'], start_new_session=True)\ndef f(x): return x\n",
@@ -83,6 +91,8 @@ SAYS = {
     "recurses": "maximum recursion depth",
     "raises in its text": "its text raises ZeroDivisionError",
     "closes everything": "closed",
+    "lies about its file": "CPU eager",
+    "knows odd modules": "CPU eager",
 }
 """What is told of some of them."""
 FEW = ["raises", "sleeps without a name", "forks twice", "prints no text"]

@@ -38,3 +38,19 @@ def test_a_models_file_or_folder_has_one_too(tmp_path):
         (tmp_path / changed).write_bytes(b"another")
         assert before and versions(scenario)[file] != before
     assert versions(Scenario("stft", {})) == {}
+
+
+def test_a_module_that_is_imported_when_it_is_used_is_not_used_to_know_its_file(tmp_path, monkeypatch):
+    from importlib.util import LazyLoader, module_from_spec, spec_from_file_location
+
+    used = tmp_path / "lazy.py"
+    used.write_text("raise RuntimeError('it was imported')\n")
+    spec = spec_from_file_location("lazy_of_this_test", used)
+    spec.loader = LazyLoader(spec.loader)
+    lazy = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "lazy_of_this_test", lazy)
+    spec.loader.exec_module(lazy)
+    own = tmp_path / "own.py"
+    own.write_text("x = 3\n")
+    found = versions(Scenario("own", {}, file=f"{own}:f"))
+    assert {"own.py", "lazy.py"} <= set(found)

@@ -128,7 +128,9 @@ def _module(path: Path) -> ModuleType:
         raise
     _loaded[key] = (version, module)
     if (tf := sys.modules.get("tensorflow")) is not None:
-        _imported.update(id(each) for each in vars(module).values() if isinstance(each, tf.data.Iterator))
+        _imported.update(
+            id(each) for each in vars(module).values() if issubclass(type(each), tf.data.Iterator)
+        )
     return module
 
 
@@ -156,12 +158,20 @@ def _imported_files() -> list[Path]:
     """The files of modules that are neither Python's, nor installed, nor the lab's."""
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
-    names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    return [Path(name) for name in names if isinstance(name, str) and _is_source(name, others)]
+    names = map(_file_of, list(sys.modules.values()))
+    return [Path(name) for name in names if _is_source(name, others)]
+
+
+def _file_of(module: object) -> str:
+    """As it lies in the module: one that is imported when it is used would be by asking it, and may raise."""
+    if not issubclass(type(module), ModuleType):
+        return ""
+    return str(object.__getattribute__(module, "__dict__").get("__file__", ""))
 
 
 def _is_source(name: str, others: tuple[str, ...]) -> bool:
-    return name.endswith(".py") and not name.startswith(others) and "site-packages" not in name
+    own = name.endswith(".py") and "\0" not in name
+    return own and not name.startswith(others) and "site-packages" not in name
 
 
 def _version(file: Path) -> str:
