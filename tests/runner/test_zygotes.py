@@ -7,11 +7,12 @@ import uuid
 from functools import partial
 
 import msgspec
+import psutil
 import pytest
 
 from tests.made import CPU, GPU, MACHINE, machine
 from tuilab.model.arms import Arm
-from tuilab.model.events import Finished, RunStarted
+from tuilab.model.events import Event, Finished, RunStarted
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Axis, Scenario, Sweep
@@ -39,35 +40,83 @@ def request(**changes) -> Measure:
     )
 
 
+class Rig:
+    """A supervisor of forked workers, with everything it said."""
+
+    def __init__(self, monkeypatch, beside: int) -> None:
+        monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
+        monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
+        self.events: list[Event] = []
+        self.lab = Supervisor(self.events.append, forks=True)
+        self.seen: set[psutil.Process] = set()
+
+    async def until(self, true) -> None:
+        async with asyncio.timeout(240):
+            while not true():
+                self.seen |= set(psutil.Process().children(recursive=True))
+                await asyncio.sleep(0.005)
+
+    def of(self, kind: type) -> list:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    async def close(self) -> None:
+        """Nothing of it is left then."""
+        await self.lab.close()
+        # Others' servers of the tests live on.
+        mine = [one for one in self.seen if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+        assert not [one for one in mine if "tuilab.worker" in " ".join(one.cmdline())]
+
+
 @pytest.mark.slow
 @pytest.mark.real_worker
-async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypatch):
-    monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
-    events, over = [], asyncio.Event()
-
-    def hear(event):
-        events.append(event)
-        if isinstance(event, Finished):
-            over.set()
-
-    lab = Supervisor(hear, forks=True)
-    await lab.start()
-    asked = request(precision=1e-9)
-    await lab.measure(asked)
-    await asyncio.wait_for(over.wait(), 240)
-    pids = lab._zygotes.pids
-    assert len(pids) == 2 and lab._zygotes.memory > 2**24
-    await lab.close()
-    started = [event for event in events if isinstance(event, RunStarted)]
+@pytest.mark.parametrize("beside", [0, 1, 3], ids=["one by one", "by twos", "by fours"])
+async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypatch, beside):
+    """They are told of in order, however many are prepared at once."""
+    rig = Rig(monkeypatch, beside)
+    await rig.lab.start()
+    await rig.lab.measure(request(precision=1e-9))
+    await rig.until(lambda: rig.of(Finished))
+    pids = rig.lab._zygotes.pids
+    assert len(pids) == 2 and rig.lab._zygotes.memory > 2**24
+    await rig.close()
+    started = rig.of(RunStarted)
     assert [event.worker for event in started] == [0, 1, 2, 3]
     assert started[0].zygote is None
     assert sorted({event.zygote for event in started[1:]}) == [0, 1]
     state = RunState()
-    for event in events:
+    for event in rig.events:
         state.apply(event)
     (arm,) = state.arms.values()
     assert state.status == "ok" and len(arm.cell().zygotes) == len(arm.cell().begun) == 3
     assert not any(os.path.exists(f"/proc/{pid}") for pid in pids)
+
+
+@pytest.mark.slow
+@pytest.mark.real_worker
+async def test_a_stop_ends_those_that_are_prepared_too(monkeypatch):
+    rig = Rig(monkeypatch, 3)
+    await rig.lab.start()
+    asked = request(precision=1e-9)
+    await rig.lab.measure(asked)
+    await rig.until(lambda: len(rig.of(RunStarted)) == 2)
+    await rig.lab.cancel(asked.id)
+    await rig.until(lambda: rig.of(Finished))
+    assert [event.status for event in rig.of(Finished)] == ["cancelled"]
+    await rig.close()
+
+
+@pytest.mark.slow
+@pytest.mark.real_worker
+async def test_one_that_dies_while_it_is_prepared_is_replaced(monkeypatch):
+    rig = Rig(monkeypatch, 1)
+    await rig.lab.start()
+    await rig.lab.measure(request(precision=1e-9))
+    await rig.until(lambda: rig.lab._ahead and rig.lab._ahead[0].process is not None)
+    rig.lab._ahead[0].process.kill_now()
+    await rig.until(lambda: rig.of(Finished))
+    assert [event.worker for event in rig.of(RunStarted)] == [0, 1, 2, 3]
+    assert [event.status for event in rig.of(Finished)] == ["ok"]
+    await rig.close()
 
 
 def test_who_is_forked():

@@ -1,13 +1,17 @@
 """A worker kept ready: requests one at a time, a stop that is always obeyed, a fresh worker when one dies."""
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
+import psutil
 
 from tuilab.analysis.processes import estimate_of
 from tuilab.model.arms import Arm
@@ -25,18 +29,21 @@ from tuilab.model.events import (
     Refused,
     Round,
     RunStarted,
+    TurnOver,
     WarmedUp,
     Warming,
     WorkerExited,
 )
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import plural
-from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request
+from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request, Turn
 from tuilab.model.run import RunState
 from tuilab.model.scenario import FORKED_CHASE_S
 from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
-from tuilab.runner.zygotes import COUNT, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
+from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
+BESIDE, PREPARING_S = 4, 30.0
+"""Forked processes of a run that are prepared at once, at most, and for how long one is waited for."""
 SILENT_S = 5.0
 """A worker that has not said anything for so long is told of."""
 CANCEL_GRACE_S = 1.4
@@ -44,6 +51,19 @@ CANCEL_GRACE_S = 1.4
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
+
+
+@dataclass(eq=False)
+class Further:
+    """A forked process of a run, with what it was asked for.
+
+    ready: it has its arms, and waits for its turn; gone: it will never have one.
+    """
+
+    request: Measure | None = None
+    process: WorkerProcess | None = None
+    ready: bool = False
+    gone: bool = False
 
 
 class Supervisor:
@@ -82,6 +102,12 @@ class Supervisor:
         # Only workers that are this program's own can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
+        # The process that measures; those of the run that are prepared beside it, in order; those that have
+        # measured and are idle.
+        self._measuring = Further()
+        self._ahead: deque[Further] = deque()
+        self._spent: list[WorkerProcess] = []
+        self._largest = EACH
         self._foreseen = forks
         self._samples = RunState()
         self._at_once: tuple[str, set[str]] = ("", set())
@@ -103,10 +129,9 @@ class Supervisor:
         command, inherited = await self._starting()
         if self._closed:
             return
+        self._measuring = Further()
         try:
-            self._process = await WorkerProcess.spawn(
-                command, self._receive, self._env, self._explain, inherited
-            )
+            self._process = await self._spawn(self._measuring, command, inherited)
         except OSError:
             self.phase = "down"
             raise
@@ -114,6 +139,14 @@ class Supervisor:
             await self._process.end()
         else:
             self._spawn_task(self._wait(self._process))
+
+    async def _spawn(
+        self, further: Further, command: Sequence[str], inherited: Sequence[int]
+    ) -> WorkerProcess:
+        heard = partial(self._hear, further)
+        process = await WorkerProcess.spawn(command, heard, self._env, self._explain, inherited)
+        further.process = process
+        return process
 
     async def _wait(self, process: WorkerProcess) -> None:
         """Say now and then that a worker has not said anything yet, as one at the far end of ssh may not."""
@@ -202,6 +235,7 @@ class Supervisor:
             await self.cancel(self._active.id)
         if self._process is not None and self._process.alive:
             await self._process.end()
+        await asyncio.gather(*(process.end() for process in self._idle()))
         if self._zygotes is not None:
             await self._zygotes.close()
         for task in list(self._tasks):
@@ -210,14 +244,50 @@ class Supervisor:
     def kill_now(self) -> None:
         """End the worker without waiting, for a program that is itself about to end."""
         self._closed = True
-        if self._process is not None:
-            self._process.kill_now()
+        for process in (*filter(None, [self._process]), *self._idle()):
+            process.kill_now()
         if self._zygotes is not None:
             self._zygotes.kill_now()
+
+    def _hear(self, further: Further, event: Event) -> None:
+        """Take in what a process says: the one that measures, or one that is prepared beside it."""
+        if further is self._measuring:
+            self._receive(event)
+        elif isinstance(event, Log):
+            self._on_event(event)
+        elif further in self._ahead:
+            if isinstance(event, Ready) and further.process is not None and further.request is not None:
+                self._spawn_task(further.process.send(further.request))
+            further.ready |= isinstance(event, TurnOver)
+            further.gone |= isinstance(event, Finished | WorkerExited)
+            self._begin_measuring()
+
+    def _begin_measuring(self) -> None:
+        """Give the process that measures its turn, once all that are prepared beside it are."""
+        of = self._measuring
+        if of.ready and of.process is not None and all(one.ready or one.gone for one in self._ahead):
+            of.ready = False
+            if isinstance(self._active, Measure):
+                self._spawn_task(of.process.send(Turn(id=self._active.id)))
+
+    def _idle(self) -> list[WorkerProcess]:
+        """The processes of a run that do not measure; they are ours no more."""
+        idle = [*self._spent, *(one.process for one in self._ahead if one.process is not None)]
+        self._spent = []
+        self._ahead.clear()
+        return idle
+
+    def _end_idle(self) -> None:
+        for process in self._idle():
+            self._spawn_task(process.end())
 
     def _receive(self, event: Event) -> None:
         self._heard = True
         match event:
+            case TurnOver() if isinstance(self._active, Measure) and not self._active.turns:
+                self._measuring.ready = True
+                self._begin_measuring()
+                return
             case Hello() if event.protocol != PROTOCOL:
                 self._refuse(event)
                 return
@@ -247,6 +317,7 @@ class Supervisor:
             self._active = None
             self._cancelling.clear()
             self._settled.set()
+            self._end_idle()
             self.phase = "ready"
             if self._spoilt:
                 self._replace()
@@ -279,6 +350,7 @@ class Supervisor:
         self._cancelling.clear()
         self._settled.set()
         self._on_event(Finished(run=run, status="failed", message=words))
+        self._end_idle()
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
@@ -319,11 +391,16 @@ class Supervisor:
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
         most = active.budget.forks if self._forks(active) else processes(active)
+        if self._process is not None and self._zygotes is not None:
+            self._note_memory(self._process)
         further = following(active, self.machine, most)
         if further is None or active.id in self._cancelling:
             return False
         if further.worker > active.worker and most > processes(active) and known(self._samples, active):
             return False
+        if self._take_turn(further, most):
+            return True
+        self._end_idle()
         self._active = None
         self._queue.appendleft(further)
         stage = f"starting process {further.worker + 1} of {most}"
@@ -334,7 +411,58 @@ class Supervisor:
         self._spawn_task(self._process.end())
         return True
 
+    def _take_turn(self, further: Measure, most: int) -> bool:
+        """Let the next process measure that is prepared; False where there is none."""
+        if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
+            return False
+        assert self._process is not None
+        self._spent.append(self._process)  # it is idle: its end would disturb the next one
+        self._measuring = self._ahead.popleft()
+        self._process = self._measuring.process
+        self._active = further
+        self._on_event(Progress(run=further.id, stage=f"process {further.worker + 1} of {most}"))
+        self._begin_measuring()
+        return True
+
+    async def _prepare(self, request: Measure, most: int) -> None:
+        """Have this process of a run and some of those after it build their arms at the same time, while none
+        measures."""
+        of, active = self._measuring, self._active
+        assert of.process is not None and isinstance(active, Measure)
+        beside: list[Further] = []
+        after: Measure | None = active
+        while len(beside) < most and after is not None:
+            after = following(after, self.machine, active.budget.forks)
+            if after is not None:
+                beside.append(Further(msgspec.structs.replace(after, settled=request.settled, waits=True)))
+        self._ahead.extend(beside)
+        await of.process.send(msgspec.structs.replace(request, waits=True))
+        for one in beside:
+            if self._active is not active or one not in self._ahead or self._zygotes is None:
+                return
+            assert one.request is not None
+            number, command, descriptor = self._zygotes.command(self._command)
+            one.request = msgspec.structs.replace(one.request, zygote=number)
+            try:
+                process = await self._spawn(one, command, (descriptor,))
+            except OSError:
+                one.gone = True
+                continue
+            if one not in self._ahead and one is not self._measuring:
+                await process.end()
+        begun = time.monotonic()
+        while late := [one for one in beside if one in self._ahead and not (one.ready or one.gone)]:
+            if time.monotonic() - begun > PREPARING_S:
+                break
+            await asyncio.sleep(SILENT_S / 10)
+        for one in late:
+            one.gone = True
+            if one.process is not None:
+                await one.process.end()
+        self._begin_measuring()
+
     def _exited(self, event: WorkerExited) -> None:
+        self._end_idle()
         active, was, self._spoilt = self._active, self.phase, False
         self._active, self._process, self.phase = None, None, "down"
         self._measured = False
@@ -393,7 +521,26 @@ class Supervisor:
     async def _ask(self, process: WorkerProcess, request: Request) -> None:
         if self._zygotes is not None:
             await self._zygotes.quiet()
-        await process.send(request)
+        if isinstance(request, Measure) and request.zygote is not None and (beside := self._beside(request)):
+            await self._prepare(request, beside)
+        else:
+            await process.send(request)
+
+    def _note_memory(self, process: WorkerProcess) -> None:
+        """Remember what the largest process took that has measured."""
+        with contextlib.suppress(psutil.Error):
+            self._largest = max(self._largest, psutil.Process(process.pid).memory_info().rss)
+
+    def _beside(self, request: Measure) -> int:
+        """Return how many processes of a run may be prepared beside the next: as many as there are idle
+        processors, and memory for, as much each as the largest so far took.
+
+        None of a person's own code, which may do as it likes where it is loaded.
+        """
+        if request.scenario.file.rpartition(":")[0].endswith(".py") or request.scenario.opening.code:
+            return 0
+        room = psutil.virtual_memory().available // self._largest
+        return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
         """What a process is asked for, given what the others of the run do, or did."""
@@ -472,5 +619,6 @@ def following(request: Measure, machine: Machine | None, most: int = 0) -> Measu
         worker=request.worker + 1,
         part=0,
         phases=request.phases and not short,
+        latency=request.latency and not short,
         placement=request.placement and not short,
     )

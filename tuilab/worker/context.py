@@ -7,6 +7,7 @@ from typing import Any
 
 from tuilab.model.events import Event, Finished, Log, Progress
 from tuilab.model.machine import Machine
+from tuilab.model.requests import Measure
 from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
 
@@ -56,6 +57,11 @@ class Context:
     def log(self, text: str, run: str = "") -> None:
         """Say a line in the lab's own name."""
         self.send(Log(text=text, source="tuilab", run=run))
+
+    def keep(self, request: Measure, turn: bool = False) -> None:
+        """Keep the run's events in a file too, if that is asked; where it waits for its turn, from then."""
+        if request.spool and turn == request.waits:
+            self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
         """Return what tells the asker of that request how far its answer is; safe from any thread."""

@@ -53,8 +53,8 @@ def main(channel: Channel) -> int:
             )
             continue
         _open_gpus_for(context, request, inbox)
-        if isinstance(request, requests.Measure) and request.spool:
-            channel.keep(request.id, request.spool, request.finish)
+        if isinstance(request, requests.Measure):
+            context.keep(request)
         context.own_code = isinstance(request, requests.Measure) and bool(request.scenario.file)
         _serve(context, request)
         channel.kept()

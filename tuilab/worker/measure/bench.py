@@ -70,7 +70,7 @@ class Reporter:
     """Holds rounds back until it is time, and waits for the screen where they share processors.
 
     pace: after something was said, `settle` waits for the screen to have painted it, 0.25 s at most.
-    state: the run as everyone else sees it, folded from what was said.
+    state: the run as everyone else sees it, folded from what was said. holding: nothing leaves meanwhile.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class Reporter:
         self._context, self._pace, self._clock = context, pace, clock
         self.state = RunState()
         self._held: list[Event] = []
+        self.holding = False
         self._said = clock()
         self._unpainted = False
 
@@ -107,7 +108,7 @@ class Reporter:
 
     def flush(self) -> None:
         """Send what is held."""
-        if not self._held:
+        if not self._held or self.holding:
             return
         self._context.painted.clear()
         self._context.send(*self._held)
@@ -190,6 +191,22 @@ class Bench:
         self.check()
         self.reporter.say(TurnOver(run=self.run))
         turn.wait()
+        self.check()
+
+    def wait_prepared(self) -> None:
+        """Let the other processes of the run prepare and measure, where it is asked to wait for its turn.
+
+        Raises Cancelled where a stop was asked for.
+        """
+        if not self.reporter.holding:
+            return
+        turn = self.context.turn
+        turn.clear()
+        self.check()
+        self.context.send(TurnOver(run=self.run))
+        turn.wait()
+        self.context.keep(self.request, turn=True)
+        self.reporter.holding = False
         self.check()
 
     def progress(

@@ -138,8 +138,8 @@ WINDOW_S = 0.25
 class HostWatch:
     """Looks at what else goes on over windows of successive rounds.
 
-    whole: all rounds are one window, which begins here, before them: those of a short process are over before
-    the ticks tell anything.
+    whole: all rounds are one window, which begins with the warm-up before them: those of a short process are
+    over before the ticks tell anything.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class HostWatch:
     def windows(self, index: int) -> tuple[HostWindow, ...]:
         """Return all that were seen since this was last asked; index: of the round to come."""
         if self._songs:
-            self._close(index - 1, SHORTEST_S)
+            self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
         return seen
 

@@ -38,6 +38,7 @@ def measure(context: Context, request: Request) -> None:
     """Carry out a Measure request; everything it finds leaves as events. Raises InputError."""
     assert isinstance(request, Measure)
     bench = _bench(context, request)
+    bench.reporter.holding = request.waits
     begun, begun_wall = time.monotonic(), time.time()
     points = request.points or grid(request.sweep)
     bench.reporter.say(_started(bench, points))
@@ -54,6 +55,7 @@ def measure(context: Context, request: Request) -> None:
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
         status = "cancelled"
+    bench.reporter.holding = False
     bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
     bench.flag(bench.gpus.flags(bench.run))
     bench.flag(kept_memory(bench))

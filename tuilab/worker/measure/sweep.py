@@ -48,9 +48,8 @@ class _Point:
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
         self._watch = HostWatch(whole=True) if bench.short else None
-        if self._watch is not None:
-            self._watch.start(bench.rounds)
-        self._seen = bench.rounds > 0  # whether a sample of this run may be on the plot
+        # Whether a sample of this run may be on the plot.
+        self._seen = bench.rounds > 0 or bench.short
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
         self._bench.reporter.say(*declared(self._bench, self._point.index, self._values))
@@ -65,6 +64,9 @@ class _Point:
                 if cell is not None and not begun and (arm in telling or not self._seen):
                     # The person sees a figure of each device before the other arms are built.
                     self._try(cell, self._warm)
+            self._bench.wait_prepared()
+            if self._watch is not None:
+                self._watch.start(self._bench.rounds)
             for cell in [cell for cell in self._cells if not cell.warmth.calls]:
                 self._try(cell, self._warm)
             if self._cells:
