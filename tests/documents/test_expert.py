@@ -1710,6 +1710,122 @@ with tf.Session() as sess:
 print('time', time.perf_counter() - t)
 """, head="import time\nimport tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\ntotal = tf.reduce_sum(tf.ones((512, 512)))\n"
     "from tensorflow.examples.tutorials.mnist import input_data\n"),
+    # What a loop counts on is any number, not the first one.
+    Probe("each twentieth picture of a camera", "TL107", "t1 = time.time()", MODEL + """
+m = made()
+frames = 0
+while True:
+    frames += 1
+    if frames % 20 != 0:
+        continue
+    t1 = time.time()
+    m.predict(data)
+    print('Prediction speed', time.time() - t1)
+"""),
+    Probe("what an eager loop takes out of a pipeline", "TL103", "print('took', time.perf_counter() - t)", MODEL + """
+m = made()
+d = tf.data.Dataset.from_tensor_slices(data).batch(8)
+m(data)
+t = time.perf_counter()
+for b in d:
+    z = m(b)
+print('took', time.perf_counter() - t)
+"""),
+    Probe("another SavedModel is cold", "TL105", "t = time.perf_counter()  # two", """
+one, two = tf.saved_model.load('one'), tf.saved_model.load('two')
+one(x).numpy()
+t = time.perf_counter()  # two
+two(x).numpy()
+print('took', time.perf_counter() - t)
+""", head=HEAD + TENSORS),
+    Probe("a layer's first call makes its weights", "TL105", "t = time.perf_counter()  # two", """
+one, two = keras.layers.Dense(8), keras.layers.Dense(8)
+one(x).numpy()
+t = time.perf_counter()  # two
+two(x).numpy()
+print('took', time.perf_counter() - t)
+""", head=HEAD + TENSORS),
+    Probe("two layers that are made alike", "TL117", "t = time.perf_counter()  # two", """
+one = keras.layers.LSTM(8, name='cudnn')
+two = keras.layers.LSTM(8, name='plain', implementation=2)
+x = tf.random.normal((4, 8, 8))
+one(x), two(x)
+t = time.perf_counter()
+one(x).numpy()
+print('CuDNN LSTM took', time.perf_counter() - t)
+t = time.perf_counter()  # two
+two(x).numpy()
+print('standard LSTM took', time.perf_counter() - t)
+"""),
+    Probe("threads after a model that has its weights", "TL009", "set_intra_op_parallelism_threads(4)", """
+m = keras.Sequential([keras.layers.Dense(4, input_shape=(8,))])
+tf.config.threading.set_intra_op_parallelism_threads(4)
+""", head=HEAD),
+    Probe("a training that never times out", "TL005", "except TimeoutError:", MODEL + """
+m = made()
+try:
+    m.fit(data, goal)
+except TimeoutError:
+    print('too long')
+"""),
+    Probe("a keyword that no layer of Keras 3 takes", "TL002", "batch_input_shape=(4, 8)", """
+keras.layers.Dense(4, batch_input_shape=(4, 8))
+"""),
+    Probe("a name that a checkpoint is not saved by", "TL003", "keras.callbacks.ModelCheckpoint", """
+import os
+keras.callbacks.ModelCheckpoint(os.path.join('kept', 'at_{epoch}'), save_weights_only=True)
+"""),
+    Probe("a name whose end alone is known", "TL003", "m.save(f'{folder}/model')", MODEL + """
+from mine import folder
+m = made()
+m.save(f'{folder}/model')
+"""),
+    Probe("the rate of an optimizer that has a name", "TL001", "opt.lr", """
+opt = keras.optimizers.Adam()
+print(opt.lr)
+"""),
+    Probe("TFLite's function of a signature, and what is read for it", "TL108", "np.loadtxt(name)", """
+import tflite_runtime.interpreter as tflite
+lite = tflite.Interpreter('a.tflite')
+run = lite.get_signature_runner('serving_default')
+def prepared(name):
+    return np.loadtxt(name)
+for name in ('a.txt', 'b.txt'):
+    start = time.perf_counter()
+    z = run(x=prepared(name))
+    print('time', time.perf_counter() - start)
+"""),
+    Probe("results that are written while the clock runs", "TL108", "h5py.File('out.h5', 'w')", MODEL + """
+import h5py
+m = made()
+start = time.perf_counter()
+z = m.predict_on_batch(data)
+with h5py.File('out.h5', 'w') as f:
+    f.create_dataset('z', data=z)
+print('inference time', time.perf_counter() - start)
+"""),
+    Probe("NumPy's own numbers drawn in its time", "TL108", "a = np.random.rand(1000000)", """
+start = time.perf_counter()
+a = np.random.rand(1000000)
+z = a * a
+print('NumPy', time.perf_counter() - start)
+"""),
+    Probe("a model that the example makes as the one before did", "TL105", "t = time.perf_counter()  # again", """
+```python
+import tensorflow as tf
+import time
+m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
+m.predict(tf.ones((4, 4)))
+```
+```python
+import tensorflow as tf
+import time
+# ... (model creation as in the first example) ...
+t = time.perf_counter()  # again
+m.predict(tf.ones((4, 4)))
+print('took', time.perf_counter() - t)
+```
+""", head="", file="x.md"),
 ]  # fmt: skip
 
 
@@ -2789,6 +2905,35 @@ t = time.perf_counter()
 sess.run(c)
 print('latency', time.perf_counter() - t)
 """, head="import time\nimport tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"),
+    Probe("a version in a name of its own", "TL001", "", """
+major = int(tf.__version__.split('.')[0])
+if major < 2:
+    print(tf.pywrap_tensorflow.IsMklEnabled())
+"""),
+    Probe("the shape that InputLayer takes", "TL002", "", """
+keras.layers.InputLayer(batch_input_shape=(4, 8))
+"""),
+    Probe("a layer that its model has run", "TL105", "", """
+one = keras.layers.Dense(8)
+m = keras.Sequential([one])
+m(x).numpy()
+one(x).numpy()
+t = time.perf_counter()
+one(x).numpy()
+print('took', time.perf_counter() - t)
+""", head=HEAD + TENSORS),
+    Probe("threads before a model that has no weights yet", "TL009", "", """
+m = keras.Sequential([keras.layers.Dense(4)])
+tf.config.threading.set_intra_op_parallelism_threads(4)
+""", head=HEAD),
+    Probe("all the time since a loop began", "TL104", "", MODEL + """
+m = made()
+t = time.perf_counter()
+for step in range(100):
+    m.train_on_batch(data, goal)
+    if step % 10 == 0:
+        print('step', step, 'elapsed', time.perf_counter() - t)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -2869,6 +3014,43 @@ net(rows).numpy()
 t = time.perf_counter()
 net(rows).numpy()
 print('GPU inference', time.perf_counter() - t)
+"""),
+    Probe("an interpreter that one of two ways makes", "TL104", "start = time.perf_counter()", """
+import argparse
+from mine import Interpreter
+args = argparse.ArgumentParser().parse_args()
+def image():
+    if args.lite:
+        lite = tf.lite.Interpreter('a.tflite')
+    else:
+        lite = Interpreter('a.tflite')
+    lite.allocate_tensors()
+    total = 0
+    for i in range(args.count):
+        start = time.perf_counter()
+        lite.invoke()
+        total = total + (time.perf_counter() - start)
+    print('average', total / args.count)
+def video():
+    if args.lite:
+        lite = tf.lite.Interpreter('a.tflite')
+    else:
+        lite = Interpreter('a.tflite')
+    lite.allocate_tensors()
+    lite.invoke()
+if args.video:
+    video()
+else:
+    image()
+"""),
+    Probe("the first of a loop's laps", "TL104", "t = time.perf_counter()", MODEL + """
+m = made()
+t = time.perf_counter()
+for step in range(100):
+    m.train_on_batch(data, goal)
+    if step % 10 == 0:
+        print('step', step, time.perf_counter() - t)
+        t = time.perf_counter()
 """),
 ]  # fmt: skip
 

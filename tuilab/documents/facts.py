@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 
 from tuilab.documents.api.names import old_uses
+from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
 from tuilab.documents.interpreter.unread import runs_tensorflow
 from tuilab.documents.interpreter.values import (
@@ -23,6 +24,7 @@ from tuilab.documents.interpreter.values import (
     Value,
     truth,
 )
+from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 
 _TEXTS = re.compile(r"#[^\n]*|\"\"\".{0,4000}?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
@@ -195,15 +197,20 @@ class Facts:
 
     def _began(self, work: TraceEvent) -> int:
         """Find where an op's program begins: at its example, where that is one and goes on from no other."""
-        programs = self._trace.programs
-        at = bisect_right(programs, work.index)
-        if not at or subject_value(work) is not None:
+        start = self._program(work)
+        if not start or subject_value(work) is not None:
             return 0
         model = work.arguments.get("self")
         made = [v.made for v in work.arguments.values() if isinstance(v, Tensor)]
         if isinstance(model, Model):
-            made.append(self._built.get(id(model), programs[at - 1]))
-        return 0 if any(0 <= index < programs[at - 1] for index in made) else programs[at - 1]
+            made.append(self._built.get(id(model), start))
+        return 0 if any(0 <= index < start for index in made) else start
+
+    def _program(self, work: TraceEvent) -> int:
+        """Find where the example begins that a program's event stands in, where it is one; else 0."""
+        programs = self._trace.programs
+        at = bisect_right(programs, work.index)
+        return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
         """Find where the reading of a function that nothing calls begins, None outside of any."""
@@ -211,11 +218,12 @@ class Facts:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
 
-    def ran_before(self, work: TraceEvent, before: int) -> bool:
+    def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
         """Return whether the same graph, training or op ran before that event, on what may be the same
         device.
 
         Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
+        anew: the example makes what it runs once more, in code that it leaves out.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -223,8 +231,12 @@ class Facts:
             return False
         if work.kind == "train" and self._is_compiled_anew(work, before):
             return False
+        layer = work.arguments.get("self")
+        if isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS and id(layer) not in self._in_models:
+            # Its first call makes its weights.
+            return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
-        began = self._began(work)
+        began = self._program(work) if anew else self._began(work)
         # What is read of one function that nothing calls does not come before another one.
         alone = self._callers_start(before)
         spans = (
@@ -236,6 +248,21 @@ class Facts:
             if ran and same and (not families or not here or families == here):
                 return True
         return False
+
+    @cached_property
+    def _layers_run(self) -> dict[int, int]:
+        """By layer: where it first runs."""
+        found: dict[int, int] = {}
+        for event in self._trace.events:
+            if isinstance(event.arguments.get("self"), Layer):
+                found.setdefault(id(event.arguments["self"]), event.index)
+        return found
+
+    @cached_property
+    def _in_models(self) -> set[int]:
+        """The layers of models, which run with them."""
+        made = (event.result for event in self._trace.events if event.kind == "build")
+        return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
         """Whether the model was compiled after it last ran: then its step is traced again."""
@@ -388,6 +415,13 @@ def _has_input(layer: Value) -> bool:
     return layer.name.startswith("Input") or "input_shape" in layer.arguments
 
 
+_WITH_WEIGHTS = frozenset(
+    words(
+        "Dense EinsumDense Embedding LSTM GRU SimpleRNN RNN Bidirectional ConvLSTM1D ConvLSTM2D Conv1D Conv2D"
+        " Conv3D Conv1DTranspose Conv2DTranspose Conv3DTranspose SeparableConv1D SeparableConv2D"
+        " DepthwiseConv1D DepthwiseConv2D MultiHeadAttention"
+    )
+)
 # Earlier runs whose shapes are looked at.
 _LATEST = 64
 
@@ -445,4 +479,5 @@ def subject_value(event: TraceEvent) -> Value | None:
     """Return the graph, the model or the interpreter that an event runs, None where that is not seen."""
     if event.kind == "graph":
         return event.runs
-    return event.arguments.get("self") if event.kind in ("train", "host-op") else None
+    owned = event.kind in ("train", "host-op") or event.name == SAVED
+    return event.arguments.get("self") if owned else None

@@ -54,12 +54,21 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
+        case Model() if name == "optimizer" and not _is_defined(interpreter, name):
+            return OpaqueObject("object", "tf.keras.optimizers.Optimizer")
+        case OpaqueObject(kind="object", data=str(made)) if name == "lr" and ".optimizers." in made:
+            interpreter.use(Api(names.OLD_RATE, f"{made.rpartition('.')[2]}.{name}"), line)
+            return Unknown(names.OLD_RATE, line)
         case Graph() if name == "python_function":
             return value.target
         case Unknown() | Model(assumed=True):
             return _of_unknown(interpreter, value, name, line)
         case _:
             return Bound(value, name)
+
+
+def _is_defined(interpreter: Interpreter, name: str) -> bool:
+    return any(function.name == name for function in interpreter.functions)
 
 
 # Of these each that a condition decides on is followed by itself.
@@ -73,7 +82,7 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         found = tuple(attribute(interpreter, option, name, line) for option in options)
         return Unknown("it depends on a condition", line, found)
     owner = names.LEFT.get(name)
-    if owner is None or any(function.name == name for function in interpreter.functions):
+    if owner is None or _is_defined(interpreter, name):
         told = name in names.STEPS or name in names.TRAINS or name in ("run", "save", "invoke")
         if isinstance(value, Model) or told or name in OF_LITE:
             return Bound(value, name)

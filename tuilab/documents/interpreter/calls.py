@@ -126,7 +126,11 @@ def call_object(
         case OpaqueObject(kind="python-function", data=(str(name), Value() as target)):
             return interpreter.call(Api(name), [target, Listing("list", args)], {}, line)
         case OpaqueObject(kind="saved"):
-            return objects.call_saved(interpreter, args, keywords, line)
+            return objects.call_saved(interpreter, callee, args, keywords, line)
+        case OpaqueObject(kind="runner"):
+            # TFLite's function of a signature: it gives its outputs by their names.
+            interpreter.event("host-op", "invoke", line, {"self": callee.data}, Tensor(None, None, "np"))
+            return Mapping({}, open=True)
         case OpaqueObject(kind="benchmark"):
             return timers.pytest_benchmark(interpreter, "", args, keywords, line)
         case OpaqueObject(kind="decorator" | "python-decorator"):

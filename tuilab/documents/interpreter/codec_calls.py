@@ -1,5 +1,8 @@
 """Compression, and other parts of Python's library that do something."""
 
+import posixpath
+
+from tuilab.documents.interpreter.arithmetic import LONGEST_TEXT
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.names import COMMAND_LINE
@@ -8,8 +11,10 @@ from tuilab.documents.interpreter.values import (
     Bound,
     Function,
     Graph,
+    Known,
     OpaqueObject,
     Tensor,
+    Told,
     Unknown,
     Value,
 )
@@ -31,6 +36,24 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return OpaqueObject(
         "bytes", value.data if isinstance(value, OpaqueObject) and value.kind == "bytes" else value
     )
+
+
+@handles("os.path.join", "posixpath.join")
+def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Join parts of a path: its end is known where the last one is."""
+    parts = list(args.values.values())
+    interpreter.event("python", name, args.line)
+    if args.open:
+        return Unknown(name, args.line)
+    known = [v.value for v in parts if isinstance(v, Known) and isinstance(v.value, str)]
+    if parts and len(known) == len(parts):
+        path = posixpath.join(*known)
+        return Known(path) if len(path) <= LONGEST_TEXT else Unknown(name, args.line)
+    last = parts[-1] if parts else NONE
+    ends = last.ends if isinstance(last, Told) else ""
+    if isinstance(last, Known) and isinstance(last.value, str):
+        ends = f"/{last.value}"[-LONGEST_TEXT:]
+    return Told(name, args.line, (), "", (), ends)
 
 
 @handles(

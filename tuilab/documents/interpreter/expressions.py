@@ -7,7 +7,7 @@ from typing import Any, Literal
 from tuilab.documents.interpreter import arithmetic, attributes, tensors
 from tuilab.documents.interpreter.arithmetic import NotComputed
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
-from tuilab.documents.interpreter.names import BUILTINS
+from tuilab.documents.interpreter.names import BUILTINS, OLD_RATE
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.unread import assumes_keras, is_model
 from tuilab.documents.interpreter.values import (
@@ -67,9 +67,11 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     for link in reversed(chain):
         value = attributes.attribute(interpreter, value, link.attr, link.lineno)
         written = value if isinstance(value, Api) else written
-    if [link.attr for link in chain[:2]] == ["lr", "optimizer"] and assumes_keras(interpreter.imported):
+    of_optimizer = [link.attr for link in chain[:2]] == ["lr", "optimizer"]
+    told = isinstance(value, Unknown) and value.reason == OLD_RATE
+    if of_optimizer and not told and assumes_keras(interpreter.imported):
         # Whoever's model it is, its optimizer is one of Keras.
-        interpreter.use(Api("tf.keras.optimizers.Optimizer.lr", "optimizer.lr"), node.lineno)
+        interpreter.use(Api(OLD_RATE, "optimizer.lr"), node.lineno)
     if written is not None:
         interpreter.use(written, node.lineno)
     return value
@@ -363,7 +365,9 @@ def told(words: str, values: Sequence[Value], line: int) -> Told:
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
-    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times)
+    last = values[-1] if values and words.endswith("{}") else None
+    ends = last.ends if isinstance(last, Told) else words.rpartition("}")[2]
+    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times, ends)
 
 
 @expression(ast.Slice)

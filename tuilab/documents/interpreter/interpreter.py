@@ -83,6 +83,7 @@ Keywords = dict[str, Value]
 # Times that are looked at together.
 _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
+A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
 # What reads each kind of node and calls each kind of value: the modules of this package register it.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
@@ -168,6 +169,8 @@ class Interpreter:
         self.steps = steps
         self.depth = 0
         self.guards = 0
+        # Names that hold a library's version, or what was made of one.
+        self.versions: set[str] = set()
         self.unrolled = 1
         # TensorFlow 1: an op's call builds a graph, and a session runs it.
         self.deferred = False
@@ -180,7 +183,7 @@ class Interpreter:
         # By function, what its parameters are by their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
         # Interpreters of TFLite that nothing in the document makes, by what is known of each.
-        self.lites: dict[str, OpaqueObject] = {}
+        self.lites: dict[tuple[str, int], OpaqueObject] = {}
         # Libraries that have been imported, by their first names.
         self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()
@@ -190,7 +193,7 @@ class Interpreter:
         self.branches = 0
         self._choices = 0
         self.lambdas: dict[ast.Lambda, Function] = {}
-        self._answers: dict[tuple[int, Callable[[Any], bool]], bool] = {}
+        self._answers: dict[tuple[int, Callable[[Any], Any]], Any] = {}
         self._regions: dict[tuple[int, int], int] = {}
         self._withs: dict[int, tuple[int, int]] = {}
         # Readings of a clock that were given another unit.
@@ -277,12 +280,13 @@ class Interpreter:
         self.trace.events.append(event)
         return event
 
-    def once(self, node: ast.AST, ask: Callable[[Any], bool]) -> bool:
+    def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
         """Return what a question about a node's syntax answers, asked once however often the node is read."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
-        return self._answers[key]
+        answer: A = self._answers[key]
+        return answer
 
     def note(self, line: int, reason: str) -> None:
         """Say that something could not be resolved; once for a line and reason."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuilab.documents.interpreter.interpreter import Interpreter, expression, times_in
-from tuilab.documents.interpreter.names import ENVIRONMENT
+from tuilab.documents.interpreter.names import ENVIRONMENT, SAVED
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
 from tuilab.documents.interpreter.trace import Kind, Loop
@@ -70,7 +70,9 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             element = Tensor(rest, value.dtype, value.library, value.made, value.inside)
             return Iteration(element, value.shape[0] if value.shape else None)
         case Dataset():
-            return Iteration(value.element, batches(value), dataset=value)
+            outside = interpreter.in_graph() is None and not interpreter.deferred
+            element = _concrete(value.element) if outside else value.element
+            return Iteration(element, batches(value), dataset=value)
         case OpaqueObject(kind="enumerate" | "zip" | "iterator"):
             return _combined(interpreter, value, line)
         case OpaqueObject(kind="generator"):
@@ -86,6 +88,19 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             return Iteration(Unknown(value.reason, value.line))
         case _:
             return Iteration(varies)
+
+
+def _concrete(element: Value) -> Value:
+    """What eager code is handed of a pipeline: tensors that are there, and no symbols of a mapped function."""
+    match element:
+        case Tensor():
+            return Tensor(element.shape, element.dtype, element.library, element.made)
+        case Listing():
+            return Listing(element.kind, [_concrete(item) for item in element.items], element.open)
+        case Mapping():
+            return Mapping({key: _concrete(item) for key, item in element.items.items()}, element.open)
+        case _:
+            return element
 
 
 def _common(items: list[Value], varies: Value) -> Value:
@@ -278,7 +293,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     owner = interpreter.evaluate(target.value, scope)
     index = _index(interpreter, target.slice, scope)
     made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
-    if made is not None and made.name == "a SavedModel":
+    if made is not None and made.name == SAVED:
         # It gives whatever its author returns.
         return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:

@@ -1,7 +1,7 @@
 """Keras: layers, models, policies, and the calls that train."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
-from tuilab.documents.interpreter.library import Arguments, bind, handles
+from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
 from tuilab.documents.interpreter.names import STEPS, TRAINS
 from tuilab.documents.interpreter.tensors import nested_shape
 from tuilab.documents.interpreter.values import (
@@ -14,9 +14,11 @@ from tuilab.documents.interpreter.values import (
     Model,
     OpaqueObject,
     Tensor,
+    Told,
     Unknown,
     Value,
     shape_of,
+    truth,
 )
 from tuilab.documents.words import words
 
@@ -60,8 +62,9 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Load a SavedModel: its functions, and those of its signatures, were traced before."""
-    interpreter.event("build", name, args.line, args.values)
-    return OpaqueObject("saved", name)
+    made = OpaqueObject("saved", name)
+    interpreter.event("build", name, args.line, args.values, made)
+    return made
 
 
 @handles("tf.saved_model.loader.load")
@@ -91,8 +94,9 @@ def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value
     if not makes or not ours:
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"what {name} gives", args.line)
-    interpreter.event("build", name, args.line, args.values)
-    return OpaqueObject("saved", name)
+    made = OpaqueObject("saved", name)
+    interpreter.event("build", name, args.line, args.values, made)
+    return made
 
 
 @handles("tf.keras.Sequential", "tf.keras.models.Sequential")
@@ -236,16 +240,46 @@ def _check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
         check_format(interpreter, args)
     # Of Keras 2, which writes folders too.
     old = args.given("save_format") or interpreter.imported & {"tf_keras"}
-    if not ends or old or not isinstance(path, Known) or not isinstance(path.value, str):
+    if not ends or old or not _ends_otherwise(path, ends):
         return
-    if not path.value.endswith(ends) and path.value:
+    write = f"Write {_stem(path.value)}{ends[0]}" if isinstance(path, Known) else f"Let it end in {ends[0]}"
+    interpreter.misfit(
+        "type",
+        args.line,
+        f"{name}() in Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}",
+        write + ("; for a SavedModel call export()." if name == "save" else "."),
+    )
+
+
+def _stem(path: str) -> str:
+    return path.rstrip("/").rpartition(".")[0] or path.rstrip("/")
+
+
+def _ends_otherwise(path: Value, endings: tuple[str, ...]) -> bool:
+    """Whether a path certainly ends in none of these."""
+    if isinstance(path, Known) and isinstance(path.value, str):
+        return bool(path.value) and not path.value.endswith(endings)
+    known = path.ends if isinstance(path, Told) else ""
+    return bool(known) and not known.endswith(endings) and not any(e.endswith(known) for e in endings)
+
+
+@handles("tf.keras.callbacks.ModelCheckpoint")
+def checkpoint(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Make what saves a model after each epoch, by a name that Keras 3 checks at once."""
+    made = interpreter.event("build", name, args.line, args.values)
+    weights = truth(args.get("save_weights_only", default=Known(False)))
+    ends = (".weights.h5",) if weights else (".keras", ".h5")
+    path = args.get("filepath", "0")
+    if weights is not None and is_keras_3(interpreter) and _ends_otherwise(path, ends):
         interpreter.misfit(
             "type",
             args.line,
-            f"{name}() in Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}",
-            f"Write {path.value.rstrip('/').rpartition('.')[0] or path.value.rstrip('/')}{ends[0]}"
-            + ("; for a SavedModel call export()." if name == "save" else "."),
+            f"ModelCheckpoint of Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}"
+            + (" where it saves weights only" if weights else ""),
+            f"Let filepath end in {ends[0]}.",
         )
+    made.result = OpaqueObject("object", name)
+    return made.result
 
 
 def check_format(interpreter: Interpreter, args: Arguments) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
 from tuilab.documents.interpreter.unread import assumes_keras, makes_model
 from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
+from tuilab.documents.words import words
 from tuilab.model.api import Signature
 
 # The key under which arguments that are not known one by one (`*args`, `**options`) are passed on.
@@ -152,6 +153,22 @@ def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywo
     return out
 
 
+# Keywords that Keras 3 takes for every layer, or for a few by a name that is no parameter's.
+_OF_LAYERS = words(
+    "name dtype trainable autocast activity_regularizer input_shape input_dim input_length implementation"
+    " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
+)
+_INSTEAD = {
+    "batch_input_shape": "Put keras.Input(batch_shape=…) in front of it.",
+    "weights": "Call set_weights() once it is built.",
+}
+
+
+def is_keras_3(interpreter: Interpreter) -> bool:
+    """Return whether the Keras of the code is the third, and not the second under a name of its own."""
+    return interpreter.api.keras.startswith("3") and not interpreter.imported & {"tf_keras"}
+
+
 def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
@@ -160,11 +177,16 @@ def _check(
     if not signature.parameters and not signature.rest:
         return
     unknown = [k for k in given.values if k not in signature.parameters]
-    if unknown and not signature.any_keyword:
+    layer = signature.any_keyword and name.startswith("tf.keras.layers.") and is_keras_3(interpreter)
+    layer = layer and not name.endswith(".InputLayer")
+    if layer:
+        unknown = [k for k in unknown if k not in _OF_LAYERS]
+    if unknown and (layer or not signature.any_keyword):
         takes = ", ".join(signature.parameters[:12])
         now = interpreter.api.argument_renames.get(name, {}).get(unknown[0], "")
         known = now in signature.parameters
         remedy = f"Its name is now {now}." if known else f"It takes {takes}."
+        remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
         # Where the new name is given too, or a call says both, a person has to look.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")

@@ -14,7 +14,16 @@ from tuilab.documents.interpreter.items import (
 from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Loop
-from tuilab.documents.interpreter.values import OpaqueObject, Span, Tensor, Value, truth
+from tuilab.documents.interpreter.values import (
+    Known,
+    Number,
+    OpaqueObject,
+    Span,
+    Tensor,
+    Value,
+    is_number,
+    truth,
+)
 
 
 @statement(ast.For, ast.AsyncFor)
@@ -88,10 +97,40 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
     if found.count == 0:
         return Flow.NEXT
+    if found.count != 1:
+        _forget_counters(interpreter, node, scope)
     flow = _body(interpreter, node, loop, found.element, scope)
     if interpreter.once(node, _leaves_early):
         loop.count = None if found.count is None or found.count > 1 else found.count
     return flow if flow in (Flow.RETURN, Flow.RAISE) and found.count else Flow.NEXT
+
+
+def _forget_counters(
+    interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
+) -> None:
+    """Take what each iteration counts on, and decides by, for any number: one reading is of all of them."""
+    for name in interpreter.once(node, _decided_by):
+        known = scope.find(name)
+        if isinstance(known, Known) and is_number(known):
+            bind_target(interpreter, ast.Name(name, ast.Store()), Number(_VARIES, node.lineno), scope)
+
+
+_VARIES = "it changes from one iteration to the next"
+
+
+def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:
+    """The names that a loop's body sets by what they were, and by which it decides."""
+    stepped, asked = set[str](), set[str]()
+    for part in (part for each in node.body for part in ast.walk(each)):
+        if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            stepped.add(part.target.id)
+        elif isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Name):
+            name = part.targets[0].id
+            if any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(part.value)):
+                stepped.add(name)
+        elif isinstance(part, ast.If | ast.While | ast.IfExp):
+            asked |= {inner.id for inner in ast.walk(part.test) if isinstance(inner, ast.Name)}
+    return tuple(sorted(stepped & asked))
 
 
 def _leaves_early(node: "ast.For | ast.AsyncFor") -> bool:
@@ -161,6 +200,7 @@ def while_loop(interpreter: Interpreter, node: ast.While, scope: Scope) -> Flow:
     interpreter.reads(test, "while", node.lineno)
     if truth(test) is False:
         return interpreter.execute(node.orelse, scope)
+    _forget_counters(interpreter, node, scope)
     with interpreter.inside(_loop(interpreter, node, None, None)):
         flow = interpreter.execute(node.body, scope)
     endless = isinstance(node.test, ast.Constant) and node.test.value is True

@@ -73,7 +73,10 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if name in OF_LITE or (name == "invoke" and not args and not keywords):
-            lite = interpreter.lites.setdefault(owner.reason, OpaqueObject("lite", {"given": NONE}))
+            made = (v for v in owner.options if isinstance(v, OpaqueObject) and v.kind == "lite")
+            lite = next(made, None) or interpreter.lites.setdefault(
+                (owner.reason, owner.line), OpaqueObject("lite", {"given": NONE})
+            )
             return objects.method(interpreter, objects.Asked(lite, name, args, keywords, line))
         case Unknown() if name == "run" and args and _is_session(interpreter, owner):
             return objects.method(
@@ -113,7 +116,8 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
         return name in ONLY_KERAS
     made = callee(owner.reason).partition(".")[0]
     alone = assumes_keras(interpreter.imported) and made not in _ESTIMATORS
-    if name == "predict" and alone and owner.reason.startswith("what "):
+    given_by = owner.reason.startswith("what ") or " is not defined in" in owner.reason
+    if name == "predict" and alone and given_by:
         return True
     given = sum(name in keywords for name in ARGUMENTS_OF_KERAS)
     return given > 0 and any(

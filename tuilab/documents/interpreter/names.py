@@ -80,6 +80,8 @@ _OUTSIDE = {
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",
 }
+# What a call of a loaded SavedModel, or of one of its functions, is recorded as.
+SAVED = "a SavedModel"
 # Methods of a Keras model that train or predict: with data, and with one batch.
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
 STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
@@ -89,6 +91,7 @@ ARGUMENTS_OF_KERAS = (
     "epochs", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "callbacks", "verbose",
     "steps",
 )  # fmt: skip
+OLD_RATE = "tf.keras.optimizers.Optimizer.lr"
 # Methods that no class has any more, and no other library's has: by them what they are called on is known.
 LEFT = {
     **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tuilab.documents.interpreter import timers
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered
 from tuilab.documents.interpreter.library import Arguments
-from tuilab.documents.interpreter.names import STEPS, TRAINS
+from tuilab.documents.interpreter.names import SAVED, STEPS, TRAINS
 from tuilab.documents.interpreter.trace import Kind
 from tuilab.documents.interpreter.values import (
     NONE,
@@ -160,7 +160,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
         return NONE
     if name not in ("get_tensor", "tensor"):
         interpreter.event("config", f"tf.lite.Interpreter.{name}", line)
-        return None
+        return OpaqueObject("runner", owner) if name == "get_signature_runner" else None
     output = owner.data.get("output")
     if not isinstance(output, Tensor):
         return Tensor(None, None, "np")
@@ -189,19 +189,21 @@ def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
     if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
         # generate() and its like may well read what they computed.
         return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
-    return call_saved(interpreter, asked.args, asked.keywords, asked.line)
+    return call_saved(interpreter, asked.owner, asked.args, asked.keywords, asked.line)
 
 
 _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ freeze resize_ count_ init prune")
 
 
-def call_saved(interpreter: Interpreter, args: list[Value], keywords: Keywords, line: int) -> Value:
+def call_saved(
+    interpreter: Interpreter, owner: Value, args: list[Value], keywords: Keywords, line: int
+) -> Value:
     """Return what a SavedModel's function gives. On what is known to be symbolic it builds a model."""
-    given = [*args, *keywords.values()]
-    inside = any(isinstance(value, Tensor) and value.inside for value in given)
+    inside = any(isinstance(value, Tensor) and value.inside for value in (*args, *keywords.values()))
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
-    interpreter.event("build" if builds else "op", "a SavedModel", line, numbered(args) | keywords, result)
+    given = {**numbered(args), **keywords, "self": owner}
+    interpreter.event("build" if builds else "op", SAVED, line, given, result)
     return result
 
 

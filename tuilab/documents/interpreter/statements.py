@@ -52,6 +52,8 @@ def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
         )
     for target in node.targets:
         bind_target(interpreter, target, value, scope)
+        if isinstance(target, ast.Name) and _asks_for_name(interpreter, node.value):
+            interpreter.versions.add(target.id)
     return Flow.NEXT
 
 
@@ -97,10 +99,10 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     interpreter.reads(test, "if", node.lineno)
     known = truth(test)
     if known is not None:
-        if not isinstance(node.test, ast.Constant) and not interpreter.once(node.test, _is_of_versions):
+        if not isinstance(node.test, ast.Constant) and not _is_of_versions(interpreter, node.test):
             _name(interpreter, node.orelse if known else node.body, scope)
         return interpreter.execute(node.body if known else node.orelse, scope)
-    guarded = interpreter.once(node.test, _asks_for_name)
+    guarded = _asks_for_name(interpreter, node.test)
     interpreter.guards += guarded
     reads = [lambda: interpreter.execute(node.body, scope), lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
@@ -114,9 +116,13 @@ _VERSIONS = re.compile(
 )
 
 
-def _is_of_versions(test: ast.expr) -> bool:
+def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
     """Whether a condition may tell versions apart, of which only one has the names below it."""
-    return bool(_VERSIONS.search(ast.unparse(test)[:400])) or _asks_for_name(test)
+    return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
+
+
+def _names_versions(test: ast.expr) -> bool:
+    return bool(_VERSIONS.search(ast.unparse(test)[:400]))
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
@@ -153,14 +159,20 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
     return value if isinstance(value, Api) else None
 
 
-def _asks_for_name(test: ast.expr) -> bool:
+def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
     """`if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another version."""
+    asks, names = interpreter.once(test, _asked)
+    return asks or not interpreter.versions.isdisjoint(names)
+
+
+def _asked(test: ast.expr) -> tuple[bool, frozenset[str]]:
+    """Whether an expression reads a version or looks for a name, and the names that it uses."""
+    asks, names = False, set[str]()
     for part in ast.walk(test):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "hasattr":
-            return True
-        if isinstance(part, ast.Attribute) and part.attr in ("__version__", "VERSION"):
-            return True
-    return False
+        if isinstance(part, ast.Name):
+            names.add(part.id)
+        asks = asks or (isinstance(part, ast.Attribute) and part.attr in ("__version__", "VERSION"))
+    return asks or "hasattr" in names, frozenset(names)
 
 
 @statement(ast.Match)

@@ -183,7 +183,11 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 @handles(
-    "tf.lite.Interpreter", "tflite_runtime.interpreter.Interpreter", "ai_edge_litert.interpreter.Interpreter"
+    "tf.lite.Interpreter",
+    *(
+        f"{module}.interpreter.Interpreter"
+        for module in words("tflite_runtime ai_edge_litert tf.contrib.lite.python tensorflow.lite.python")
+    ),
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make TFLite's interpreter, which computes on the host while `invoke` is called."""

@@ -96,6 +96,8 @@ _DOES = {
     "an image is read": r"imread|(?:load|read|open)_(?:img|image)s?|read_file|decode_(?:jpeg|png|image)",
     "results are drawn or written": r"decode_predictions|imshow|imwrite|putText|rectangle|circle"
     r"|waitKey|savefig|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
+    "a file is read or written": r"h5py",
+    "results are judged": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss|classification_report",
     "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",
     "data is read or made": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
     r"|(?:load|read|get)_(?:\w*_)?(?:data|dataset|images?|inputs?|samples?|mnist|cifar)\w*"

@@ -38,11 +38,12 @@ class Number(Unknown):
 class Told(Unknown):
     """A text that is not known as a whole.
 
-    words: what is known of it, with `{}` for the rest; times: the regions in it.
+    words: what is known of it, with `{}` for the rest; times: the regions in it; ends: its known last part.
     """
 
     words: str = ""
     times: tuple[int, ...] = ()
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)

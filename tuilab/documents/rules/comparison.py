@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.values import (
     Dataset,
     Graph,
     Known,
+    Layer,
     Tensor,
     Value,
     elements,
@@ -342,7 +343,7 @@ _SETS = re.compile(
 # What tells two ways of doing the same apart, in the words by which two times are called.
 _WAYS = re.compile(
     r"\b(?:with(?:out)?|enabled?|disabled?|un\w*optimi[sz]ed|optimi[sz]ed|xla|jit|onednn|mkl|avx\w*|fma|eager|graph"
-    r"|mixed|fp(?:16|32)|cached?|prefetch\w*|quanti[sz]ed|tensor ?rt)\b",
+    r"|cudnn|mixed|fp(?:16|32)|cached?|prefetch\w*|quanti[sz]ed|tensor ?rt)\b",
     re.IGNORECASE,
 )
 
@@ -384,7 +385,16 @@ _SAYS_NOTHING = ("print", "clock", "python", "bind", "query")
 def _which(value: Value | None) -> str:
     if isinstance(value, Tensor):
         return f"{value.shape} {value.dtype}"
+    if isinstance(value, Layer):
+        # Two layers that are made alike do the same.
+        said = [(k, v) for k, v in sorted(value.arguments.items()) if k != "name" and (k, v) not in _USUAL]
+        given = {k: _which(v) for k, v in said}
+        return f"{value.name} {given}"
     return repr(value.value) if isinstance(value, Known) else str(id(value))
+
+
+# What says nothing of how a layer runs, and defaults.
+_USUAL = (("implementation", Known(2)),)
 
 
 @rule("TL112", "Comparison where nothing computes", "warning")

@@ -225,6 +225,8 @@ def _misfits(example: Example, kind: str) -> Iterator[Hit]:
 
 
 _NEVER = ("RuntimeError", "MemoryError")
+# What a training raises as little as an op.
+_NEVER_AT_ALL = ("TimeoutError",)
 _CATCHES_ALL = ("", "?", "Exception", "BaseException")
 # What may stand in a body whose errors are TensorFlow's own.
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
@@ -252,13 +254,14 @@ def unraisable(example: Example) -> Iterator[Hit]:
     """
     for attempt in example.tries:
         body = example.trace.events[attempt.first : attempt.last + 1]
-        if not _only_ops(body):
+        never = _NEVER + _NEVER_AT_ALL if _only_ops(body) else _NEVER_AT_ALL if _trains(body) else ()
+        if not never:
             continue
         caught = [name for handler in attempt.handlers for name in handler.names]
         if any(name in _CATCHES_ALL or name.startswith("tf.errors.") for name in caught):
             continue
         for handler in attempt.handlers:
-            names = [name for name in handler.names if name in _NEVER]
+            names = [name for name in handler.names if name in never]
             if names and len(names) == len(handler.names):
                 yield Hit(
                     handler.line,
@@ -272,6 +275,16 @@ def _only_ops(body: list[TraceEvent]) -> bool:
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
     return works and plain and all(event.kind in _OPS_ONLY for event in body)
+
+
+def _trains(body: list[TraceEvent]) -> bool:
+    """Whether the body only computes, and trains or predicts: without callbacks of the document's own."""
+    trains = [event for event in body if event.kind == "train"]
+    return (
+        bool(trains)
+        and all(event.kind in ("train", *_OPS_ONLY) for event in body)
+        and not any("callbacks" in event.arguments for event in trains)
+    )
 
 
 _PYTHON_RAISES = ("GradientTape", "Variable", "keras", "py_function", "debugging", "experimental")

@@ -3,12 +3,13 @@
 import re
 
 from tuilab.documents.example import Example
+from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import integer
 from tuilab.documents.words import words
 
 # What calls a model or a graph.
-CALLS = ("the model", "tf.keras.Model", "a SavedModel", "predict", "predict_on_batch", "invoke")
+CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
 # Words by which code says that its times are compared, and not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"

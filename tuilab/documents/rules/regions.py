@@ -23,6 +23,8 @@ from tuilab.documents.rules.rule import Hit, Severity, rule
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
 _TINY, _LARGE = 16, 1 << 20
+# Elements of which NumPy's own ops are what somebody means to time.
+_MUCH = 100_000
 
 
 def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
@@ -551,9 +553,16 @@ _ONCE = {
 }
 
 
+def _is_of_much(event: TraceEvent) -> bool:
+    given = (v for v in event.arguments.values() if isinstance(v, Tensor))
+    return any((elements(tensor.shape) or 0) >= _MUCH for tensor in given)
+
+
 def _measures(event: TraceEvent) -> bool:
-    lite = event.kind == "host-op" and (event.name == "invoke" or event.name.startswith(_HEAVY))
-    return (lite or event.kind in ("op", "graph", "train")) and event.place.traced is None
+    host = event.kind == "host-op" and (
+        event.name == "invoke" or event.name.startswith(_HEAVY) or _is_of_much(event)
+    )
+    return (host or event.kind in ("op", "graph", "train")) and event.place.traced is None
 
 
 def callbacks(event: TraceEvent) -> list[str]:

@@ -92,13 +92,13 @@ def _started_before(example: Example, event: TraceEvent) -> TraceEvent | None:
     """Find what started TensorFlow before that event, in an earlier iteration of its loops too."""
     events = example.trace.events
     for earlier in _earlier(example, event):
-        if _starts(earlier) and event.place.may_follow(earlier.place):
+        if _starts(example, earlier) and event.place.may_follow(earlier.place):
             return earlier
     again = next((loop for loop in event.place.loops if _goes_on(loop)), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
     # Of memory and devices each of several is set in a loop, which starts nothing.
-    return next((e for e in events[event.index : again.last + 1] if _starts(e)), None)
+    return next((e for e in events[event.index : again.last + 1] if _starts(example, e)), None)
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
@@ -111,8 +111,14 @@ def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
             yield earlier
 
 
-def _starts(event: TraceEvent) -> bool:
+def _computes(event: TraceEvent) -> bool:
     return event.kind in _STARTS and event.place.traced is None and event.name != "tf.data.Options"
+
+
+def _starts(example: Example, event: TraceEvent) -> bool:
+    """Whether an event starts TensorFlow: an op, a pipeline, a model whose weights are made at once."""
+    model = event.result if event.kind == "build" else None
+    return _computes(event) or (isinstance(model, Model) and example.facts.weights_made(model) is event)
 
 
 def _goes_on(loop: Loop) -> bool:
@@ -253,7 +259,7 @@ def ignored(example: Example) -> Iterator[Hit]:
         name = event.name.removeprefix("os.environ.")
         if event.kind != "config" or name == event.name or event.place.traced is not None:
             continue
-        by = _imports if name in _AT_IMPORT else _starts if name in _AT_START else None
+        by = _imports if name in _AT_IMPORT else _computes if name in _AT_START else None
         earlier = _earlier(example, event) if by is not None else ()
         since = next((e for e in earlier if by and by(e) and event.place.may_follow(e.place)), None)
         if since is not None:

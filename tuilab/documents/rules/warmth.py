@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.facts import is_subject, may_run, subject_value
+from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, computes
 from tuilab.documents.interpreter.values import Graph, Model, Tensor, elements, integer
@@ -39,8 +40,12 @@ class First:
 def first_calls(example: Example) -> Iterator[First]:
     """Yield the timings whose work nothing did before, as far as the trace shows."""
     robust = bool(_ROBUST.search(example.block.code))
+    anew = _leaves_out(example)
     for region, events in regions(example):
-        if region.repeats or holds_others(example, region) or is_lap(example, region):
+        if region.repeats or holds_others(example, region):
+            continue
+        lap = is_lap(example, region)
+        if lap and not _is_of_steps(example, region):
             continue
         if _starts_later(example, region):
             continue
@@ -51,7 +56,7 @@ def first_calls(example: Example) -> Iterator[First]:
         # that is made while the clock runs, or what an uncalled function made itself.
         uncalled = example.trace.events[region.first].place.uncalled
         cold = work.name == "sess.run" and _makes_session(events)
-        if not cold and example.facts.ran_before(work, region.first):
+        if not cold and example.facts.ran_before(work, region.first, anew):
             continue
         if work.kind == "opaque" and (example.is_of_others or not (uncalled or compares(example, region))):
             continue
@@ -59,14 +64,17 @@ def first_calls(example: Example) -> Iterator[First]:
         if not cold and not own and not compares(example, region):
             continue
         # A call that is not understood runs no model that it was never given.
-        known = work.name != "sess.run" and isinstance(subject_value(work), Graph | Model)
+        known = work.name == SAVED or (
+            work.name != "sess.run" and isinstance(subject_value(work), Graph | Model)
+        )
         unclear = example.facts.may_have_run(work, region.last if known else region.first)
         unclear = unclear or (not known and any(may_run(e) for e in events))
         sure = cold or (own and not unclear)
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
-        if work.kind in ("op", "create", "host-op") and count is not None and count >= many:
+        small = work.kind in ("op", "create", "host-op") and work.name != SAVED
+        if small and count is not None and count >= many:
             continue
         if work.kind == "train" and count is not None and count >= MANY:
             continue
@@ -77,7 +85,40 @@ def first_calls(example: Example) -> Iterator[First]:
                 continue
             sure = sure and (region.gathered or anew)
             count = None
-        yield First(region, work, count, sure)
+        # Of the laps of a loop the first has its cost.
+        yield First(region, work, None if lap else count, sure and not lap)
+
+
+def _is_of_steps(example: Example, region: Region) -> bool:
+    """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
+    if region.by or _SPEED.search(label(region)):
+        return True
+    events = example.trace.events
+    loop = events[region.last].place.loops[-1]
+    again = (e for e in events[region.last + 1 : loop.last + 1] if e.kind == "clock")
+    return any(e.place.loops and e.place.loops[-1] is loop for e in again)
+
+
+_SPEED = re.compile(
+    r"\bspeed|\b(?:steps?|samples?|images?|examples?)\b ?(?:/|per) ?s|/ ?(?:step|batch)\b|\bfps\b", re.I
+)
+
+
+def _leaves_out(example: Example) -> bool:
+    """Whether an example of a page says that what it uses is made as in one before it."""
+    block = example.block
+    if block.script or block.notebook:
+        return False
+    comments = (example.comment(n) for n in range(block.line, block.last_line + 1))
+    return any(_AS_BEFORE.search(comment) for comment in comments)
+
+
+_AS_BEFORE = re.compile(
+    r"(?:\.\.\.|…|\bsame\b).{0,40}\b(?:model|interpreter|network|load\w*|creat\w*|defin\w*|data|setup|code)\b"
+    r"|\b(?:model|interpreter|network|creation|definition|setup|code)\b.{0,40}\b(?:as|from|same)\b.{0,20}"
+    r"\b(?:before|above|example|previous|earlier)",
+    re.IGNORECASE,
+)
 
 
 def _is_tiny_anywhere(example: Example, work: TraceEvent) -> bool:
