@@ -5,7 +5,7 @@ import re
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,13 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
             at(done, len(runs))
             count, wrong = _check_run(connection, run)
             rounds += count
-            found += [Damage(run, words) for words in wrong]
+            found += _damage(run, wrong)
     return Checked(runs=len(runs), rounds=rounds, findings=tuple(found))
+
+
+def _damage(run: str, wrong: Iterable[str]) -> list[Damage]:
+    """What is wrong with a run, as it may be printed."""
+    return [Damage(sanitize_line(run, 100), sanitize_line(words, 400)) for words in wrong]
 
 
 def _source(file: Path) -> sqlite3.Connection:
@@ -318,9 +323,9 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
             lines += some
     lines.sort(key=lambda line: line[0])
     started = _started(run, row, [line for _, line in lines])
-    lost += [Damage(run, words) for words in wrong]
+    lost += _damage(run, wrong)
     if started is None:
-        lost.append(Damage(run, f"what it measured is unknown; {len(lines)} events are lost"))
+        lost += _damage(run, [f"what it measured is unknown; {len(lines)} events are lost"])
         return None
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):

@@ -37,7 +37,8 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
     known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
     try:
-        fine = "".join([*texts, *tags]).isprintable()
+        numbers = all(type(known[name]) is int for name in _NUMBERS)
+        fine = numbers and "".join([*texts, *tags]).isprintable()
     except TypeError:
         fine = False
     if not fine:

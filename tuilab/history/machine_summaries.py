@@ -58,5 +58,5 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
     for line in lines:
         try:
             yield _decoder.decode(line)
-        except UNDECODED:
+        except (*UNDECODED, TypeError):
             continue  # written by another version; its run is in the history all the same

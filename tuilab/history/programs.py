@@ -7,6 +7,7 @@ import msgspec
 from tuilab.history.store import Store
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.program import Page
+from tuilab.model.sanitize import sanitize_line
 
 
 def keep(store: Store, program: str, page: Page) -> None:
@@ -27,7 +28,7 @@ def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
     out = []
     for program, page in found:
         try:
-            out.append((program, msgspec.json.decode(page, type=Page)))
+            out.append((sanitize_line(str(program), 64), msgspec.json.decode(page, type=Page)))
         except (*UNDECODED, TypeError):
             continue
     return out

@@ -40,12 +40,14 @@ UNDO_DAYS = 7.0
 STAGED = 1.0
 """When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
 _DAY_S = 86_400.0
-# A damaged file may hold anything in any column.
+# A damaged file may hold anything in any column; texts, and what is infinite, are more than any number.
+_MOST = 2**62
 _EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
 _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
     AND typeof(last) = 'integer' AND typeof(timed) = 'real' AND typeof(data) = 'blob'
     AND typeof(rounds) = 'integer' AND rounds BETWEEN 1 AND {packed.MOST} ORDER BY first"""
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
+_SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
@@ -450,10 +452,10 @@ class Store:
     def next_number(self, run: str) -> int:
         """Return the number of the run's next event; 0 for a run that is not there."""
         query = (
-            "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run), -1),"
-            " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run), -1)) + 1"
+            "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run AND number < :most), -1),"
+            " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run AND last < :most), -1)) + 1"
         )
-        return int(self.connection.execute(query, {"run": run}).fetchone()[0])
+        return int(self.connection.execute(query, {"run": run, "most": _MOST}).fetchone()[0])
 
     def _begin(self, started: e.RunStarted) -> None:
         scenario, machine = msgspec.json.encode(started.scenario), msgspec.json.encode(started.machine)
@@ -730,11 +732,11 @@ class Store:
         if days is not None:
             past = max(0.0, time.time() - days * _DAY_S)
             limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
-            found.update(c.execute(f"SELECT run, size FROM runs WHERE {_FREE} AND at < ?", (limit,)))
+            found.update(c.execute(f"SELECT run, {_SIZE} FROM runs WHERE {_FREE} AND at < ?", (limit,)))
         if size is not None:
             # The latest runs until the limit is full; what comes after it goes.
             kept, total = f"NOT ({_FREE} AND at < ?)", 0
-            query = f"SELECT run, size, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
+            query = f"SELECT run, {_SIZE}, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
             query += " ORDER BY at DESC, run"
             for run, own, free in c.execute(query, (limit,)):
                 total += own
@@ -752,7 +754,7 @@ class Store:
         with self.at_once():
             c = self.connection
             # Later than any before, so that it is undone first whatever the clock does.
-            (last,) = c.execute("SELECT COALESCE(MAX(deleted_at), 0) FROM runs").fetchone()
+            (last,) = c.execute("SELECT COALESCE(MAX(CAST(deleted_at AS REAL)), 0) FROM runs").fetchone()
             now = max(time.time(), nextafter(last, inf))
             some = "run IN (SELECT value FROM json_each(?))"
             query = f"UPDATE runs SET deleted_at = ? WHERE {which} AND {some}"
