@@ -2934,6 +2934,28 @@ for step in range(100):
     if step % 10 == 0:
         print('step', step, 'elapsed', time.perf_counter() - t)
 """),
+    Probe("a product of whole numbers, which the CPU computes", "TL103", "", """
+n = np.random.randint(10, size=(512, 512))
+tf.matmul(n, n)
+t = time.perf_counter()
+z = tf.matmul(n, n)
+print('took', time.perf_counter() - t)
+"""),
+    Probe("making the data has a time of its own", "TL111", "", """
+numpy_start = time.perf_counter()
+a = np.random.rand(512, 512)
+print('It took', time.perf_counter() - numpy_start, 'seconds to make the matrices')
+tf_start = time.perf_counter()
+c = tf.matmul(a, a)
+print('It took', time.perf_counter() - tf_start, 'seconds to multiply the matrices')
+"""),
+    Probe("so many runs that tracing does not show", "TL104", "", """
+f = tf.function(lambda v: v @ v)
+t = time.perf_counter()
+for _ in range(100000):
+    z = f(x)
+print('took', time.perf_counter() - t, float(z[0, 0]))
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.

@@ -91,7 +91,7 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """What eager code is handed of a pipeline: tensors that are there, and no symbols of a mapped function."""
+    """What eager code is handed of a pipeline: tensors that are there, no symbols of a mapped function."""
     match element:
         case Tensor():
             return Tensor(element.shape, element.dtype, element.library, element.made)

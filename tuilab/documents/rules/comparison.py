@@ -23,6 +23,7 @@ from tuilab.documents.rules.regions import batch_of, callbacks, makes_data, regi
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 
+_COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
 
@@ -139,7 +140,8 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
         less = sorted(_words(set(first) ^ set(second)))
         return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
     makes = [any(makes_data(event) for event in events) for _, events in (one, other)]
-    if makes[0] != makes[1] and are_alike(label(one[0]), label(other[0])):
+    computes = [any(e.kind in _COMPUTES for e in events) for _, events in (one, other)]
+    if makes[0] != makes[1] and all(computes) and are_alike(label(one[0]), label(other[0])):
         return "of the two times that are compared only one holds making its data", ""
     functions = _unlike_functions(one, other)
     if functions:

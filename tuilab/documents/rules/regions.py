@@ -231,11 +231,15 @@ def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     """Return whether the op can only run on the CPU, where eager ops are done when their call returns."""
-    # A product of whole numbers has no kernel of the GPU's.
+    # A product of whole numbers has no kernel of the GPU's, and int32 alone is kept on the host elsewhere.
     of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
+    kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
-    whole = of_whole and bool(tensors) and all(tensor.dtype == "int32" for tensor in tensors)
+    whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
     return whole or event.place.families == ("CPU",) or example.hides_gpu
+
+
+_WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
 
 
 @rule("TL103", "No wait for the device", "error")

@@ -16,6 +16,8 @@ from tuilab.documents.rules.rule import Hit, Severity, rule
 
 # So many eager calls hide the first one's cost.
 MANY, MANY_ON_GPU = 1_000, 100_000
+# So many runs of a graph take longer than tracing it.
+MANY_RUNS = 50_000
 # Elements up to which an eager op's time is the cost of dispatching it.
 SMALL = 4_096
 # Statistics that a slow first sample does not move.
@@ -77,6 +79,8 @@ def first_calls(example: Example) -> Iterator[First]:
         if small and count is not None and count >= many:
             continue
         if work.kind == "train" and count is not None and count >= MANY:
+            continue
+        if work.kind == "graph" and count is not None and count >= MANY_RUNS:
             continue
         if _is_sampled(example, region):
             anew = example.facts.is_made_anew(work, region.first)
