@@ -79,7 +79,12 @@ def test_equal_arms_are_unknown_and_few_rounds_say_so() -> None:
     same = crossover(measured(cpu), measured(cpu, seed=2), PAIR)
     assert (same.status, same.sentence) == (
         "unknown",
-        "No size tells GPU graph from CPU graph: they are equal within the noise.",
+        "GPU graph and CPU graph are equal within the noise at every size.",
+    )
+    wide = crossover(measured(cpu, spread=0.6), measured(cpu, seed=2, spread=0.6), PAIR)
+    assert (wide.status, wide.sentence) == (
+        "unknown",
+        "GPU graph and CPU graph cannot be told apart at any size.",
     )
     one = crossover(measured(gpu, n=1), measured(cpu, n=1), PAIR)
     assert (one.status, one.sentence) == ("unknown", "Too few rounds to compare GPU graph with CPU graph.")

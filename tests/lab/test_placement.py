@@ -49,6 +49,30 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
     assert groups(state)[0].ops == ("MatMul",)
 
 
+def test_what_did_not_run_where_it_was_asked_to_comes_first():
+    state = run_state(1)
+    asked = [Node(f"n{i}", "Mul", "GPU:0", requested="GPU:0") for i in range(9)]
+    here = Node("h", "Mul", "CPU:0", requested="CPU:0", reason="CPU:0 was asked for", count=5)
+    string = Node("s", "Split", "CPU:0", requested="GPU:0", reason="no GPU kernel for string")
+    shape = Node(
+        "r",
+        "Range",
+        "GPU:0",
+        requested="GPU:0",
+        memory="CPU:0",
+        reason="works in host memory",
+        count=2,
+        gpu=False,
+    )
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(*asked, here, string, shape)))
+    found = groups(state)
+    assert [str(group) for group in found] == [
+        "2 ops on GPU:0: works in host memory", "1 op on CPU:0: no GPU kernel for string", "9 ops on GPU:0",
+        "5 ops on CPU:0: CPU:0 was asked for",
+    ]  # fmt: skip
+    assert [group.elsewhere for group in found] == [True, True, False, False]
+
+
 def test_the_rows_of_a_model_are_grouped_by_layer_in_the_order_of_its_graph():
     state = run_state(1)
     assert layers(state) == []

@@ -182,9 +182,9 @@ def test_medians_of_a_long_series_stand_in_the_middle_of_their_stretch():
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        ((1.15, (1.05, 1.2)), "A and B are equal within the noise; 1.0 s and 1.15 s"),
-        ((1.06, (1.05, 1.08)), "A and B are equal within the noise; 1.0 s and 1.06 s"),
-        ((0.95, (0.92, 0.97)), "A and B are equal within the noise; 1.0 s and 950 ms"),
+        ((1.15, (1.05, 1.2)), "A and B cannot be told apart; 1.0 s and 1.15 s"),
+        ((1.06, (1.05, 1.08)), "A and B cannot be told apart; 1.0 s and 1.06 s"),
+        ((0.95, (0.92, 0.97)), "A and B cannot be told apart; 1.0 s and 950 ms"),
         ((2.0, (1.9, 2.1)), "A is 2.0 × faster than B; 1.0 s against 2.00 s"),
         ((0.5, (0.4, 0.6)), "B is 2.0 × faster than A; 500 ms against 1.0 s"),
         ((None, None), "not measured"),

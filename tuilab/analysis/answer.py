@@ -37,7 +37,6 @@ from tuilab.model.quantity import interval, median_of, plural, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
-ALIKE = 1.1
 LEAST = 1.005
 """A ratio below reads as 1.00 ×: nothing to call an arm slower for, however surely it is."""
 COPYING = 0.2
@@ -275,14 +274,8 @@ def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float]
 
 
 def _close(arm: ArmState, other: ArmState, point: int) -> bool:
-    """Whether two arms are known to lie within 10 % of each other, so that they may be called equal."""
     found = compare(arm, other, point)
-    return found is not None and found.interval is not None and within(found.interval, ALIKE)
-
-
-def within(span: tuple[float, float], factor: float) -> bool:
-    """Return whether an interval of ratios lies between 1 / factor and factor."""
-    return 1 / factor <= span[0] and span[1] <= factor
+    return found is not None and found.alike
 
 
 def _capital(text: str, keep: bool) -> str:
@@ -324,7 +317,7 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     so_far = "So far on the CPU, " if state.running else "On the CPU, "
     contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
     if not found.differs or contradicted:
-        verb = "are equal" if within(found.interval, ALIKE) else "cannot be told apart"
+        verb = "are equal" if found.alike else "cannot be told apart"
         unseen = "" if state.running else _unseen([found])
         return f"{so_far}{what} and eager {verb} within the noise {figures}{unseen}."
     apart = by_rounds(found, eager, graph, point)

@@ -304,8 +304,11 @@ def _found(found: Sequence[Crossing], pair: Pair) -> Crossover:
 
 
 def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
-    if any(math.isfinite(place.error) for place in at):
-        sentence = f"No size tells {pair.a_label} from {pair.b_label}: they are equal within the noise."
+    known = [from_location(place.ratio) for place in at if math.isfinite(place.error)]
+    if known and all(ratio.alike for ratio in known):
+        sentence = f"{pair.a_label} and {pair.b_label} are equal within the noise at every size."
+    elif known:
+        sentence = f"{pair.a_label} and {pair.b_label} cannot be told apart at any size."
     else:
         sentence = f"Too few rounds to compare {pair.a_label} with {pair.b_label}."
     return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)
@@ -327,7 +330,8 @@ def _one_sided(at: Sequence[SizeRatio], sign: int, pair: Pair) -> Crossover:
     if level:
         state = f"{ahead} is still {_lead(last, sign)} faster there, but the gap closes"
     else:
-        state = f"{ahead} is faster below, and there the two are equal within the noise"
+        told = "are equal within the noise" if from_location(last.ratio).alike else "cannot be told apart"
+        state = f"{ahead} is faster below, and there the two {told}"
     sentence = f"{behind} does not overtake {ahead} up to {end}: {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
 """What a ratio of two arms is, which is seldom the quotient of their medians."""
+ALIKE = 1.1
+"""Two arms are called equal if they surely lie within this factor of each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,14 @@ class RatioEstimate(Bounded):
     def differs(self) -> bool:
         """Whether the interval leaves out 1, so that one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    @property
+    def alike(self) -> bool:
+        """Whether the interval is so narrow around 1 that the two may be called equal."""
+        if self.interval is None:
+            return False
+        low, high = self.interval
+        return low >= 1 / ALIKE and high <= ALIKE
 
     @property
     def least(self) -> float | None:

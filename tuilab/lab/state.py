@@ -217,7 +217,8 @@ class LabState:
         """With what a run of the present settings is measured, and about how long: `quick, about 9 s`."""
         budget, settings = BUDGET[self.budget], self.settings
         arms = len(settings.arms_on(self.machine)) if settings else 1
-        if settings is not None and settings.preset.sweep is not None:
+        sweeps = settings is not None and settings.preset.sweep is not None
+        if sweeps or (self.running and self.shown.sweep is not None):
             return f"{budget.name}, ± {budget.precision:.0%}"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
         if len(here) > 1:  # by turns, each in processes of its own

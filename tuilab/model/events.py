@@ -351,6 +351,12 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     layer: str = ""
     """Of a model's graph, whose op it is: the layer, or the name scope; "" elsewhere."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the op did not compute on the device that was asked for, or works in host memory."""
+        moved = self.device != self.requested or (self.memory != "" and self.gpu is False)
+        return self.kind == "op" and self.requested != "" and moved
+
 
 XLA_PROGRAM = "XLA program"
 """The node that stands for all that XLA compiled into one."""

@@ -27,6 +27,8 @@ class Group:
     """How many, folded ones included."""
     ops: tuple[str, ...] = ()
     """The ops among them, the most frequent first."""
+    elsewhere: bool = False
+    """None of them computed on the device that was asked for."""
 
     def __str__(self) -> str:
         """`4,002 ops on CPU:0: no GPU is visible`."""
@@ -84,17 +86,25 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 
 def groups(state: RunState) -> list[Group]:
-    """Return the rows of a run by kind, device and reason, the largest group first, folded ones last."""
+    """Return the rows of a run by kind, device and reason: first what did not compute where it was asked to,
+    then the largest group, folded ones last."""
     # By what a node says of itself, then by group: of 100,000 nodes only some tens differ.
-    alike: Counter[tuple[str, str, str, str, str]] = Counter()
+    alike: Counter[tuple[str, str, str, str, bool, str]] = Counter()
     for arm in state.arms.values():
         for node in chain.from_iterable(arm.placement.values()):
-            alike[node.kind, node.device, node.to, node.reason, node.op] += node.count
+            alike[node.kind, node.device, node.to, node.reason, node.elsewhere, node.op] += node.count
     ops: dict[tuple[str, str, str], Counter[str]] = {}
-    for (kind, device, to, reason, op), count in alike.items():
-        ops.setdefault((kind, _where(kind, device, to), reason), Counter())[op] += count
-    found = [Group(*key, own.total(), tuple(op for op, _ in own.most_common())) for key, own in ops.items()]
-    return sorted(found, key=lambda group: (group.kind == "folded", -group.count))
+    there = set[tuple[str, str, str]]()
+    for (kind, device, to, reason, elsewhere, op), count in alike.items():
+        key = kind, _where(kind, device, to), reason
+        ops.setdefault(key, Counter())[op] += count
+        if not elsewhere:
+            there.add(key)
+    found = [
+        Group(*key, own.total(), tuple(op for op, _ in own.most_common()), key not in there)
+        for key, own in ops.items()
+    ]
+    return sorted(found, key=lambda group: (group.kind == "folded", not group.elsewhere, -group.count))
 
 
 def _where(kind: str, device: str, to: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any, overload
 
 import msgspec
 
-from tuilab.analysis.answer import ALIKE, within
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.lines import RunLine
@@ -171,8 +170,7 @@ def lead(entry: Entry) -> str:
         return ""
     if found.leads:
         return _estimate(found).words
-    alike = found.low is not None and found.high is not None and within((found.low, found.high), ALIKE)
-    return "≈ 1 ×" if alike else "≈"
+    return "≈ 1 ×" if _estimate(found).alike else "≈"
 
 
 def sentence(entry: Entry) -> str:

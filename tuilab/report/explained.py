@@ -56,8 +56,13 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
         return
     told = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
     told += f" ({arm.folded} folded)" if arm.folded else ""
-    told += f", {arm.copies} copies of {size(arm.copied)}" if arm.copies else ""
-    shown = [node for node in arm.nodes if node.kind != "folded"]
+    if arm.copies:
+        told += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
+    # What did not run where it was asked to is what a reader looks for.
+    shown = sorted(
+        (node for node in arm.nodes if node.kind != "folded"),
+        key=lambda n: (not n.elsewhere, n.kind != "copy"),
+    )
     reasons = {node.reason for node in shown}
     same = reasons.pop() if len(reasons) == 1 and len(shown) > 1 else ""
     yield told + "".join(f"; {why}" for why in (arm.reason, same) if why)

@@ -116,8 +116,9 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 def crossing_lines(result: RunResult) -> list[str]:
     """Return where a sweep's arms cross, those found first; after the first, where a GPU not here could at
-    best."""
-    lines = [c.sentence for c in sorted(result.crossovers, key=lambda c: c.at is None) if c.sentence]
+    best. Nothing of arms that further sizes may still tell apart."""
+    told = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
+    lines = [c.sentence for c in sorted(told, key=lambda c: c.at is None) if c.sentence]
     if result.sweep_bound is not None and result.roofs:
         lines.insert(1, result.sweep_bound.sentence)
     return lines

@@ -204,7 +204,7 @@ def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, p
     known = [(a.median_s, a.half_width_s), (b.median_s, b.half_width_s)]
     one, other = (median_of(*figure) for figure in known)
     if even:
-        said = f"{first} and {second} are equal within the noise; {one} and {other}"
+        said = f"{first} and {second} cannot be told apart; {one} and {other}"
         return HeatCell(ratio, even, words=f"{place}: {said}")
     if ratio > 1:
         first, second, one, other, known = second, first, other, one, known[::-1]

@@ -231,7 +231,7 @@ def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their
     heat = heat_of(msgspec.structs.replace(result, points=tuple(points)), ARMS[4].id, ARMS[1].id)
     assert heat is not None
     even, marks = heat.cells[0][0], heatmap.marks_of(heat, MARKS)
-    assert even.even and not heat.cells[0][6].even and "equal within the noise" in even.words
+    assert even.even and not heat.cells[0][6].even and "cannot be told apart" in even.words
     assert heatmap.cell_text(even, marks, 9).strip() == "≈"
     assert heatmap.cell_style(even, marks).on == "text/12"
     assert marks[0].hue != marks[1].hue

@@ -13,8 +13,10 @@ from tuilab.cli import explain as command
 from tuilab.model import events, requests
 from tuilab.model.arms import Arm
 from tuilab.model.errors import InputError
-from tuilab.model.explain import ExplainOp, ExplainScenario, OpExplanation, ScenarioExplanation
+from tuilab.model.events import Node
+from tuilab.model.explain import ArmPlacement, ExplainOp, ExplainScenario, OpExplanation, ScenarioExplanation
 from tuilab.model.scenario import Scenario
+from tuilab.worker.placement.explain import seen_sentence
 from tuilab.worker.placement.forced import forced
 from tuilab.worker.placement.registry import look_up
 
@@ -185,6 +187,26 @@ def test_a_scenario_is_forecast_without_a_gpu_and_names_what_would_stay(worker: 
     total = sum(row.count for row in eager.forecast)
     assert f"{total - sum(row.count for row in stuck)} of {total} ops" in eager.sentence
     assert [row.gpu for row in eager.forecast] == sorted(row.gpu for row in eager.forecast)
+
+
+def test_where_a_gpu_ran_it_the_answer_is_what_ran_there_and_why_the_rest_did_not() -> None:
+    host = "its int32 kernel works in host memory"
+    asked: dict[str, Any] = {"dtype": "int32", "requested": "GPU:0"}
+    there = Node("m", "MatMul", "GPU:0", count=3, gpu=True, dtype="float32", requested="GPU:0")
+    nodes = (
+        there,
+        *(Node(op, op, "GPU:0", memory="CPU:0", gpu=False, reason=host, **asked) for op in ("Max", "Range")),
+        Node("s", "Sum", "CPU:0", gpu=False, reason="no GPU kernel for int32", **asked),
+        Node("p", "Decode", "CPU:0"),  # of an input pipeline: nobody asks whether a GPU would run it
+    )
+    cpu = ArmPlacement(arm="c", label="CPU graph", requested="CPU:0", device="CPU:0", nodes=nodes)
+    gpu = ArmPlacement(arm="g", label="GPU graph", requested="GPU:0", device="GPU:0", nodes=nodes)
+    whole = msgspec.structs.replace(gpu, nodes=(there,))
+    absent = msgspec.structs.replace(gpu, device=None, nodes=())
+    why = f"Max int32 and Range int32 ({host}), Sum int32 (no GPU kernel for int32)"
+    assert seen_sentence([cpu, gpu]) == f"GPU graph: 3 of 6 ops ran on GPU:0; the other 3 on the CPU: {why}."
+    assert seen_sentence([cpu, whole]) == "GPU graph: all 3 ops ran on GPU:0."
+    assert seen_sentence([cpu, absent]) == ""
 
 
 def test_command_prints_one_object_and_refuses_an_unknown_op(

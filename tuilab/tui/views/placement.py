@@ -36,7 +36,7 @@ def version(state: RunState) -> tuple[str, int]:
 
 
 class PlacementLog(Static):
-    """The summary: a line a group, the largest first; the Placement view opens each."""
+    """The summary: a line a group, as the Placement view lists and opens them."""
 
     HELP = """\
 ## Placement
@@ -76,7 +76,8 @@ class PlacementView(View):
     HELP = """\
 ## Placement
 
-At the top, how many ops ran where, and why; of a model its layers follow, each with where its ops ran.
+At the top, how many ops ran where, and why, first those that did not run where they were asked to; of a
+model its layers follow, each with where its ops ran.
 **{table.select}** shows the rows of a group, *every op* all of them. Below, each op as observed: the device
 that computed it, the memory that holds its output if that is elsewhere, and the reason if it is not the
 requested device. A copy between devices is a row of its own, with its bytes; ops that the optimiser folded
@@ -130,7 +131,8 @@ away are counted. **{table.filter}** filters, **{table.order}** sorts by the nex
 
 def _row(group: Group | LayerGroup) -> Content:
     more = ", ".join(group.ops[:4]) + (" …" if len(group.ops) > 4 else "")
-    return Content.assemble(str(group), (f"  {more}", "$foreground-muted"))
+    elsewhere = isinstance(group, Group) and group.elsewhere
+    return Content.assemble((str(group), "$warning" if elsewhere else ""), (f"  {more}", "$foreground-muted"))
 
 
 class PlacementTable(Table[PlacementRow]):

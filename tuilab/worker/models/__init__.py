@@ -17,7 +17,7 @@ from tuilab.workloads.base import Workload
 TELL_S = 0.5
 """Seconds between two words; what is opened sooner is done without any."""
 LEAST_TOLD = 20_000_000
-"""Bytes of weights from which on it is told how much is read."""
+"""Bytes of a file from which on it is told how much is read."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
@@ -51,10 +51,10 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            stage = "reading" if read < weighs else "building the layers for"
             # The stage says how much it is; below some megabytes how far it is would be 0 of 1.
             told = weighs if weighs > LEAST_TOLD else 0
-            tell(f"{stage} {size(weighs)} of weights", min(read, told), told)
+            stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
+            tell(stage, min(read, told), told)
 
     thread = threading.Thread(target=go_on, daemon=True)
     thread.start()

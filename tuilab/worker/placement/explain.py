@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tuilab.analysis.words import listed
-from tuilab.model.arms import Arm, labels
+from tuilab.model.arms import Arm, family, labels
 from tuilab.model.errors import InputError
 from tuilab.model.explain import (
     ArmPlacement,
@@ -27,6 +27,9 @@ from tuilab.worker.placement.kernels import OpKernels
 from tuilab.worker.placement.summary import united
 from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
 from tuilab.workloads.base import Unavailable, Workload
+
+MOST_NAMED = 3
+"""Ops that a sentence names of those that have one reason."""
 
 
 def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
@@ -95,7 +98,7 @@ def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanat
         no_gpu=context.machine.no_gpu,
         arms=arms,
         forecast=rows,
-        sentence=sentence(rows),
+        sentence=seen_sentence(arms) or sentence(rows),
         forced=_forced(context.tf, registry.known(stuck.op), stuck.dtype) if stuck else "",
     )
 
@@ -128,8 +131,38 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
     if yes == total:
         return f"With this build a GPU would run {'the one op' if total == 1 else f'all {total:,} ops'}."
     stuck = [row for row in rows if not row.gpu]
-    named = [f"{row.op} {row.dtype}".rstrip() + f" ({row.reason})" for row in stuck[:3]]
-    kinds = ", ".join(named) + (f", and {len(stuck) - 3} kinds more" if len(stuck) > 3 else "")
+    kinds = _kinds([(row.op, row.dtype, row.reason) for row in stuck])
     if not yes:
         return f"With this build a GPU would run none of it: {kinds}."
     return f"With this build a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
+
+
+def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
+    """Return `GPU graph: 11 of 12 ops ran on GPU:0; the other one on the CPU: MatMul int32 (…).`
+
+    "" where no GPU ran any.
+    """
+    arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
+    if arm is None:
+        return ""
+    ran = [node for node in arm.nodes if node.gpu is not None]
+    stuck = [node for node in ran if node.elsewhere]
+    total, off = (sum(node.count for node in nodes) for nodes in (ran, stuck))
+    if not off:
+        return f"{arm.label}: {'the one op' if total == 1 else f'all {total:,} ops'} ran on {arm.device}."
+    kinds = _kinds(list(dict.fromkeys((node.op, node.dtype, node.reason) for node in stuck)))
+    rest = "the other one" if off == 1 else f"the other {off:,}"
+    return f"{arm.label}: {total - off:,} of {total:,} ops ran on {arm.device}; {rest} on the CPU: {kinds}."
+
+
+def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:
+    """`Max int32 and MatMul int32 (its kernel works in host memory)`, of op, dtype and reason."""
+    why: dict[str, list[str]] = {}
+    for op, dtype, reason in stuck:
+        why.setdefault(reason, []).append(f"{op} {dtype}".rstrip())
+    return ", ".join(f"{_listed(names)} ({reason})" for reason, names in why.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else []
+    return listed([*names[:MOST_NAMED], *more])
