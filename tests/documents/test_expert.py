@@ -1826,6 +1826,90 @@ m.predict(tf.ones((4, 4)))
 print('took', time.perf_counter() - t)
 ```
 """, head="", file="x.md"),
+    Probe("a module that only a later example imports", "TL008", "start = time.time()", """
+```python
+import tensorflow as tf
+x = tf.ones((512, 512))
+start = time.time()
+```
+```python
+import tensorflow as tf
+import time
+print(time.time())
+```
+""", head="", file="x.md"),
+    Probe("the interpreter that each run makes", "TL108", "lite = tf.lite.Interpreter('a.tflite')", """
+def run():
+    lite = tf.lite.Interpreter('a.tflite')
+    lite.allocate_tensors()
+    lite.invoke()
+def timed(runner):
+    times = []
+    for _ in range(10):
+        start = time.perf_counter()
+        runner()
+        times.append(time.perf_counter() - start)
+    print('Average inference time', sum(times) / 10)
+timed(run)
+"""),
+    Probe("a model that the example says it loads", "TL104", "start = time.perf_counter()", """
+```python
+import tensorflow as tf
+import time
+# ... (load the trained model) ...
+times = []
+for image in images:
+    start = time.perf_counter()
+    model.predict(image)
+    times.append(time.perf_counter() - start)
+print('Average inference time', sum(times) / len(times))
+```
+""", head="", file="x.md"),
+    Probe("a setting that only its handler hears of", "TL009", "tf.config.set_visible_devices([], 'GPU')", MODEL + """
+m = made()
+m.train_on_batch(data, goal)
+try:
+    tf.config.set_visible_devices([], 'GPU')
+    t = time.perf_counter()
+    m.train_on_batch(data, goal)
+    print('CPU', time.perf_counter() - t)
+except Exception as e:
+    print(e)
+"""),
+    Probe("a function of one part for elements of two", "TL003", "d = d.map(slow)", """
+def slow(sample):
+    return sample
+d = tf.data.Dataset.from_tensor_slices((np.zeros((8, 2)), np.zeros(8)))
+d = d.map(slow)
+"""),
+    Probe("whole numbers and a fraction", "TL009", "return v + 1.0", """
+@tf.function
+def more(v):
+    return v + 1.0
+more(tf.constant(1))
+"""),
+    Probe("the shape of a model's layer", "TL001", "layer.output_shape", """
+m = keras.Sequential([keras.layers.Dense(4, input_shape=(8,))])
+for layer in m.layers:
+    print(layer.output_shape)
+"""),
+    Probe("processes that fit() has no more", "TL002", "workers=4)", MODEL + """
+from mine import build
+m = build()
+m.fit(data, epochs=2, workers=4)
+"""),
+    Probe("weights of somebody's model, by a name that is not taken", "TL003", "m.save_weights('kept')", """
+from mine import build
+m = build()
+m.save_weights('kept')
+"""),
+    Probe("the end of a pipeline that next() tells otherwise", "TL005", "except tf.errors.OutOfRangeError:", """
+d = iter(tf.data.Dataset.range(8))
+try:
+    z = next(d)
+except tf.errors.OutOfRangeError:
+    pass
+"""),
 ]  # fmt: skip
 
 
@@ -2956,6 +3040,50 @@ for _ in range(100000):
     z = f(x)
 print('took', time.perf_counter() - t, float(z[0, 0]))
 """),
+    Probe("what a function tells the version by", "TL001", "", """
+from mine import is_v2_0
+if not is_v2_0():
+    print(tf.get_default_session())
+"""),
+    Probe("a page of TensorFlow 1.15", "TL009", "", """---
+title: "Is TensorFlow 1.15 faster?"
+---
+```python
+import tensorflow as tf
+c = tf.matmul(tf.ones((4, 4)), tf.ones((4, 4)))
+with tf.compat.v1.Session() as sess:
+    print(sess.run(c))
+```
+""", head="", file="x.md"),
+    Probe("so many batches that their start does not show", "TL109", "", """
+d = tf.data.Dataset.range(1000000)
+t = time.perf_counter()
+for b in d:
+    pass
+print('took', time.perf_counter() - t)
+"""),
+    Probe("a few numbers beside a training's step", "TL108", "", MODEL + """
+m = made()
+m.train_on_batch(data, goal)
+t = time.perf_counter()
+for _ in range(100):
+    m.train_on_batch(data, np.random.randint(0, 2, 64))
+print('training took', time.perf_counter() - t)
+"""),
+    Probe("devices that are set where an error is expected", "TL009", "", """
+try:
+    tf.config.set_visible_devices([], 'GPU')
+    print(tf.config.list_logical_devices())
+except RuntimeError as e:
+    print(e)
+"""),
+    Probe("a function of all parts", "TL003", "", """
+d = tf.data.Dataset.from_tensor_slices((np.zeros((8, 2)), np.zeros(8)))
+d = d.map(lambda *parts: parts[0]).map(lambda one: one)
+"""),
+    Probe("whole numbers and one of them", "TL009", "", """
+print(tf.constant(1) + 1, tf.constant(1.0) + 1)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3073,6 +3201,27 @@ for step in range(100):
     if step % 10 == 0:
         print('step', step, time.perf_counter() - t)
         t = time.perf_counter()
+"""),
+    Probe("the first of a callback's hundred batches", "TL104", "self.start = time.perf_counter()", """
+class Speed(keras.callbacks.Callback):
+    def on_batch_begin(self, batch, logs=None):
+        self.steps += 1
+        if self.steps == 1:
+            self.start = time.perf_counter()
+    def on_batch_end(self, batch, logs=None):
+        if self.steps % 100 == 0:
+            now = time.perf_counter()
+            took = now - self.start
+            print('examples per second', 100 * 32 / took)
+            self.start = now
+"""),
+    Probe("a checkpoint that each epoch saves", "TL108", "checkpoint.save('kept')", MODEL + """
+m = made()
+for epoch in range(3):
+    start = time.perf_counter()
+    m.fit(data, goal)
+    checkpoint.save('kept')
+    print('Epoch', epoch, 'took', time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

@@ -228,14 +228,16 @@ _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
     """(Line, name) of the modules that an article's example uses, which imports others, and that no example
-    imports; and of what another example imports, where all else that it uses is its own.
+    up to it imports; and of what another example imports, where all else that it uses is its own.
     """
-    code = "\n".join(block.code for block in document.blocks)
-    known = {
-        name for name in _MODULES if re.search(rf"^\s*(?:import|from)\b.*\b{name}\b", code, re.MULTILINE)
-    }
+    known: set[str] = set()
     found = []
     for block, part, text in zip(document.blocks, parsed, plains, strict=True):
+        known |= {
+            name
+            for name in _MODULES
+            if re.search(rf"^\s*(?:import|from)\b.*\b{name}\b", block.code, re.MULTILINE)
+        }
         if part.broken or not _TENSORFLOW.search(block.code) or text.magics:
             continue
         missing = undefined("\n".join(text.lines))

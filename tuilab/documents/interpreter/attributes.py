@@ -4,6 +4,7 @@ import re
 
 from tuilab.documents.interpreter import modules, names
 from tuilab.documents.interpreter.interpreter import Interpreter
+from tuilab.documents.interpreter.library import is_keras_3
 from tuilab.documents.interpreter.unread import OF_LITE
 from tuilab.documents.interpreter.values import (
     Api,
@@ -16,6 +17,7 @@ from tuilab.documents.interpreter.values import (
     Instance,
     Known,
     Listing,
+    Many,
     Model,
     Module,
     OpaqueObject,
@@ -56,6 +58,13 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Known(target.name) if isinstance(target, Function) else Unknown("a name", line)
         case Model() if name == "optimizer" and not _is_defined(interpreter, name):
             return OpaqueObject("object", "tf.keras.optimizers.Optimizer")
+        case Model() if name == "layers" and is_keras_3(interpreter):
+            return Many(OpaqueObject("object", LAYER), None)
+        case OpaqueObject(kind="object", data=data) if data == LAYER and name in _SHAPES:
+            detail = f"a layer of Keras {interpreter.api.keras} has no {name}"
+            remedy = f"Take its {name.removesuffix('_shape')}.shape, once it is called."
+            interpreter.misfit("name", line, detail, remedy, at=name)
+            return Unknown("a shape", line)
         case OpaqueObject(kind="object", data=str(made)) if name == "lr" and ".optimizers." in made:
             interpreter.use(Api(names.OLD_RATE, f"{made.rpartition('.')[2]}.{name}"), line)
             return Unknown(names.OLD_RATE, line)
@@ -65,6 +74,11 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return _of_unknown(interpreter, value, name, line)
         case _:
             return Bound(value, name)
+
+
+# One of a model's layers, whichever it is, and what Keras 3's layers have no more.
+LAYER = "tf.keras.layers.Layer"
+_SHAPES = ("input_shape", "output_shape")
 
 
 def _is_defined(interpreter: Interpreter, name: str) -> bool:
@@ -83,10 +97,12 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         return Unknown("it depends on a condition", line, found)
     owner = names.LEFT.get(name)
     if owner is None or _is_defined(interpreter, name):
-        told = name in names.STEPS or name in names.TRAINS or name in ("run", "save", "invoke")
+        told = (
+            name in names.STEPS or name in names.TRAINS or name in ("run", "save", "save_weights", "invoke")
+        )
         if isinstance(value, Model) or told or name in OF_LITE:
             return Bound(value, name)
-        return Unknown(_of(value.reason, name), value.line)
+        return Unknown(of(value.reason, name), value.line)
     interpreter.use(Api(f"{owner}.{name}", name), line)
     if owner == "tf.distribute.Strategy":
         return Bound(OpaqueObject("object", owner), name)
@@ -97,8 +113,8 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
 _NAMED = re.compile(r"((?:what )?[\w.]{1,80}) (is (?:given by|not defined|not set)|gives\b)")
 
 
-def _of(reason: str, name: str) -> str:
-    """Why an attribute is not known: its name goes into the record, by which a call of it is told."""
+def of(reason: str, name: str) -> str:
+    """Return why an attribute is not known: its name goes into the record, by which a call of it is told."""
     return _NAMED.sub(rf"\1.{name} \2", reason, count=1)
 
 
@@ -144,6 +160,8 @@ def _of_instance(interpreter: Interpreter, instance: Instance, name: str, line: 
     if name == "model" and base.startswith("tf.keras.callbacks."):
         # Keras sets it.
         return instance.attributes.setdefault(name, Model([], line, open=True, assumed=True))
+    if name == "layers" and base.startswith("tf.keras.Model") and is_keras_3(interpreter):
+        return Many(OpaqueObject("object", LAYER), None)
     if base:
         return Bound(instance, name)
     return Unknown(f"{name} is not set on this {instance.of.name}", line)

@@ -157,8 +157,25 @@ def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
         return Unknown("what a mapped function gives", args.line)
+    taken = _most_taken(target)
+    if name == "map" and taken is not None and len(elements) > taken:
+        interpreter.misfit(
+            "type",
+            args.line,
+            f"map() gives the function {len(elements)} arguments, one for each part of an element, and it "
+            f"takes {taken}",
+            "Let it take each part by a name of its own.",
+        )
     with interpreter.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
         return interpreter.call(target, elements, {}, args.line)
+
+
+def _most_taken(target: Value) -> int | None:
+    """How many arguments a plain function takes by position at most; None where that is not known."""
+    if not isinstance(target, Function) or target.kind != "plain":
+        return None
+    given = target.node.args
+    return None if given.vararg else len(given.posonlyargs) + len(given.args)
 
 
 def _batched(element: Value, size: int | None) -> Value:

@@ -113,7 +113,15 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
         return timed
     if interpreter.place.loops or isinstance(left, Unknown) or isinstance(right, Unknown):
         interpreter.event("python", type(op).__name__, line)
+    ends = right.value if isinstance(op, ast.Add) and isinstance(right, Known) else None
+    if isinstance(ends, str) and isinstance(left, Unknown) and not isinstance(left, Number):
+        words = left.words if isinstance(left, Told) else "{}"
+        return Told(left.reason, left.line, (), words, tuple(times_in(left)), ends[-_END:])
     return _on_constants(op, left, right, line) or _unresolved(left, right, line)
+
+
+# Characters that are kept of a text's end.
+_END = 40
 
 
 def _on_times(
@@ -144,6 +152,7 @@ def _on_times(
         return left
     if isinstance(right, Elapsed):
         _scale(interpreter, op, right, left)
+        interpreter.trace.regions[right.region].rate |= divides
         return right
     return None
 

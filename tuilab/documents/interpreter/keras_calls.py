@@ -232,7 +232,20 @@ def _image(name: str, args: Arguments) -> Value:
 _ENDINGS = {"save": (".keras", ".h5", ".hdf5"), "save_weights": (".weights.h5",)}
 
 
-def _check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
+# What the methods that train took for Python's own processes.
+_OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
+
+
+def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
+    """Record arguments that only Keras' models took, and take no more, of a model that is not seen."""
+    gone = next((argument for argument in _OF_PROCESSES if args.given(argument)), "")
+    if gone and name in TRAINS and is_keras_3(interpreter):
+        detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
+        remedy = "Give it to a keras.utils.PyDataset."
+        interpreter.misfit("argument", args.line, detail, remedy, at=gone)
+
+
+def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
     """Record a name that Keras 3 does not save to: it writes no folder, and weights to .weights.h5."""
     path = args.get("filepath", "0")
     ends = _ENDINGS.get(name)
@@ -312,10 +325,14 @@ def method(
     # Of a model by its name alone the arguments are not held against Keras' own.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
-        _check_path(interpreter, name, bound)
+        check_path(interpreter, name, bound)
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
     elif assumed and name == "save":
         check_format(interpreter, bound)
+    elif assumed:
+        check_training(interpreter, name, bound)
+        if name == "save_weights":
+            check_path(interpreter, name, bound)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)

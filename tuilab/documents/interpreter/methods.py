@@ -85,11 +85,17 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
             # Whose model it is is not known, but what its method does.
             interpreter.event("train", name, line, numbered(args) | keywords)
+            keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
         case Unknown():
+            given = Arguments(line, numbered(args) | keywords)
             if name == "save":
                 # Only a model of Keras' takes that argument.
-                keras_calls.check_format(interpreter, Arguments(line, numbered(args) | keywords))
+                keras_calls.check_format(interpreter, given)
+            elif name == "save_weights" and assumes_keras(interpreter.imported):
+                keras_calls.check_path(interpreter, name, given)
+            if name in ("save", "save_weights"):
+                owner = Unknown(attributes.of(owner.reason, name), owner.line)
             return interpreter.opaque(owner, args, line)
         case _:
             interpreter.event("opaque", name, line, numbered(args))
@@ -281,5 +287,5 @@ def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value]
     if name == "format" and isinstance(value, str):
         for given_value in args:
             interpreter.reads(given_value, "formatting", line)
-        return told(value, args, line)
+        return Known(value) if "{" not in value else told(value, args, line)
     return Unknown(f"what {name}() gives", line)

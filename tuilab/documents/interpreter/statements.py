@@ -172,7 +172,15 @@ def _asked(test: ast.expr) -> tuple[bool, frozenset[str]]:
         if isinstance(part, ast.Name):
             names.add(part.id)
         asks = asks or (isinstance(part, ast.Attribute) and part.attr in ("__version__", "VERSION"))
-    return asks or "hasattr" in names, frozenset(names)
+    asks = asks or "hasattr" in names or bool(_TELLS_VERSION.search(ast.unparse(test)[:400]))
+    return asks, frozenset(names)
+
+
+# `is_v2_0()`, `use_tf2`, `args.legacy`: what tells versions of TensorFlow apart by its name.
+_TELLS_VERSION = re.compile(
+    r"\b(?:is|use|using|has)_(?:tf_?)?v?[12](?:_?[\dx])?(?:_enabled)?\b|\b(?:is_|use_)?tf_?v?[12]\b|\b\w*version\w*\b",
+    re.IGNORECASE,
+)
 
 
 @statement(ast.Match)

@@ -54,9 +54,12 @@ _SURE_ARRAYS = words(
 )
 
 
-def _is_sure(interpreter: Interpreter, tensor: Tensor) -> bool:
-    """Whether a tensor's dtype and shape are those that it has, and not what they most likely are."""
-    if tensor.made < 0 or tensor.inside or interpreter.in_graph() is not None:
+def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
+    """Whether a tensor's dtype and shape are those that it has, and not what they most likely are.
+
+    graph: also where what it is given to is being traced.
+    """
+    if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
     event = interpreter.trace.events[tensor.made]
     if event.result is not tensor or event.place.traced is not None:
@@ -82,6 +85,7 @@ def _check(
 
     sides: the matrices that a product is of, None for an operation element by element.
     """
+    _check_number(interpreter, name, values, line)
     pair = [v for v in values[:2] if isinstance(v, Tensor)]
     if (
         len(pair) < 2
@@ -102,6 +106,18 @@ def _check(
     elif one.shape is not None and other.shape is not None and _clash(one.shape, other.shape):
         detail = f"{name} is given shapes {one.shape} and {other.shape}, which do not broadcast: this raises"
         interpreter.misfit("state", line, detail, "Give tensors whose sides are equal, or 1.")
+
+
+def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
+    """Record a tensor of whole numbers that meets a number of Python's with a fraction's point."""
+    whole = next((v for v in values[:2] if isinstance(v, Tensor)), None)
+    number = next((v for v in values[:2] if isinstance(v, Known)), None)
+    if whole is None or number is None or whole.library != "tf" or not isinstance(number.value, float):
+        return
+    if whole.dtype not in ("int32", "int64") or not _is_sure(interpreter, whole, graph=True):
+        return
+    detail = f"{name} is given {whole.dtype} and {number.value}, which becomes no whole number: this raises"
+    interpreter.misfit("state", line, detail, f"Write {number.value:g} without a point, or cast the tensor.")
 
 
 def _clash(one: Shape, other: Shape) -> bool:

@@ -164,7 +164,8 @@ class Region:
 
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
     time is divided by something, so different counts of iterations may be compared. scaled: it is multiplied
-    by something, a thousand say, or divided by less than one. by: what it is divided by, as it is written.
+    by something, a thousand say, or divided by less than one. by: what it is divided by, as it is written;
+    rate: something is divided by it.
     repeats: the timer takes
     several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
     several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
@@ -183,6 +184,7 @@ class Region:
     divided: bool = False
     scaled: bool = False
     by: list[str] = field(default_factory=list)
+    rate: bool = False
     repeats: bool = False
     discarded: bool = False
     gathered: bool = False
@@ -208,7 +210,7 @@ class Use:
     spelled: str = ""
 
 
-MisfitKind = Literal["argument", "type", "key", "state"]
+MisfitKind = Literal["name", "argument", "type", "key", "state"]
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
             seen.add((gone, use.line))
             modules.add(gone)
             yield _hit(example, example.api, gone, use)
+    yield from _misfits(example, "name")
 
 
 def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
@@ -267,6 +268,25 @@ def unraisable(example: Example) -> Iterator[Hit]:
                     handler.line,
                     f"this handler never catches: the ops above raise errors of tf.errors, such as "
                     f"ResourceExhaustedError, and none of them is a {names[0]}",
+                )
+    yield from _stops_otherwise(example)
+
+
+def _stops_otherwise(example: Example) -> Iterator[Hit]:
+    """Handlers for the end of a pipeline as sessions and get_next() tell it, around an eager next()."""
+    if example.facts.uses_graphs:
+        return
+    for attempt in example.tries:
+        body = example.trace.events[attempt.first : attempt.last + 1]
+        code = "\n".join(example.uncommented(e.line) for e in body if e.kind == "iterate")
+        if "next(" not in code or "get_next" in code or any(e.name == "sess.run" for e in body):
+            continue
+        for handler in attempt.handlers:
+            if handler.names == ("tf.errors.OutOfRangeError",) and len(attempt.handlers) == 1:
+                yield Hit(
+                    handler.line,
+                    "this handler never catches: next() tells the end of a pipeline by a StopIteration",
+                    "Catch StopIteration, or go through the dataset by a for loop.",
                 )
 
 

@@ -459,6 +459,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         if holds_others(example, region) or _MAKES.search(label(region)):
             continue
         measured = any(_measures(event) for event in events)
+        trained = measured and all(event.kind == "train" for event in events if _measures(event))
         # A time that is called the training's is not that of testing.
         fits = any(e.name == "fit" for e in events) and not _WHOLE.search(label(region))
         timer = example.trace.events[region.first].place.function
@@ -469,6 +470,8 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             # Within a loop it may be what the training learns from.
             again = len(event.place.loops) > outside
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
+            # A few numbers do not show beside a training's steps.
+            what = "" if trained and is_few(event) else what
             beside = "" if what or not measured else _beside(event)
             kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
             if what and not (kind in told and event.kind in ("python", "import", "train")):
@@ -526,7 +529,10 @@ def _beside(event: TraceEvent) -> str:
     """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
-    return set_up(event.name)
+    return "the model is saved" if _SAVES.search(callee(event.name)) else set_up(event.name)
+
+
+_SAVES = re.compile(r"(?:checkpoint|ckpt|saver)\w*\.save$", re.IGNORECASE)
 
 
 _MAY_SET_UP = ("opaque", "build", "host-op", "op", "python", "node")
@@ -598,11 +604,26 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             return "the model is saved at each epoch" if "ModelCheckpoint" in callbacks(event) else ""
         case "create" | "host-create":
             return _made(event, own=event.place.function != timer)
+        case "config" if event.name.endswith(_INTERPRETERS):
+            return "TFLite's interpreter is made and loads its model"
         case "graph":
             return "variables are initialised" if _initialises(example, event) else _drawn(example, event)
         case "build":
             return _ONCE.get(event.name, "")
     return ""
+
+
+_INTERPRETERS = ("lite.Interpreter", "interpreter.Interpreter")
+
+
+def is_few(event: TraceEvent) -> bool:
+    """Return whether an event makes an array or a tensor of few elements."""
+    made = event.kind in ("create", "host-create") and isinstance(event.result, Tensor)
+    count = elements(event.result.shape) if made and isinstance(event.result, Tensor) else None
+    return count is not None and count < _FEW_NUMBERS
+
+
+_FEW_NUMBERS = 1_000
 
 
 def makes_data(event: TraceEvent) -> bool:

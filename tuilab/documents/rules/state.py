@@ -74,7 +74,9 @@ def _late(example: Example) -> Iterator[Hit]:
     """Settings of threads, memory and devices that come when TensorFlow has started."""
     for event in example.written:
         what = _BEFORE.get(event.name)
-        if what is None or event.place.traced is not None or _expected(event):
+        if what is None or event.place.traced is not None:
+            continue
+        if _expected(event) and not _goes_with(example, event):
             continue
         started = _started_before(example, event)
         if started is None or _is_set_before(example, event):
@@ -144,9 +146,16 @@ def _expected(event: TraceEvent) -> bool:
     return bool(event.place.tries)
 
 
+def _goes_with(example: Example, event: TraceEvent) -> bool:
+    """Whether the `try` around a setting is there for work after it, which then never runs."""
+    inner = event.place.tries[-1]
+    later = example.trace.events[event.index + 1 : inner.last + 1]
+    return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)
+
+
 def _graph_code(example: Example) -> Iterator[Hit]:
     """TensorFlow 1's way of building graphs, in code that runs eagerly."""
-    if example.facts.uses_graphs:
+    if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
         if event.place.traced is not None or _expected(event):
@@ -166,6 +175,9 @@ def _graph_code(example: Example) -> Iterator[Hit]:
                 "Use tf.GradientTape, or call it in a tf.function.",
                 at="gradients",
             )
+
+
+_OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:

@@ -18,6 +18,8 @@ from tuilab.documents.rules.rule import Hit, Severity, rule
 MANY, MANY_ON_GPU = 1_000, 100_000
 # So many runs of a graph take longer than tracing it.
 MANY_RUNS = 50_000
+# So many batches take longer than starting their pipeline.
+MANY_BATCHES = 100_000
 # Elements up to which an eager op's time is the cost of dispatching it.
 SMALL = 4_096
 # Statistics that a slow first sample does not move.
@@ -71,6 +73,8 @@ def first_calls(example: Example) -> Iterator[First]:
         )
         unclear = example.facts.may_have_run(work, region.last if known else region.first)
         unclear = unclear or (not known and any(may_run(e) for e in events))
+        # What the example says that it makes, in code that it leaves out, nothing ran before.
+        unclear = unclear and not (anew and known and not uncalled)
         sure = cold or (own and not unclear)
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
@@ -95,7 +99,7 @@ def first_calls(example: Example) -> Iterator[First]:
 
 def _is_of_steps(example: Example, region: Region) -> bool:
     """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
-    if region.by or _SPEED.search(label(region)):
+    if region.by or region.rate or _SPEED.search(label(region)):
         return True
     events = example.trace.events
     loop = events[region.last].place.loops[-1]
@@ -255,7 +259,8 @@ def _batches(example: Example) -> Iterator[Hit]:
         return
     for region, _ in regions(example):
         function = example.trace.events[region.first].place.function
-        if _BATCH_BEGINS.match(function) and region.gathered and not region.picked:
+        speed = region.gathered or region.by or region.rate
+        if _BATCH_BEGINS.match(function) and speed and not region.picked:
             yield Hit(
                 region.line,
                 "the time of the first batch, in which Keras traces its step, is among those of the others",
@@ -434,15 +439,20 @@ def iterator_start(example: Example) -> Iterator[Hit]:
     for region, events in regions(example):
         if holds_others(example, region):
             continue
+        trains = any(event.kind in ("train", "graph") for event in events)
         for event in events:
             if event.kind != "iterate":
+                continue
+            count = next((x.count or x.ends or 0 for x in example.loops if x.line == event.line), 0)
+            if count >= MANY_BATCHES:
                 continue
             if not example.facts.started_before(event.arguments.get("dataset"), region.first):
                 yield Hit(
                     event.line,
                     "the pipeline is started inside the timed region: the time to its first batch counts too",
                     region=region,
-                    calls=next((x.count or x.ends or 0 for x in example.loops if x.line == event.line), 0),
+                    severity="note" if count >= MANY and trains else None,
+                    calls=count,
                 )
 
 
