@@ -1903,6 +1903,17 @@ from mine import build
 m = build()
 m.save_weights('kept')
 """),
+    Probe("a second run with no first beside it", "TL105", "start = time.perf_counter()", """
+f = tf.function(tf.matmul)
+start = time.perf_counter()
+z = f(x, y).numpy()
+print('second run took', time.perf_counter() - start)
+"""),
+    Probe("weights by a name that is joined where nobody imports os", "TL003", "m.save_weights(kept", MODEL + """
+kept = os.path.join('here', 'kept')
+m = made()
+m.save_weights(kept.format(epoch=1))
+"""),
     Probe("the end of a pipeline that next() tells otherwise", "TL005", "except tf.errors.OutOfRangeError:", """
 d = iter(tf.data.Dataset.range(8))
 try:
@@ -3080,6 +3091,15 @@ except RuntimeError as e:
     Probe("a function of all parts", "TL003", "", """
 d = tf.data.Dataset.from_tensor_slices((np.zeros((8, 2)), np.zeros(8)))
 d = d.map(lambda *parts: parts[0]).map(lambda one: one)
+"""),
+    Probe("calls that are numbered on from the first", "TL105", "", """
+f = tf.function(tf.matmul)
+start = time.perf_counter()
+z = f(x, y).numpy()
+print('first run took', time.perf_counter() - start)
+start = time.perf_counter()
+z = f(x[:8], y).numpy()
+print('second run took', time.perf_counter() - start)
 """),
     Probe("whole numbers and one of them", "TL009", "", """
 print(tf.constant(1) + 1, tf.constant(1.0) + 1)

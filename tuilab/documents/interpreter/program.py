@@ -56,6 +56,7 @@ CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),
     "keras": Api("tf.keras", "keras"),
+    "os": Api("os"),
     "time": Api("time"),
     "timeit": Api("timeit"),
 }

@@ -153,6 +153,10 @@ _MEANT = re.compile(
     r"|\bstart-?up\b|\bone[- ]time\b",
     re.IGNORECASE,
 )
+# Calls that are numbered on from a first: what each costs is what is shown.
+_NUMBERED = re.compile(
+    r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
+)
 _WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
 # How far above a reading a comment may tell of a warm-up, and how far below it the call of it stands.
 _ABOVE, _BELOW = 40, 3
@@ -167,6 +171,9 @@ def _says_so(example: Example, region: Region) -> bool:
     if _MEANT.search(" ".join((label(region), *beside))) and not _DENIES.search(" ".join(beside)):
         return True
     if _WARM.search(label(region)):
+        return True
+    before = (label(r) for r, _ in regions(example) if r.first < region.first)
+    if _NUMBERED.search(label(region)) and any(map(_MEANT.search, before)):
         return True
     unknown = {e.line for e in example.trace.events[: region.first] if e.kind == "opaque"}
     for line in range(max(1, region.line - _ABOVE), region.line):
