@@ -16,6 +16,8 @@ from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+from tuilab import guest
+
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self' ws: wss:; font-src 'self' data:; frame-ancestors 'none'; "
@@ -44,7 +46,7 @@ class LabServer(Server):  # type: ignore[misc]
     """
 
     def __init__(self, host: str, port: int) -> None:
-        command = [sys.executable, "-m", "tuilab", "--hangup", "end", "--served"]
+        command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
         # The shell becomes the lab, whose parent is then the server: not every shell does that by itself.
         super().__init__(

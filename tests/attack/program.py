@@ -25,9 +25,9 @@ if WORDS == ["script"]:
     Lab.run(main)
 else:
     if WORDS[:1] == ["serve"]:
-        # The server calls this Python with `-m tuilab` for each page's lab.
+        # The server calls this Python with `-P -m tuilab` for each page's lab.
         python = Path(TRUTH).with_name("python")
-        python.write_text(f'#!/bin/sh\nshift 2\nexec {sys.executable} {__file__} {LENGTH} {TRUTH} "$@"\n')
+        python.write_text(f'#!/bin/sh\nshift 3\nexec {sys.executable} {__file__} {LENGTH} {TRUTH} "$@"\n')
         python.chmod(0o700)
         sys.executable = str(python)
     sys.argv = ["tuilab", *WORDS]

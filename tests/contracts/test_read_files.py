@@ -109,3 +109,25 @@ def test_the_contract_sees_what_forgets_it():
         "os.path.expanduser(x)",
     ):
         assert not list(undecoded(ast.parse(code))), code
+
+
+def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
+    """Calls of this Python that may take a module from the folder in which a person stands for a library's."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call | ast.List | ast.Tuple):
+            words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]
+            runs = "sys.executable" in words and {"'-m'", "'-c'"} & set(words)
+            if runs and not {"'-P'", "'-I'"} & set(words):
+                yield node
+
+
+def test_no_module_of_the_folder_that_a_person_stands_in_is_run():
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if list(own_pythons(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert not found
+    for code in ("[sys.executable, '-m', 'tuilab']", "run(sys.executable, '-c', code)"):
+        assert list(own_pythons(ast.parse(code))), code
+    assert not list(own_pythons(ast.parse("[sys.executable, '-P', '-m', 'tuilab']")))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import msgspec
 
-from tuilab import catalogue
+from tuilab import catalogue, guest
 from tuilab.history.schema import is_damage
 from tuilab.history.store import Store
 from tuilab.lab import roofs
@@ -350,7 +350,7 @@ class Lab(RunController):
             file = Path(folder, "page.json")
             words = ["watch", "--plain", *(["--once"] if once else []), "--json", str(file)]
             words += ["--output", str(Path(folder, "page.txt")), "--", *command]
-            process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tuilab", *words)
+            process = await asyncio.create_subprocess_exec(*guest.command("tuilab", *words))
             await process.wait()
             if not file.exists():
                 raise InputError("watch", " ".join(command), "a program that can be started")

@@ -25,7 +25,7 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab import observer
+from tuilab import guest, observer
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import write_bytes
 from tuilab.model.program import Told, Window
@@ -389,14 +389,7 @@ def attach(address: str, folder: Path, seconds: float) -> bytes:
 
     Raises InputError where no program answers there.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "tuilab.worker.attach",
-        address,
-        os.fspath(folder),
-        str(round(1_000 * seconds)),
-    ]
+    command = guest.command("tuilab.worker.attach", address, os.fspath(folder), str(round(1_000 * seconds)))
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds + ATTACH_S, check=False

@@ -113,7 +113,7 @@ def _forked(asking: socket.socket) -> Iterator[Ends]:
     request = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),
-        "command": [sys.executable, "-m", "tuilab.worker"],
+        "command": [sys.executable, "-P", "-m", "tuilab.worker"],
         "descriptors": [0, 1, 2],
     }
     mine, answer = socket.socketpair()

@@ -96,7 +96,8 @@ def _hogs(count: int) -> Iterator[None]:
     # Each ends by itself too, so that a self-test that is killed leaves nothing behind.
     code = f"import time\nend = time.monotonic() + {LISTEN_S + 30}\nwhile time.monotonic() < end: pass"
     hogs = [
-        subprocess.Popen([sys.executable, "-S", "-c", code], stdin=subprocess.DEVNULL) for _ in range(count)
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL)
+        for _ in range(count)
     ]
     try:
         time.sleep(0.2)
