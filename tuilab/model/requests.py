@@ -41,10 +41,10 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     zygote: int | None = None
     """Of a forked worker, which of the zygotes it is from; None for a fresh one."""
     waits: bool = False
-    """Build the arms, say `TurnOver` and nothing else, and time once a `Turn` comes: other processes of the run
-    do the same meanwhile, and measure one after another."""
+    """Build the arms, say `TurnOver` and nothing else, and time once a `Turn` comes: other processes of the
+    run do the same meanwhile, and measure one after another."""
     settled: tuple[str, ...] = ()
-    """Of a further process, the arms that settled at once in the first: they are warmed up briefly."""
+    """Of a further process, the arms that settled at once in an earlier one: they are warmed up briefly."""
     part: int = 0
     """Of a run whose arms must not share a process: which part of them this one measures, from 0."""
     spool: str = ""

@@ -130,15 +130,15 @@ AROUND_S = 1.0
 for the presets on two cores."""
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """The least length of a block: longer ones leave less to the calls between them, and average more."""
-FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.3, 1.0
+FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
 """Of a short process: the fewest rounds of which its median has an interval, since more of them do not narrow
 what differs between processes (docs/measuring.md)."""
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
-"""Of its warm-up, at least, for an arm that settled at once in the run's first process: a forked one's
+"""Of its warm-up, at least, for an arm that settled at once in an earlier process of the run: a forked one's
 first ten calls of 20 ms were slower than later ones, and of short calls none after 0.05 s."""
-FORKED_CHASE_S = 2.0
+FORKED_CHASE_S = 1.5
 """`chase_s` of a first process that is one of twenty."""
-FORK_S, FORKED_AROUND_S = 0.2, 0.15
+FORK_S, FORKED_AROUND_S = 0.15, 0.1
 """About what a forked process takes to start and end, and each of its arms beside warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {

@@ -325,13 +325,10 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Remember which arms of a run settle at once, by its first process."""
+        """Remember which arms of a run settle at once, by those of its processes that watched them do it."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
-        active = self._active
-        if not isinstance(event, WarmedUp) or not isinstance(active, Measure) or active.worker:
-            return
-        if event.at_once:
+        if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
