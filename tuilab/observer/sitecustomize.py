@@ -63,6 +63,9 @@ def wait_for_tensorflow(address):
     FLUSH_S, SAMPLE_S, PATIENCE_S, FACTS_S = 0.25, 0.05, 10.0, 1.0
     FEW = 3  # uses from which on a function, a tape's line or a pipeline stands for a step
     BATCH, LOOP = "batch", "loop"  # what stands for a step where it is neither a function nor a tape
+    PHASES = (
+        4  # of a program, such as a model's building, an adapting, two trainings: each is looked at at once
+    )
     EAGER_S, MOST_FRAMES = 1.0, 40  # how long ops run one by one before a window looks for a loop of them
 
     settings = {"every": 0.0, "window": 0.4, "share": 0.02, "once": 0.0}
@@ -222,7 +225,7 @@ def wait_for_tensorflow(address):
             self.pid = os.getpid()
             self.channel = Channel()
             self.calls, self.functions, self.numbers = [], {}, {}
-            self.codes, self.remade, self.before = {}, {}, {}
+            self.codes, self.remade, self.before, self.looked = {}, {}, {}, set()
             self.totals, self.tapes, self.batches, self.iterators = {}, {}, 0, 0
             self.reads, self.fed, self.samples, self.sites = {}, {}, {}, {}
             self.stacks, self.eager, self.makers = {}, 0, {}
@@ -628,12 +631,10 @@ def wait_for_tensorflow(address):
             return best
 
         def due(self, due):
-            """When the next window opens; None while there is no step to see."""
-            if due is not None or self.windows:
-                return due  # every later one is set when the one before it ends
+            """When the next window opens: at once for steps of another kind; None while there are none."""
             key = self.steps_key()
-            if key is None:
-                return None
+            if key is None or key in self.looked or len(self.looked) >= PHASES:
+                return due  # it is set when the window before it ends
             if key == LOOP:
                 return now()
             seen = (
@@ -641,7 +642,7 @@ def wait_for_tensorflow(address):
                 if key == BATCH
                 else (self.tapes if isinstance(key, tuple) else self.totals)[key][0]
             )
-            return now() if seen >= (FEW if settings["once"] else 5) else None
+            return now() if seen >= (FEW if settings["once"] else 5) else due
 
         def after(self):
             """When to open the next one, by what the windows have cost so far."""
@@ -663,6 +664,7 @@ def wait_for_tensorflow(address):
             self.step_key = self.steps_key()
             if self.step_key is None:
                 return
+            self.looked.add(self.step_key)
             begun_cpu, usual = time.thread_time(), self.usual()
             folder = tempfile.mkdtemp(prefix="window-", dir=os.path.dirname(address))
             try:

@@ -1,5 +1,6 @@
 """From nested events to what each thread and stream was at, moment by moment. Pure functions."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,8 @@ _START, _STOP = "ThreadpoolListener::StartRegion", "ThreadpoolListener::StopRegi
 _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
+_LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
+"""The runtime's event for one round of a graph's loop over a dataset, which it runs as an iterator."""
 NOWHERE = -1
 """The lane of work that is known to run, but not on which thread."""
 
@@ -152,10 +155,16 @@ class _Walk:
         if event.name == _START:
             return self._handed.get(event.stats.get("_c", -1))
         if isinstance(number, int) and event.name.startswith(("FunctionRun", "ExecutorState::", _CAPTURED)):
-            if event.name.startswith(_CAPTURED):
+            if event.name.startswith(_CAPTURED) and not self._of_loop(thread):
                 self._captured.add(number)
             return number
         return thread.context
+
+    @staticmethod
+    def _of_loop(thread: _Thread) -> bool:
+        """Whether what is about to run is the body of a graph's loop over a dataset, and no stage of it."""
+        iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
+        return _LOOP.match(next(iterators, "")) is not None
 
     def _note_launch(self, thread: _Thread, event: XEvent) -> None:
         number = event.stats.get("correlation_id")

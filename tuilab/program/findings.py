@@ -790,6 +790,8 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
+    if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
+        return  # in a graph's loop over a dataset the threads of its pipeline start the ops
     each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())

@@ -1,5 +1,6 @@
 """A window of TensorFlow's profiler over a program's steps: where each step's time went. Pure."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,6 +15,8 @@ from tuilab.profile.xplane import HOST, read
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
 """The runtime's event for a function that waits for its batch, on whatever thread."""
+LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
+"""The same for a graph's loop over a dataset, which the runtime makes an iterator of."""
 ITERATOR = "Iterator::"
 FEW = 3
 """Calls from which on a function stands for a step."""
@@ -154,7 +157,11 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
             copying.append(at)
         elif segment.lane == main:
             own[_NAMES.get(phase, "python")].append(at)
-    own["waiting for input"] += [(s.event.start, s.event.end) for s in found.events if s.event.name == WAIT]
+    own["waiting for input"] += [
+        (s.event.start, s.event.end)
+        for s in found.events
+        if s.event.name == WAIT or LOOP_INPUT.match(s.event.name)
+    ]
     own[TRACING] = [
         (seen.event.start, seen.event.end)
         for seen in found.events

@@ -17,10 +17,10 @@ def step(x, y):
 
 
 def statistics():
-    return sum(i * i % 7 for i in range(60_000))  # <- between-steps
+    return sum(i * i % 7 for i in range(200_000))  # <- between-steps
 
 
 x, y = tf.random.normal((64, 128)), tf.random.normal((64, 1))
-for _ in range(300):
+for _ in range(200):
     step(x, y)
     statistics()
