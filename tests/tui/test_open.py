@@ -328,6 +328,21 @@ async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_file_of_functions_lists_them_though_one_calls_what_could_be_a_preset(tmp_path: Path, size):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import tensorflow as tf\n\n\ndef product(x: tf.Tensor = None):\n    return tf.matmul(x, x)\n\n\n"
+        "def build():\n    x = tf.random.normal([64, 64])\n    return lambda: tf.matmul(x, x)\n"
+    )
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        app.screen.open_soon(str(mine))
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        await rest(pilot, app)
+        assert "product" in text(app) and "build" in text(app) and "run and watch it" not in text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names_all_its_keys(tmp_path, size):
     file = tmp_path / "article.md"
     file.write_text(TIMED)

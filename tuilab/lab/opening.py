@@ -68,12 +68,13 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return what can be done with a file of Python in which nothing was found to measure or to mend.
+    """Return what can be done with a file of Python in which nothing was found to mend, nor to measure that
+    it does by itself.
 
     It is run and watched as a program where it does something by itself, or one of its functions is measured.
     """
     findings = any(example.findings for example in report.examples)
-    if not words.endswith(".py") or report.presets or findings:
+    if not words.endswith(".py") or findings or (report.presets and does_something(words)):
         return []
     watched = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
     return watched + [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
