@@ -48,6 +48,8 @@ class Rig:
         monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
         self.events: list[Event] = []
         self.lab = Supervisor(self.events.append, forks=True)
+        # The worker that the tests share is a child of this process too.
+        self.before = {*psutil.Process().children(recursive=True)}
         self.seen: set[psutil.Process] = set()
 
     async def until(self, true) -> None:
@@ -63,8 +65,15 @@ class Rig:
         """Nothing of it is left then."""
         await self.lab.close()
         # Others' servers of the tests live on.
-        mine = [one for one in self.seen if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-        assert not [one for one in mine if "tuilab.worker" in " ".join(one.cmdline())]
+        assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
+
+
+def command(process: psutil.Process) -> str:
+    """What a process runs; empty where it has ended."""
+    try:
+        return " ".join(process.cmdline()) if process.is_running() else ""
+    except (psutil.ZombieProcess, psutil.NoSuchProcess):
+        return ""
 
 
 @pytest.mark.slow
