@@ -435,7 +435,7 @@ class Supervisor:
         self._ahead.extend(beside)
         await of.process.send(msgspec.structs.replace(request, waits=True))
         for one in beside:
-            if self._active is not active or one not in self._ahead or self._zygotes is None:
+            if self._closed or self._active is not active or one not in self._ahead or self._zygotes is None:
                 return
             assert one.request is not None
             number, command, descriptor = self._zygotes.command(self._command)
