@@ -59,5 +59,5 @@ class Playing(LabBase):
         self.close_drawer()
         self.add_class("-demo")
         await self.query_one("#work", Vertical).mount(bar, before=0)
-        bar.focus()
         await self.views.open("live")
+        bar.focus()
