@@ -325,7 +325,7 @@ class Attack:
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
             # Where none of the home's files can be opened, temporary ones went among everybody's.
-            shutil.rmtree(Path("/tmp", (fallback_folder() or self.place).name), ignore_errors=True)
+            everybodys = Path("/tmp", (fallback_folder() or self.place).name)
             store = Store.open()
             with contextlib.suppress(OSError):
                 spool.collect_all(store, data)
@@ -348,13 +348,15 @@ class Attack:
             run, measured = truth.name.partition(".")[2], truth.stat().st_size + wanted.get(truth.name[6:], 0)
             if there.get(run, 0) < measured and self.rescued(done, run) < measured:
                 yield f"{run}: {there.get(run)} of {measured} measured rounds"
+        shutil.rmtree(everybodys, ignore_errors=True)
         if done.code == 0 and fault not in CHANGING:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
         """Its rounds where the command says that they are: in a file, or elsewhere for now."""
         if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
-            return rounds_in(Path(elsewhere[1]) / FILE).get(run, 0)
+            file = Path(elsewhere[1]) / FILE
+            return rounds_in(file).get(run, 0) if file.exists() else 0
         found = re.search(r"is kept in (\S+\.jsonl)", done.said)
         if found is None or not Path(found[1]).exists():
             return 0
