@@ -238,8 +238,11 @@ class Supervisor:
         await asyncio.gather(*(process.end() for process in self._idle()))
         if self._zygotes is not None:
             await self._zygotes.close()
-        for task in list(self._tasks):
+        tasks = self._tasks - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
+        # A process that was about to start is let go of by the loop that started it.
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
         """End the worker without waiting, for a program that is itself about to end."""
