@@ -179,6 +179,7 @@ def test_a_sweep_begins_with_its_crossover() -> None:
         r"GPU graph overtakes CPU graph at 2[123](\.\d)? k samples \[[\d. k]+\]\. At 256 samples ", text
     )
     assert "At 256 samples CPU graph is fastest" in text
+    assert brief(state).swept == "samples"
 
 
 def test_a_sweep_along_two_axes_names_the_second() -> None:
@@ -186,6 +187,7 @@ def test_a_sweep_along_two_axes_names_the_second() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH], axes=axes), {GRAPH: cpu_line, GPU_GRAPH: gpu_line})
     text = answer(finish(state))
     assert "(frame length 128)." in text
+    assert brief(state).swept == "samples, frame length"
     assert "At 256 samples and frame length 256 CPU graph is fastest" in text
 
 

@@ -93,11 +93,11 @@ def test_texts_of_the_store_are_clean(store):
     keep(store)
     hostile = "a\x1b]52;c;aGk=\x07b\u202e[red]"
     store.connection.execute("UPDATE runs SET preset = ?, note = ?", (hostile, hostile))
-    brief = msgspec.json.encode(Brief(3, hostile, 1.0, hostile)).decode()
+    brief = msgspec.json.encode(Brief(3, hostile, 1.0, hostile, swept=hostile)).decode()
     store.connection.execute("UPDATE runs SET brief = ?", (brief,))
     (entry,) = browse.page(store)
-    texts = [entry.name, entry.line.note, entry.brief.fastest, entry.brief.next]
-    assert texts == ["ab[red]"] * 4
+    texts = [entry.name, entry.line.note, entry.brief.fastest, entry.brief.next, entry.brief.swept]
+    assert texts == ["ab[red]"] * 5
 
 
 def test_words_can_be_looked_for_in_one_place(store):

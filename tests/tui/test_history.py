@@ -111,6 +111,19 @@ async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_
         assert isinstance(app.screen, LabScreen)
 
 
+async def test_a_sweep_says_what_it_went_along(tmp_path):
+    def make(folder):
+        store = some(folder)
+        store.keep_brief(FIRST, Brief(24, "CPU graph", 1e-3, swept="samples"))
+        return store
+
+    async with page(tmp_path, make=make) as (pilot, app):
+        assert "stft-small by samples" in text(app)
+        await pilot.resize_terminal(80, 24)
+        await press(pilot, app, "end")
+        assert "stft-small by samples" in text(app), "where its row has no room, below the list"
+
+
 async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_path):
     async with page(tmp_path) as (pilot, app):
         for words, action, there in (

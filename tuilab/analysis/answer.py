@@ -469,13 +469,14 @@ def brief(state: RunState) -> Brief:
     That is the fastest on the other kind of device, else the next. A sweep counts at its headline point.
     """
     point = summary_point(state)
+    swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""
     arms = next(iter(comparable(state, point)), [])
     if not arms:
-        return Brief(state.rounds)
+        return Brief(state.rounds, swept=swept)
     found = estimate_at(arms[0], point)
     assert found is not None
     if len(arms) == 1:
-        return Brief(state.rounds, name_of(arms[0], point), found.median)
+        return Brief(state.rounds, name_of(arms[0], point), found.median, swept=swept)
     other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
     second = (other or arms[1:])[0]
     ratio = compare(second, arms[0], point)
@@ -488,4 +489,5 @@ def brief(state: RunState) -> Brief:
         ratio=ratio.ratio if ratio else None,
         low=low,
         high=high,
+        swept=swept,
     )

@@ -132,6 +132,5 @@ def _known(brief: Any, rounds: int) -> Brief | None:
         return None
     if found.rounds != rounds:
         return None
-    return msgspec.structs.replace(
-        found, fastest=sanitize_line(found.fastest, 100), next=sanitize_line(found.next, 100)
-    )
+    texts = {"fastest": found.fastest, "next": found.next, "swept": found.swept}
+    return msgspec.structs.replace(found, **{name: sanitize_line(text, 100) for name, text in texts.items()})

@@ -439,9 +439,11 @@ def _module(name: str, place: Path) -> ast.Module:
     try:
         return ast.parse(code)
     except SyntaxError as error:
-        raise InputError(name, f"line {error.lineno}", f"Python that can be read ({error.msg})") from None
+        words = f"line {error.lineno} is no Python that can be read: {error.msg}"
+        raise InputError(name, error.lineno, "Python that can be read", words) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(name, type(error).__name__, "Python that can be read") from None
+        words = f"is no Python that can be read: {str(error) or type(error).__name__}"
+        raise InputError(name, type(error).__name__, "Python that can be read", words) from None
 
 
 def _place_of_model(name: str) -> str:

@@ -130,6 +130,11 @@ class RunList(Sequence[Entry]):
 # A run in the words of a list
 
 
+def name(entry: Entry) -> str:
+    """Return `stft-small`, and of a sweep `stft-small by samples`."""
+    return f"{entry.name} by {entry.brief.swept}" if entry.brief and entry.brief.swept else entry.name
+
+
 def tags(entry: Entry) -> str:
     """Return `#nightly #driver-570`."""
     return " ".join(f"#{tag}" for tag in entry.line.tags)

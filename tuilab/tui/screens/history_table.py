@@ -18,6 +18,7 @@ from tuilab.presentation.run_list import (
     changed,
     fastest,
     lead,
+    name,
     sentence,
     status,
     tags,
@@ -67,7 +68,7 @@ column's head.
         columns: list[Column[Entry]] = [
             Column("", lambda e: "●" if e.run in self.marked else "", width=1, style=lambda _: ACCENT),
             Column("when (UTC)" if zone() else "when", lambda e: when(e.line.at) or "…", width=16),
-            Column("run", lambda e: e.name, most=26, flex=True),
+            Column("run", name, most=26, flex=True),
             Column("machine", lambda e: e.line.host, most=18, drop=1),
             Column("fastest", fastest, most=28),
             Column("against", against, most=24, drop=2),
@@ -209,7 +210,7 @@ def head(entry: Entry, width: int) -> Line:
     ]
     marks = " ".join(filter(None, (line.pinned, tags(entry))))
     told = f" {SEPARATOR} ".join(["", *filter(None, parts)])
-    runs = [(entry.name, STRONG), (f"  {marks}" if marks else "", ACCENT), (told, MUTED)]
+    runs = [(name(entry), STRONG), (f"  {marks}" if marks else "", ACCENT), (told, MUTED)]
     while width_of(runs) > width:
         text, style = runs.pop()
         if (room := width - width_of(runs)) > 0:
