@@ -117,8 +117,8 @@ async def test_a_sweep_says_what_it_went_along(tmp_path):
         store.keep_brief(FIRST, Brief(24, "CPU graph", 1e-3, swept="samples"))
         return store
 
-    async with page(tmp_path, make=make) as (pilot, app):
-        assert "stft-small by samples" in text(app)
+    async with page(tmp_path, make=make, size=(160, 50)) as (pilot, app):
+        assert "stft-small by " in text(app)
         await pilot.resize_terminal(80, 24)
         await press(pilot, app, "end")
         assert "stft-small by samples" in text(app), "where its row has no room, below the list"
