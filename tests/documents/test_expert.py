@@ -1921,6 +1921,117 @@ try:
 except tf.errors.OutOfRangeError:
     pass
 """),
+    Probe("a reading that a function keeps in a global", "TL103", "perf_counter() - began", """
+began = 0.0
+def tic():
+    global began
+    began = time.perf_counter()
+def toc(what):
+    print(what, time.perf_counter() - began)
+tf.linalg.inv(x).numpy()
+tic()
+tf.linalg.inv(x)
+toc('inverse')
+"""),
+    Probe("a reading that is taken off first", "TL103", "took += time.perf_counter()", """
+tf.linalg.inv(x).numpy()
+took = -time.perf_counter()
+for _ in range(10):
+    z = tf.linalg.inv(x)
+took += time.perf_counter()
+print(took / 10)
+"""),
+    Probe("a sum from which each reading is taken off", "TL104", "total -= time.perf_counter()", """
+total = 0
+for _ in range(10):
+    total -= time.perf_counter()
+    tf.linalg.inv(x).numpy()
+    total += time.perf_counter()
+print(total / 10)
+"""),
+    Probe("a pipeline that is only described", "TL101", "ds.map", """
+ds = tf.data.Dataset.from_tensor_slices(x)
+start = time.perf_counter()
+ds = ds.map(lambda row: row * 2.0).batch(32)
+print('map took', time.perf_counter() - start)
+"""),
+    Probe("a graph that is given what a loop counts", "TL202", "scaled(x, step)", """
+@tf.function
+def scaled(v, n):
+    return v * tf.cast(n, tf.float32)
+for step in range(100):
+    scaled(x, step)
+"""),
+    Probe("a graph that is given a number of enumerate", "TL202", "scaled(batch, n)", """
+@tf.function
+def scaled(v, n):
+    return v * tf.cast(n, tf.float32)
+for n, batch in enumerate(tf.data.Dataset.from_tensor_slices(x).batch(8)):
+    scaled(batch, n)
+"""),
+    Probe("a policy that comes after the model", "TL118", "set_global_policy", """
+m = keras.Sequential([keras.layers.Dense(8)])
+m(x)
+keras.mixed_precision.set_global_policy('mixed_float16')
+start = time.perf_counter()
+m(x).numpy()
+print('mixed', time.perf_counter() - start)
+"""),
+    Probe("a graph that runs op by op", "TL118", "start = time.perf_counter()", """
+tf.config.run_functions_eagerly(True)
+product = tf.function(tf.matmul)
+product(x, y).numpy()
+start = time.perf_counter()
+product(x, y).numpy()
+print('took', time.perf_counter() - start)
+"""),
+    Probe("a mean beside a percentile", "TL104", "start = time.perf_counter()", """
+product = tf.function(tf.matmul)
+times = []
+for _ in range(50):
+    start = time.perf_counter()
+    product(x, y).numpy()
+    times.append(time.perf_counter() - start)
+print('p99', np.percentile(times, 99), 'mean', np.mean(times))
+"""),
+    Probe("steps a second", "TL103", "times.append", MODEL + """
+m, sgd = made(), keras.optimizers.SGD()
+@tf.function
+def train_step(batch, wanted):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((m(batch) - wanted) ** 2)
+    sgd.apply_gradients(zip(tape.gradient(loss, m.trainable_variables), m.trainable_variables))
+    return loss
+train_step(data, goal)
+times = []
+for step in range(50):
+    start = time.perf_counter()
+    loss = train_step(data, goal)
+    times.append(time.perf_counter() - start)
+print('steps/s', 1 / (sum(times) / len(times)))
+"""),
+    Probe("a training that is called a GPU's", "TL105", "start = time.perf_counter()", MODEL + """
+m = made()
+start = time.perf_counter()
+m.fit(data, goal, epochs=1)
+print('Training on GPU took', time.perf_counter() - start)
+"""),
+    Probe("validation in a rate of training", "TL108", "validation_split", MODEL + """
+m = made()
+m.fit(data, goal)
+start = time.perf_counter()
+m.fit(data, goal, epochs=5, validation_split=0.2)
+print('images per second', 5 * 64 / (time.perf_counter() - start))
+"""),
+    Probe("a picture that is got ready for predict", "TL113", "m.predict(", """
+import cv2
+m = keras.applications.MobileNetV2(weights=None)
+start = time.perf_counter()
+for path in ('a.jpg', 'b.jpg', 'c.jpg'):
+    img = keras.applications.mobilenet_v2.preprocess_input(cv2.imread(path))
+    m.predict(np.expand_dims(img, 0))
+print('mean inference time', (time.perf_counter() - start) / 3)
+"""),
 ]  # fmt: skip
 
 
@@ -3104,6 +3215,110 @@ print('second run took', time.perf_counter() - start)
     Probe("whole numbers and one of them", "TL009", "", """
 print(tf.constant(1) + 1, tf.constant(1.0) + 1)
 """),
+    Probe("time that is left", "TL103", "", """
+limit = time.perf_counter() + 60
+for _ in range(10):
+    tf.matmul(x, y)
+    left = limit - time.perf_counter()
+"""),
+    Probe("a sum that waits", "TL103", "", """
+tf.matmul(x, y).numpy()
+took = -time.perf_counter()
+for _ in range(10):
+    tf.matmul(x, y).numpy()
+took += time.perf_counter()
+print(took / 10)
+"""),
+    Probe("the time of building a pipeline", "TL101", "", """
+start = time.perf_counter()
+ds = tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * 2.0).batch(32)
+print('building the pipeline took', time.perf_counter() - start)
+"""),
+    Probe("a pipeline that is described and gone through", "TL101", "", """
+start = time.perf_counter()
+for row in tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * 2.0).batch(32):
+    row.numpy()
+print('map took', time.perf_counter() - start)
+"""),
+    Probe("a graph that is given a tensor of what a loop counts", "TL202", "", """
+@tf.function
+def scaled(v, n):
+    return v * tf.cast(n, tf.float32)
+for step in range(100):
+    scaled(x, tf.constant(step))
+"""),
+    Probe("a graph whose signature makes a tensor of a number", "TL202", "", """
+@tf.function(input_signature=[tf.TensorSpec([512, 512]), tf.TensorSpec([], tf.int32)])
+def scaled(v, n):
+    return v * tf.cast(n, tf.float32)
+for step in range(100):
+    scaled(x, step)
+"""),
+    Probe("a function that is no graph, given what a loop counts", "TL202", "", """
+def scaled(v, n):
+    return v * n
+for step in range(100):
+    scaled(x, step)
+"""),
+    Probe("a policy before the model", "TL118", "", """
+keras.mixed_precision.set_global_policy('mixed_float16')
+m = keras.Sequential([keras.layers.Dense(8)])
+m(x)
+start = time.perf_counter()
+m(x).numpy()
+print('mixed', time.perf_counter() - start)
+"""),
+    Probe("a policy with a model made again", "TL118", "", """
+def fresh():
+    return keras.Sequential([keras.layers.Dense(8)])
+fresh()(x)
+keras.mixed_precision.set_global_policy('mixed_float16')
+m = fresh()
+m(x)
+start = time.perf_counter()
+m(x).numpy()
+print('mixed', time.perf_counter() - start)
+"""),
+    Probe("graphs that run op by op and then as graphs", "TL118", "", """
+product = tf.function(tf.matmul)
+for eagerly in (True, False):
+    tf.config.run_functions_eagerly(eagerly)
+    product(x, y).numpy()
+    start = time.perf_counter()
+    product(x, y).numpy()
+    print(eagerly, time.perf_counter() - start)
+"""),
+    Probe("a mean of all but the first", "TL104", "", """
+product = tf.function(tf.matmul)
+times = []
+for _ in range(50):
+    start = time.perf_counter()
+    product(x, y).numpy()
+    times.append(time.perf_counter() - start)
+print('p99', np.percentile(times[1:], 99), 'mean', np.mean(times[1:]))
+"""),
+    Probe("the median of times beside a mean of data", "TL104", "", """
+product = tf.function(tf.matmul)
+times = []
+for _ in range(50):
+    start = time.perf_counter()
+    product(x, y).numpy()
+    times.append(time.perf_counter() - start)
+print('median', np.median(times), 'mean of data', np.mean(data))
+"""),
+    Probe("validation in a log of training", "TL108", "", MODEL + """
+m = made()
+start = time.perf_counter()
+m.fit(data, goal, epochs=5, validation_data=(data, goal))
+print('epochs done after', time.perf_counter() - start)
+"""),
+    Probe("predict of all pictures that were got ready", "TL113", "", """
+m = keras.applications.MobileNetV2(weights=None)
+ready = keras.applications.mobilenet_v2.preprocess_input(np.zeros((640, 224, 224, 3)))
+start = time.perf_counter()
+m.predict(ready)
+print('inference time', (time.perf_counter() - start) / 640)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3242,6 +3457,22 @@ for epoch in range(3):
     m.fit(data, goal)
     checkpoint.save('kept')
     print('Epoch', epoch, 'took', time.perf_counter() - start)
+"""),
+    Probe("the first of a callback's epochs", "TL104", "self.start = time.perf_counter()", """
+class Epochs(keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        self.times = []
+    def on_epoch_begin(self, epoch, logs=None):
+        self.start = time.perf_counter()
+    def on_epoch_end(self, epoch, logs=None):
+        self.times.append(time.perf_counter() - self.start)
+"""),
+    Probe("validation in a time of training", "TL108", "validation_data", MODEL + """
+m = made()
+m.fit(data, goal)
+start = time.perf_counter()
+m.fit(data, goal, epochs=1, validation_data=(data, goal))
+print('GPU time', time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

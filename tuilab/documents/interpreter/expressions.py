@@ -128,8 +128,11 @@ def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
     """The time between two readings, or a time that stays one whatever is done to it; None without any."""
-    if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Clock):
+    if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
+        # Two readings are added where the first was taken off before: `took = -time(); …; took += time()`.
         return interpreter.region(right.event, left.event)
+    if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
+        return right
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
         # In other units it is that reading.
@@ -155,6 +158,11 @@ def _on_times(
         interpreter.trace.regions[right.region].rate |= divides
         return right
     return None
+
+
+def _is_sum(value: Value) -> bool:
+    """Whether times may have been added up to that: nothing as yet, or a time."""
+    return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
@@ -214,6 +222,8 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
     value = interpreter.evaluate(node.operand, scope)
     if isinstance(value, Tensor):
         return tensors.elementwise(interpreter, "tf.negative", [value], node.lineno)
+    if isinstance(value, Clock | Elapsed):
+        return value
     if isinstance(value, Known):
         try:
             return Known(arithmetic.unary(node.op, value.value))

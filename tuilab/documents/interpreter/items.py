@@ -10,7 +10,9 @@ from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.tensors import sliced
 from tuilab.documents.interpreter.trace import Kind, Loop
 from tuilab.documents.interpreter.values import (
+    COUNTING,
     NONE,
+    VARIES,
     Api,
     Bound,
     Class,
@@ -47,7 +49,7 @@ class Iteration:
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
     """Return what going through the value gives."""
-    varies = Unknown("it changes from one iteration to the next", line)
+    varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
             element = value.items[0] if len(value.items) == 1 else _common(value.items, varies)
@@ -121,7 +123,7 @@ def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Itera
     counts = [p.count for p in parts if p.count is not None]
     count = min(counts) if counts and len(counts) == len(parts) else None
     if value.kind == "enumerate":
-        number: Value = Number("it counts the iterations", line)
+        number: Value = Number(COUNTING, line)
         inner = parts[0]
         items: list[Value] | None = None
         if inner.items is not None:

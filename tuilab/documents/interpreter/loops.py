@@ -15,6 +15,7 @@ from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.timers import names_only
 from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import (
+    VARIES,
     Known,
     Number,
     OpaqueObject,
@@ -112,10 +113,7 @@ def _forget_counters(
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
         if isinstance(known, Known) and is_number(known):
-            bind_target(interpreter, ast.Name(name, ast.Store()), Number(_VARIES, node.lineno), scope)
-
-
-_VARIES = "it changes from one iteration to the next"
+            bind_target(interpreter, ast.Name(name, ast.Store()), Number(VARIES, node.lineno), scope)
 
 
 def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:

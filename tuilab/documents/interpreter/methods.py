@@ -98,6 +98,9 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 owner = Unknown(attributes.of(owner.reason, name), owner.line)
             return interpreter.opaque(owner, args, line)
         case _:
+            if name == "append":
+                for value in args:
+                    interpreter.gather(value)
             interpreter.event("opaque", name, line, numbered(args))
             return Unknown(f"what {name}() gives", line)
 

@@ -32,9 +32,9 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """Return the outermost scope."""
+        """Return the module's scope: outside of it are only the names that every module has."""
         scope = self
-        while scope.parent is not None:
+        while scope.parent is not None and scope.parent.parent is not None:
             scope = scope.parent
         return scope
 

@@ -12,8 +12,10 @@ from tuilab.documents.interpreter.scope import Scope
 from tuilab.documents.interpreter.trace import Handler, Try
 from tuilab.documents.interpreter.values import (
     NONE,
+    VARIES,
     Api,
     Class,
+    Clock,
     Elapsed,
     Function,
     Known,
@@ -78,10 +80,13 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
     if interpreter.in_graph() and not isinstance(old, Tensor) and _outlives(interpreter, node.target, scope):
         interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
+    if isinstance(old, Clock) and interpreter.place.loops:
+        # A reading that was taken off a sum, to which this one is added.
+        interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
         # A counter has its value of one iteration only.
         kind = Number if is_number(result) else Unknown
-        result = kind("it changes from one iteration to the next", node.lineno)
+        result = kind(VARIES, node.lineno)
     bind_target(interpreter, node.target, result, scope)
     return Flow.NEXT
 

@@ -34,6 +34,11 @@ class Number(Unknown):
     """A number or a truth of Python, which one is not known. Reading it waits for nothing."""
 
 
+VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
+# Why a number is not known that is another one in each iteration.
+COUNTS = (VARIES, COUNTING)
+
+
 @dataclass(frozen=True, slots=True)
 class Told(Unknown):
     """A text that is not known as a whole.

@@ -19,6 +19,7 @@ _BENCHMARK = re.compile(
 )
 _RATE = re.compile(
     r"(?:images?|samples?|examples|img|frames)[ _]?(?:/|per)[ _]?s|per second|throughput|latency|speed-?up"
+    r"|(?:steps?|batch(?:es)?|iter(?:ation)?s?|tokens|sequences)[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?(?![a-z_])"
     r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
     re.IGNORECASE,
 )
@@ -59,9 +60,13 @@ def is_log(example: Example, region: Region) -> bool:
         return False
     if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
         return False
-    if is_beside(example, region):
+    if is_beside(example, region) or _DEVICE.search(label(region)):
         return False
     return any(is_long(e) for e in events) or not is_said(example, region)
+
+
+# What a time is called that is a device's, or a way's of computing.
+_DEVICE = re.compile(r"\b(?:[cgtn]pus?|m[1-5](?: ?(?:pro|max|ultra))?|cuda|metal|rocm|xla)\b", re.IGNORECASE)
 
 
 def _is_placed(events: list[TraceEvent]) -> bool:

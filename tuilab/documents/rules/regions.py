@@ -20,6 +20,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.rules.purpose import CALLS, compares, is_log, is_long, is_said, label
 from tuilab.documents.rules.rule import Hit, Severity, rule
+from tuilab.documents.words import words
 
 # Elements up to which making data costs no more than passing it: drawn at random, and filled.
 _TINY, _LARGE = 16, 1 << 20
@@ -81,6 +82,16 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
                 at="%timeit",
             )
     for region, events in regions(example):
+        if _only_describes(events) and not _BUILDS.search(label(region)):
+            yield Hit(
+                next(event.line for event in events if event.kind == "dataset"),
+                "what is timed only describes a pipeline: nothing goes through it until somebody takes its "
+                "elements",
+                "Time a loop over its elements.",
+                region=region,
+                severity="warning",
+            )
+            continue
         if works(events) or _is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
         if (
@@ -132,6 +143,16 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
             yield Hit(line, "nothing is computed between the two readings of the clock", region=region)
 
 
+def _only_describes(events: list[TraceEvent]) -> bool:
+    """Whether a timing makes a pipeline and does nothing else: what is mapped is only traced then."""
+    steps = [event for event in events if event.kind == "dataset"]
+    if not any(step.name.rpartition(".")[2] in _LAZY for step in steps):
+        return False
+    done = (e for e in events if e.kind not in ("dataset", "print", "bind", "clock"))
+    return all(e.place.traced is not None and e.place.traced.by.startswith("Dataset.") for e in done)
+
+
+_LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
 _HEAD_ALONE = re.compile(r"\s*%timeit\b[^#]{0,200}\b(?:for|while|with|if)\b[^#]{0,200}:\s*$")
 # Labels of a time that is meant to be that of building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
@@ -472,6 +493,8 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
             # A few numbers do not show beside a training's steps.
             what = "" if trained and is_few(event) else what
+            if what.endswith(_EACH_EPOCH) and is_log(example, region):
+                what = ""
             beside = "" if what or not measured else _beside(event)
             kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
             if what and not (kind in told and event.kind in ("python", "import", "train")):
@@ -501,12 +524,16 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
     """How bad it is that this is in the time: testing is a note where the time is not called training's."""
+    if what.endswith(_EACH_EPOCH):
+        return "warning" if region.rate else "note"
     if what.startswith(_TESTED) and not _TRAINING.search(label(region)):
         return "note"
     return "warning" if _LASTS.match(what) and is_said(example, region) else None
 
 
 _TESTED = "the model is tested"
+_EACH_EPOCH = " after each epoch"
+_VALIDATES = ("validation_data", "validation_split")
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b",
@@ -601,7 +628,10 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "train" if event.name.startswith("Estimator."):
             return f"a graph is built and a session is made by {event.name}()"
         case "train":
-            return "the model is saved at each epoch" if "ModelCheckpoint" in callbacks(event) else ""
+            if "ModelCheckpoint" in callbacks(event):
+                return "the model is saved at each epoch"
+            validates = event.name == "fit" and any(event.arguments.get(w, NONE) != NONE for w in _VALIDATES)
+            return f"{_TESTED}{_EACH_EPOCH}" if validates else ""
         case "create" | "host-create":
             return _made(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
@@ -721,7 +751,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             if event.kind != "train" or event.name != "predict":
                 continue
             # Where one of several ways is taken, each is looked at by itself.
-            alone = all(other is event or not event.place.may_follow(other.place) for other in work)
+            others = (e for e in work if (e.name, e.line) != (event.name, event.line))
+            alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             again = again or bool(_EACH_BATCH.match(event.place.function))
@@ -747,9 +778,12 @@ def _prepares(event: TraceEvent) -> bool:
     """Whether an event only gets one batch ready, or is Python's own."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
+    if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):
+        return True
     return event.kind in ("python", "host-op", "host-create", "create", "copy") or event.name in _VIEWS
 
 
+_PICTURES = ("tf.image.", "tf.io.", "tf.keras.preprocessing.image.", "tf.keras.utils.")
 _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squeeze")
 # Rows that `predict` takes at once where nothing else is asked for.
 BATCH = 32
@@ -787,7 +821,7 @@ def _is_small(example: Example, event: TraceEvent) -> bool:
 
 # Arguments of predict() that are one batch or one image by their names.
 _ONE = re.compile(
-    r"\.predict\(\s*(?:x\s*=\s*)?(?:\[\[|\w*(?:batch(?!e)|img|image(?!s)|frame(?!s)|sample(?!s)|single|expand_dims))",
+    r"\.predict\(\s*(?:x\s*=\s*)?(?:\[\[|(?:np\.|tf\.)?\w*(?:batch(?!e)|img|image(?!s)|frame(?!s)|sample(?!s)|single|expand_dims))",
     re.IGNORECASE,
 )
 

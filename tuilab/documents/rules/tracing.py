@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import Loop
-from tuilab.documents.interpreter.values import text
+from tuilab.documents.interpreter.trace import Loop, TraceEvent
+from tuilab.documents.interpreter.values import COUNTS, Graph, Number, text
 from tuilab.documents.rules.rule import Hit, rule
 
 
@@ -62,13 +62,13 @@ def _instead(name: str) -> str:
     return "once and not at each call"
 
 
-@rule("TL202", "tf.function made in a loop", "warning")
+@rule("TL202", "tf.function traced in each iteration", "warning")
 def remade_graph(example: Example) -> Iterator[Hit]:
-    """A `tf.function` made anew in each iteration.
+    """A `tf.function` made anew in each iteration, or given another Python number.
 
-    Why: Each new one is traced again, which takes longer than most functions run.
+    Why: Each new one, and each new number, is traced again, which takes longer than most functions run.
 
-    Instead: Make it once, before the loop.
+    Instead: Make it once, before the loop, and give it numbers as tensors.
 
     Wrong:
         for _ in range(20):
@@ -88,6 +88,28 @@ def remade_graph(example: Example) -> Iterator[Hit]:
             yield Hit(
                 event.line, f"{event.name} is applied in each iteration, so each iteration traces it again"
             )
+
+    told: set[int] = set()
+    for event in example.written:
+        number = _counted(event)
+        if number and event.line not in told and "input_signature" not in example.facts.code:
+            told.add(event.line)
+            yield Hit(
+                event.line,
+                f"{event.name} is given another Python number ({number}) in each iteration, and each is "
+                "traced anew",
+                f"Give it tf.constant({number})." if number.isidentifier() else "Give it a tensor.",
+            )
+
+
+def _counted(event: TraceEvent) -> str:
+    """The parameter of a graph that is given what a loop counts, "" for none."""
+    if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
+        return ""
+    if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
+        return ""
+    given = event.arguments.items()
+    return next((name for name, v in given if isinstance(v, Number) and v.reason in COUNTS), "")
 
 
 # Methods of Keras' callbacks that it calls again and again.

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.facts import may_run
+from tuilab.documents.facts import may_run, subject_value
+from tuilab.documents.interpreter.values import Graph, Layer, Model, text
 from tuilab.documents.rules.purpose import label
 from tuilab.documents.rules.regions import regions, works
 from tuilab.documents.rules.rule import Hit, rule
@@ -39,7 +40,7 @@ _NONE_OF = re.compile(r"\b(?:no|not|non|without|w/o|un\w+|disabled?|off|before|v
 @rule("TL118", "Called what the code does not do", "warning")
 def called_otherwise(example: Example) -> Iterator[Hit]:
     """A time is called XLA's, that of mixed precision, of a graph, of a cache, and nothing in the code turns
-    that on.
+    that on; or what does comes too late, or is switched off.
 
     Why: The figure is that of what the code does, under another name.
 
@@ -58,8 +59,16 @@ def called_otherwise(example: Example) -> Iterator[Hit]:
         f(x, y).numpy()
         print('with XLA', time.perf_counter() - t)
     """
+    yield from _late_policies(example)
     told: set[str] = set()
     for region, events in regions(example):
+        graph = next((e for e in events if e.kind == "graph" and isinstance(e.runs, Graph)), None)
+        if graph is not None and _EAGERLY.findall(example.facts.code) == ["True"]:
+            yield Hit(
+                region.line,
+                f"run_functions_eagerly(True) stands in the code: {graph.name} runs op by op, as no graph",
+                region=region,
+            )
         if example.is_of_others or any(may_run(event) for event in events) or not works(events):
             continue
         called = label(region)
@@ -76,6 +85,34 @@ def called_otherwise(example: Example) -> Iterator[Hit]:
                 )
 
 
+_EAGERLY = re.compile(r"run_functions_eagerly\(\s*(?:run_eagerly\s*=\s*)?(\w+)")
+
+
+def _late_policies(example: Example) -> Iterator[Hit]:
+    """Policies of mixed precision that are set when the model is made that is timed, and none after."""
+    events = example.trace.events
+    for event in example.written:
+        policy = text(event.arguments.get("policy")) or ""
+        if event.name != _POLICY or "16" not in policy or event.place.uncalled:
+            continue
+        built = [e for e in events if e.kind == "build" and isinstance(e.result, Model | Layer)]
+        if any(e.index > event.index for e in built):
+            continue
+        models = {id(e.result) for e in built if isinstance(e.result, Model)}
+        later = (e for e in events[event.index :] if example.timed(e))
+        runs = (e for e in later if id(subject_value(e) or e.arguments.get("self")) in models)
+        late = next(runs, None)
+        if late is not None:
+            yield Hit(
+                event.line,
+                "the policy is set when the model is made, whose layers keep the one that they have: line "
+                f"{late.line} times what it did before",
+                "Make the model after the policy is set.",
+                at="set_global_policy",
+            )
+
+
+_POLICY = "tf.keras.mixed_precision.set_global_policy"
 _SECONDS = ("time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer")
 _MILLISECONDS = re.compile(r"(?:\b|\})(?:ms|msecs?|mill?i-?sec\w*|millis)\b", re.IGNORECASE)
 

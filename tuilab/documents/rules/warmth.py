@@ -22,9 +22,14 @@ MANY_RUNS = 50_000
 MANY_BATCHES = 100_000
 # Elements up to which an eager op's time is the cost of dispatching it.
 SMALL = 4_096
-# Statistics that a slow first sample does not move.
+# Samples that are left out, statistics that a slow first one does not move, and one that it does.
+_TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
+_LEFT_OUT = re.compile(r"\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim")
 _ROBUST = re.compile(
-    r"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*\w*(?:time|took|lat|dur|elapsed|sample|repeat)\w*|\.min\(\)|\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim"
+    rf"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*{_TIMES}|\.min\(\)", re.IGNORECASE
+)
+_MEAN = re.compile(
+    rf"\b(?:mean|average|fmean)\(\s*(?:\w+\.)?{_TIMES}|\bsum\(\s*(?:\w+\.)?{_TIMES}\s*\)\s*/", re.IGNORECASE
 )
 
 
@@ -43,7 +48,7 @@ class First:
 
 def first_calls(example: Example) -> Iterator[First]:
     """Yield the timings whose work nothing did before, as far as the trace shows."""
-    robust = bool(_ROBUST.search(example.block.code))
+    robust = _is_robust(example.block.code)
     anew = _leaves_out(example)
     for region, events in regions(example):
         if region.repeats or holds_others(example, region):
@@ -95,6 +100,11 @@ def first_calls(example: Example) -> Iterator[First]:
             count = None
         # Of the laps of a loop the first has its cost.
         yield First(region, work, None if lap else count, sure and not lap)
+
+
+def _is_robust(code: str) -> bool:
+    """Whether the statistics of several samples are such that a slow first one does not move them."""
+    return bool(_LEFT_OUT.search(code)) or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
@@ -261,8 +271,8 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """The times of a callback's batches, gathered from the first on."""
-    if _ROBUST.search(example.block.code):
+    """The times of a callback's batches or epochs, gathered from the first on."""
+    if _is_robust(example.block.code):
         return
     for region, _ in regions(example):
         function = example.trace.events[region.first].place.function
@@ -272,6 +282,15 @@ def _batches(example: Example) -> Iterator[Hit]:
                 region.line,
                 "the time of the first batch, in which Keras traces its step, is among those of the others",
                 "Leave out the first batches.",
+                region=region,
+                severity="note",
+            )
+
+        elif function == "on_epoch_begin" and region.gathered and not region.picked:
+            yield Hit(
+                region.line,
+                "the time of the first epoch, in which Keras traces its step, is among those of the others",
+                "Leave out the first epoch.",
                 region=region,
                 severity="note",
             )
