@@ -98,8 +98,11 @@ def test_a_difference_between_single_processes_is_said_to_be_so():
     one, other, same = (
         measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.1e-3, 1e-3))
     )
-    assert "Each was measured in one process" in compare(one, other).note
+    assert compare(one, other).note.startswith("Each run was measured in one process.")
     assert compare(one, same).note == "", "nothing differs"
+    other.workers = 20
+    assert compare(one, other).note.startswith("The first run was measured in one process.")
+    assert compare(other, one).note.startswith("The second run was measured in one process.")
     one.workers = other.workers = 3
     assert compare(one, other).note == ""
     assert across([one, other]).note == "" and "one process" in across([same, other]).note

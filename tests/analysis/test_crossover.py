@@ -55,6 +55,14 @@ def test_none_names_who_is_faster_and_by_how_much() -> None:
     assert found.sentence.endswith(" × at 65,536).")
 
 
+def test_none_tells_no_lead_where_noise_could_make_it() -> None:
+    ahead = measured(cpu, seed=2)
+    found = crossover(measured(lambda x: cpu(x) * (0.999 if x == 256 else 1.3)), ahead, PAIR)
+    assert found.status == "none"
+    assert "CPU graph is faster than GPU graph (1.3" in found.sentence and "at 1,024, 1." in found.sentence
+    assert found.sentence.endswith("; below 1,024 the two cannot be told apart.")
+
+
 def test_beyond_where_the_gap_closes_at_the_end() -> None:
     near = SIZES[:-1]
     found = crossover(measured(gpu, near), measured(cpu, near, seed=2), PAIR)

@@ -379,10 +379,12 @@ class TestSweep:
         assert found is not None and found.overtakes_from == 4_096
         assert (
             found.sentence
-            == "An H100 at best, by its data sheet and what starting a call costs here, could overtake from "
-            "4,096 samples at the earliest."
+            == "An H100 could overtake from 4,096 samples at the earliest, by its data sheet and what starting a "
+            "call costs here."
         )
         assert [point.value for point in found.points] == list(sizes)
+        assert found.sentence not in answer(state), "while it runs, sizes are missing"
+        assert found.sentence in answer(finish(state))
 
     def test_on_a_host_that_was_never_idle_nothing_is_said_but_of_a_gpu_that_was_asked_for(self) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))

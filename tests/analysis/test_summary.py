@@ -167,6 +167,19 @@ def test_without_a_gpu_the_winners_of_both_ends_are_compared() -> None:
     assert (result.crossover.status, result.crossover.a, result.crossover.b) == ("found", XLA.id, GRAPH.id)
 
 
+def test_without_a_crossover_the_fastest_over_all_stands_first() -> None:
+    # XLA is first at the smallest size and eager at the largest, both by noise alone.
+    costs = {
+        GRAPH: lambda x: 1e-4 + 1e-8 * x,
+        XLA: lambda x: (1e-4 + 1e-8 * x) * (0.999 if x == SIZES[0] else 1.4),
+        EAGER: lambda x: (1e-4 + 1e-8 * x) * (0.999 if x == SIZES[-1] else 2.0),
+    }
+    state = measure(begun(list(costs), gpu=False, sizes=SIZES), costs, spread=0.02)
+    found = summarise(finish(state)).crossover
+    assert found is not None and {found.a, found.b} == {GRAPH.id, EAGER.id}
+    assert f"{state.arms[GRAPH.id].label} is faster below, and at" in found.sentence
+
+
 def test_two_axes_give_a_crossover_for_each_value_of_the_second() -> None:
     axes = [Axis("samples", SIZES), Axis("frame_length", (128, 256))]
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}

@@ -1,10 +1,11 @@
 """The roofline view: arms under the roofs of the machine that measured, their sizes joined in a sweep."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.tui.lab import TestLab, lab, opened, press
+from tests.tui.lab import TestLab, lab, opened, press, text
 from tests.tui.picture import picture
 from tests.tui.scripted import CPU_MACHINE
 from tests.tui.test_pictures import shows  # noqa: F401
@@ -61,3 +62,17 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
         assert picture(app) == shows(name="sweep")
         await press(pilot, app, "3")
         assert picture(app) == shows(name="at-best")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_an_answer_that_is_cut_still_tells_what_a_gpu_could_give(tmp_path: Path, size):
+    gpu = "an H100: at most"
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app, size, each=True) as pilot:
+        await press(pilot, app, "s")
+        assert gpu not in text(app), "nothing is known of it yet"
+        told(app)
+        await press(pilot, app, "w")
+        assert re.search(rf"{gpu} [0-9.,]+ ×  A: more", text(app))
+        await press(pilot, app, "A")
+        assert gpu not in text(app) and "An H100 could" in text(app)

@@ -26,7 +26,7 @@ from tuilab.analysis.reading import (
     summary_point,
     vanished,
 )
-from tuilab.analysis.roofline import bound_sentence
+from tuilab.analysis.roofline import bound_sentence, sweep_sentence
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
@@ -68,7 +68,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts.append(span)
         parts.append(_disturbed(state, arms, point))
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
-        parts.append(bound_sentence(state, against))
+        parts += [sweep_sentence(state, against), bound_sentence(state, against)]
     else:
         # Where arms failed, why is what a reader asks for first.
         found = _nothing(state, point)

@@ -12,8 +12,8 @@ from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
 
 ONE_PROCESS = (
-    "Each was measured in one process. In another process the same code can settle a few per cent "
-    "away, which these intervals do not cover; --budget publish measures in several."
+    "{} measured in one process. In another process the same code can settle a few per cent "
+    "away, which its interval does not cover; --budget publish measures in several."
 )
 
 SAME = "within the noise"
@@ -88,8 +88,10 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
     """Say what the intervals of differing arms do not hold; "" where they hold it, or nothing differs."""
-    alone = min(first.workers, second.workers) < 2 and any(arm.differs for arm in arms)
-    return ONE_PROCESS if alone else ""
+    alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
+    if not alone or not any(arm.differs for arm in arms):
+        return ""
+    return ONE_PROCESS.format("Each run was" if len(alone) > 1 else f"The {alone[0]} run was")
 
 
 def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int) -> ArmComparison | None:

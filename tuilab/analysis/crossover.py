@@ -321,17 +321,22 @@ def _one_sided(at: Sequence[SizeRatio], sign: int, pair: Pair) -> Crossover:
     end = on_axis(pair.axis, size(last.size))
     level = signs(at)[-1]
     if level and not _closes(at):
-        lead = [_lead(place, sign) for place in (first, last)]
-        spread = f"{lead[0]} at {size(first.size)}, {lead[1]} at {size(last.size)}"
-        sentence = f"No crossover up to {end}: {ahead} is faster than {behind} ({spread})."
+        sure = next(place for place, known in zip(at, signs(at), strict=True) if known)
+        spread = ", ".join(
+            f"{_lead(place, sign)} at {size(place.size)}" for place in (sure, last)[sure is last :]
+        )
+        below = f"; below {size(sure.size)} the two cannot be told apart" if sure is not first else ""
+        sentence = f"No crossover up to {end}: {ahead} is faster than {behind} ({spread}){below}."
         if len(at) == 1:
-            sentence = f"At {end} {ahead} is {lead[0]} faster than {behind}; one size shows no crossover."
+            sentence = (
+                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}; one size shows no crossover."
+            )
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
     if level:
         state = f"{ahead} is still {_lead(last, sign)} faster there, but the gap closes"
     else:
         told = "are equal within the noise" if from_location(last.ratio).alike else "cannot be told apart"
-        state = f"{ahead} is faster below, and there the two {told}"
+        state = f"{ahead} is faster below, and at {size(last.size)} the two {told}"
     sentence = f"{behind} does not overtake {ahead} up to {end}: {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 

@@ -651,13 +651,13 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     lead = fastest_cpu(state, point)
     if lead is None or (has_gpu(state) and not against):
         return ""
-    calls = _calls(state, gpu_arms(state, lead), point)
     sheet = SHEETS[against or USUAL]
+    calls = _calls(state, gpu_arms(state, lead), point)
     if not against:
         if _never_idle(calls, sheet):
             return NEVER_IDLE
         calls = [call for call in calls if call.started(sheet)]
-    known = [b for b in (_beside(state, lead, point, f) for f in _best(calls, sheet).values()) if b.at_most]
+    known = _known(state, lead, point, calls, sheet)
     if not known:
         return ""
     every = [
@@ -683,6 +683,30 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     text = f"{where}{none_of_them()} can make this faster than {parts_words(least)}; "
     text += f"{article(sheet)} {_clauses(known)}. {here}"
     return text[:1].upper() + text[1:]
+
+
+def bound_words(state: RunState) -> str:
+    """Say in a few words what `bound_sentence` says of the usual GPU: `an H100: at most 19 ×`; else ""."""
+    point = summary_point(state)
+    lead = fastest_cpu(state, point)
+    if lead is None or has_gpu(state):
+        return ""
+    sheet = SHEETS[USUAL]
+    calls = [call for call in _calls(state, gpu_arms(state, lead), point) if call.started(sheet)]
+    known = _known(state, lead, point, calls, sheet)
+    if not known:
+        return ""
+    if all(bound.verdict == "cannot win" for bound in known):
+        return f"{article(sheet)} cannot win"
+    return f"{article(sheet)}: at most {times(max(bound.at_most or 0.0 for bound in known))}"
+
+
+def _known(
+    state: RunState, lead: ArmState, point: int, calls: Sequence[GpuCall], sheet: DataSheet
+) -> list[GpuBound]:
+    """The bounds of a GPU beside the fastest CPU arm, where there is one."""
+    best = _best(calls, sheet).values()
+    return [bound for bound in (_beside(state, lead, point, found) for found in best) if bound.at_most]
 
 
 def _never_idle(calls: Sequence[GpuCall], sheet: DataSheet) -> bool:
@@ -837,16 +861,15 @@ def sweep_bound(state: RunState, sheet: DataSheet, *, asked: bool = True) -> Swe
     if not rows:
         return None
     rows.sort(key=lambda row: row.value)
-    best = f"{article(sheet)} at best, by its data sheet and what starting a call costs here,"
-    text = best
     if not beyond or least is None:
-        text += (
-            f" overtakes at none of the sizes measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}."
+        turns = (
+            f"overtakes at none of the sizes measured, {on_axis(names[0], f'up to {size(rows[-1].value)}')}"
         )
+    elif least == rows[0].value:
+        turns = "could already be faster at the smallest size"
     else:
-        text += f" could overtake from {on_axis(names[0], size(least))} at the earliest."
-        if least == rows[0].value:
-            text = f"{best} could already be faster at the smallest size."
+        turns = f"could overtake from {on_axis(names[0], size(least))} at the earliest"
+    text = f"{article(sheet)} {turns}, by its data sheet and what starting a call costs here."
     return SweepBound(
         gpu=name_of(sheet),
         name=sheet.name,
@@ -855,6 +878,14 @@ def sweep_bound(state: RunState, sheet: DataSheet, *, asked: bool = True) -> Swe
         overtakes_from=least,
         sentence=text[:1].upper() + text[1:],
     )
+
+
+def sweep_sentence(state: RunState, against: str = "") -> str:
+    """Say from which size a GPU could win, for the answer of a sweep that has ended and has none; else ""."""
+    if state.running or (has_gpu(state) and not against):
+        return ""
+    found = sweep_bound(state, SHEETS[against or USUAL], asked=bool(against))
+    return found.sentence if found is not None else ""
 
 
 def against(state: RunState, asked: str = "") -> str:

@@ -12,6 +12,7 @@ from tuilab.analysis.processes import begun
 from tuilab.analysis.reading import (
     axes,
     by_round,
+    compare,
     does,
     estimate_at,
     family_of,
@@ -180,9 +181,17 @@ def alike(a: ArmState, b: ArmState) -> bool:
 
 
 def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
-    contested = [arms for arms in series.arms.values() if len(arms) > 1]
-    if not contested:
+    contested = [size for size, arms in series.arms.items() if len(arms) > 1]
+    lead = series.best(series.everyone())
+    if not contested or lead is None:
         return []
-    first, last = contested[0], contested[-1]
-    other = first[0] if first[0] is not last[0] else last[1]
-    return [(last[0], other)]
+    first, last = (_first(series, size, lead) for size in (contested[0], contested[-1]))
+    other = first if first is not last else next(a for a in series.arms[contested[-1]] if a is not last)
+    return [(last, other)]
+
+
+def _first(series: Series, size: int, lead: ArmState) -> ArmState:
+    """The arm that wins at a size: the one that is fastest over all, unless it is surely slower there."""
+    here = series.arms[size]
+    found = compare(lead, here[0], series.points[size]) if lead in here else None
+    return here[0] if found is None or found.is_slower else lead

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.analysis.answer import failures
 from tuilab.analysis.reading import summary_point
-from tuilab.analysis.roofline import expectation
+from tuilab.analysis.roofline import bound_words, expectation
 from tuilab.lab import roofs
 from tuilab.lab.state import LabState
 from tuilab.model.arms import family
@@ -31,6 +31,8 @@ class Said:
     """The verdict on the preset's first claim."""
     undecided: str = ""
     """Why there is none on it yet."""
+    gpu: str = ""
+    """What a GPU could give at most, in a few words, for where the answer has no room to say so."""
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -90,10 +92,11 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
             else "Some arms cannot run here ({answer})."
         )
         said = said.replace(failed, told)
+    gpu = "" if state.running else bound_words(state)
     if claim is None:
-        return Said(said, detail)
+        return Said(said, detail, gpu=gpu)
     undecided = lab_state.undecided
-    return Said(said, detail, None if undecided else claim.verdict, undecided)
+    return Said(said, detail, None if undecided else claim.verdict, undecided, gpu)
 
 
 QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"

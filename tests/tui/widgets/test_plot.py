@@ -190,6 +190,16 @@ async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
         assert rows(plot)[0] == said, "a click keeps the point"
 
 
+async def test_the_cursor_stays_among_the_points_where_samples_came_since_they_were_drawn():
+    grown = [3.0, 4.0]
+    chart = Chart(series=(Series("a", "CPU graph", range(2), grown),))
+    plot = plotted(chart)
+    async with bench(plot, 110, 24) as pilot:
+        grown += [5.0, 6.0]
+        await press(pilot, "up end right")
+        assert "CPU graph, " in rows(plot)[0] and "4" in rows(plot)[0]
+
+
 async def test_a_ghost_never_moves_the_axes():
     live, ghost = run_state(10), run_state(40, run="old")
     for arm in ghost.arms.values():

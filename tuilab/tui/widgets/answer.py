@@ -43,7 +43,7 @@ What the run says, in a sentence: the median time per call with its 95 % interva
 where one arm overtakes another. **{answer}**, a click or the wheel opens all of it. The mark at the right is
 the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
 untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, and where the values are not
-the document's.
+the document's. Where the answer is cut, what a GPU could give at most stands there too.
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:
@@ -78,8 +78,13 @@ the document's.
         elif said.undecided:
             tag = [(f"claim: – {said.undecided}", MUTED)]
         sentence, more = spoken(self, said.sentence), f"{spoken(self, self._whole)}: more"
-        if len(wrap(sentence, width)) > height and width_of(tag) + len(more) + 2 < width / 2:
-            tag += [("  " if tag else "", TEXT), (more, MUTED)]
+        if len(wrap(sentence, width)) > height:
+            kept = width_of(tag) + len(more) + 2
+            # What the reader of a host without a GPU came for stands last in the answer.
+            words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
+            words += [more] if kept < width / 2 else []
+            for each in words:
+                tag += [("  " if tag else "", TEXT), (each, MUTED)]
         return lay_out(sentence, spoken(self, said.detail), tag, width, height)
 
 
