@@ -390,6 +390,11 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
     return out
 
 
+def points_of(series: Series) -> range:
+    """Return the indices of its points: of x and y one may have grown since they were drawn."""
+    return range(min(len(series.x), len(series.y)))
+
+
 def strip(series: Series, hue: str) -> list[Run]:
     """Return the distribution of a series about its 5 % to 95 % quantiles, those beyond in the end cells.
 
@@ -521,7 +526,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         """The point under the cursor, while it is there."""
         key, index = self._at or ("", 0)
         series = self._series.get(key)
-        return (series, index) if series is not None and index < len(series.y) else None
+        return (series, index) if series is not None and index < len(points_of(series)) else None
 
     def _told(self, series: Series, index: int) -> str:
         if series.tell is not None:
@@ -540,10 +545,11 @@ Each series has a marker, a hue and a label at the height of its last point or i
         """Go to the next point of the series or the one before; in a long one as far as a column is wide."""
         if (pointed := self._pointed) is not None:
             series, index = pointed
-            step = max(1, len(series.y) // max(1, self.size.width))
-            self._go(series, min(len(series.y) - 1, max(0, index + by * step)), kept=True)
+            points = points_of(series)
+            step = max(1, len(points) // max(1, self.size.width))
+            self._go(series, min(len(points) - 1, max(0, index + by * step)), kept=True)
         elif first := next(iter(self._series.values()), None):
-            self._go(first, len(first.y) - 1, kept=True)
+            self._go(first, len(points_of(first)) - 1, kept=True)
 
     def action_across(self, by: int) -> None:
         """Go to the series above or below, at the same place."""
