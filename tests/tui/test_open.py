@@ -1,18 +1,21 @@
 """Opening a document, a preset file, a recording, code of one's own."""
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tuilab.cli import check
 from tuilab.lab.files import remember_opened, reopened
 from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
 from tuilab.model.requests import Declare
 from tuilab.model.workload import Declaration
-from tuilab.tui.screens.document import DocumentScreen
+from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.screens.watching import WatchScreen
 
@@ -76,6 +79,49 @@ async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
         await press(pilot, app, "tab enter")
         request = app.runner.measured[-1]
         assert request.scenario.workload == "stft" and request.scenario.parameters["samples"] == 4096
+
+
+TWICE = """# Ten times faster
+
+The GPU is 10 times faster.
+
+```python
+import time
+import tensorflow as tf
+a = tf.random.normal((512, 512))
+with tf.device("/CPU:0"):
+    t0 = time.time()
+    tf.matmul(a, a)
+    print("cpu", time.time() - t0)
+with tf.device("/GPU:0"):
+    t0 = time.time()
+    tf.matmul(a, a)
+    print("gpu", time.time() - t0)
+```
+"""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Path, size):
+    file = tmp_path / "article.md"
+    file.write_text(TWICE)
+    told = CliRunner().invoke(check.check, [str(file), "--no-worker", "--json"])
+    found = json.loads(told.stdout)["files"][0]["findings"]
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        await rest(pilot, app)
+        places = sum(1 + len(each["also"]) for each in found)
+        assert f"{len(found)} findings in {places} places" in " ".join(text(app).split())
+        kinds = {each["severity"] for each in found}
+        assert kinds == {"error", "warning"}
+        rows = [about(each).plain for each in app.screen._found]
+        for each in found:
+            kind = "" if each["severity"] == "error" else "warning: "
+            assert any(f" {each['code']} {kind}" in row for row in rows)
+        await press(pilot, app, "F")
+        assert any("Opening a preset below it measures" in said.message for said in app._notifications)
 
 
 async def test_a_finding_is_proved_from_its_page(tmp_path: Path):

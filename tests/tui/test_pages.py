@@ -80,6 +80,22 @@ async def test_the_palette_has_every_action_and_opens_presets(tmp_path):
         assert app.runner.measured[-1].preset == "stft-pipeline"
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_palette_finds_an_action_by_what_it_explains_before_presets(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        for words, first in (("gpu", "why this device"), ("file", "export"), ("compare", "compare")):
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+            await pilot.press(*words)
+            await until(pilot, lambda words=words: f"🔎 {words}" in text(app))
+            await rest(pilot, app)
+            rows = text(app).split("🔎")[1].split("\n")[1:]
+            assert next(row for row in rows if row.strip(" │")).strip(" │").startswith(first)
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: isinstance(app.screen, LabScreen))
+
+
 async def test_copy_as_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = lab(tmp_path)

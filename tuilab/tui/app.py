@@ -5,9 +5,9 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding
@@ -26,6 +26,7 @@ FAULT = 70
 """The exit code of a fault of the lab's own, as the README's table has it."""
 
 if TYPE_CHECKING:
+    from textual.command import Provider
     from textual.driver import Driver
     from textual.filter import LineFilter
     from textual.screen import Screen
@@ -37,10 +38,17 @@ if TYPE_CHECKING:
     from tuilab.tui.screens.lab_filling import Filling
 
 
+def _commands() -> "type[Provider]":
+    from tuilab.tui.palette import Commands
+
+    return Commands
+
+
 class LabApp(LastingApp):
     """The lab in a terminal. Returns an exit code."""
 
     TITLE = "tuilab"
+    COMMANDS: ClassVar[set["type[Provider] | Callable[[], type[Provider]]"]] = {_commands}
     CSS_PATH = os.path.join(os.path.dirname(__file__), "lab.tcss")
 
     def __init__(self, options: Options) -> None:

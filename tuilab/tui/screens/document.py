@@ -11,6 +11,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.text_area import Selection
 
 from tuilab.documents import RULES, DocumentReport, Finding, Unresolved
+from tuilab.documents.report import collapsed
 from tuilab.lab.offers import of_presets
 from tuilab.lab.proof import Proof, Proven, proofs, prove
 from tuilab.model.errors import InputError, WorkerError
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 TITLES = {rule.code: rule.title for rule in RULES}
+SIGNS = {
+    "error": ("✗ ", "$text-error bold"),
+    "warning": ("! ", "$text-warning bold"),
+    "note": ("· ", "$text bold"),
+}
 
 
 class DocumentScreen(Page[Preset]):
@@ -119,12 +125,19 @@ ever run.
             check = fact_check.of_presets(self._heading, presets)
             self.app.push_screen(FactCheckScreen(self._lab, check, presets))
         else:
-            self.notify("No claim of this document can be measured.", markup=False)
+            said = "No claim of this document is tied to one of its benchmarks."
+            if self._report.presets:
+                said += " Opening a preset below it measures what that one times."
+            self.notify(said, markup=False)
 
     def compose(self) -> ComposeResult:
         report = self._report
-        errors = sum(isinstance(each, Finding) for each in self._found)
-        counted = f"{plural(len(report.examples), 'example')}, {plural(errors, 'finding')}"
+        found = [each for each in self._found if isinstance(each, Finding)]
+        # Counted as the command counts them: the same said of further lines is one.
+        kinds = collapsed(found)
+        places = sum(1 + len(each.also) for each in kinds)
+        counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"
+        counted += f" in {places} places" if places > len(kinds) else ""
         keys = (
             "{document.next} {document.previous} findings, {document.turn} presets, {document.prove} proves, "
             "{document.fact-check} fact-checks, {page.close} closes"
@@ -166,13 +179,15 @@ ever run.
 
 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
-    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`; of what could not be read, why.
+    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`, of a warning and a note with that word; of
+    what could not be read, why.
 
     shown: what was measured of it, which stands first.
     """
     if isinstance(found, Finding):
-        sign, style = "✗ ", "$text-error bold"
-        title = f"{found.code} {TITLES.get(found.code, '')}".strip()
+        sign, style = SIGNS[found.severity]
+        kind = "" if found.severity == "error" else f"{found.severity}: "
+        title = f"{found.code} {kind}{TITLES.get(found.code, '')}".strip()
         words = f"{found.message.rstrip('.')}. {found.remedy}"
     else:
         sign, style, title, words = "· ", "$foreground-muted", "not resolved", found.reason
