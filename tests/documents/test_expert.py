@@ -2032,6 +2032,70 @@ for path in ('a.jpg', 'b.jpg', 'c.jpg'):
     m.predict(np.expand_dims(img, 0))
 print('mean inference time', (time.perf_counter() - start) / 3)
 """),
+    Probe("cells that train for unequal epochs", "TL111", "%%timeit", json.dumps({
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source": HEAD + SEEN + MODEL},
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source":
+                "%%timeit -n1 -r1\nwith tf.device('/GPU:0'):\n    gpu = made()\n    gpu.fit(data, goal, epochs=1)"},
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source":
+                "%%timeit -n1 -r1\nwith tf.device('/CPU:0'):\n    cpu = made()\n    cpu.fit(data, goal, epochs=5)"},
+        ],
+    }), head="", file="x.ipynb"),
+    Probe("an old name twice removed", "TL103", "took = ", """
+import tensorflow.compat.v1 as tf1
+tf1.math.multiply(x, y)
+start = time.perf_counter()
+z = tf1.math.multiply(x, y)
+took = time.perf_counter() - start
+"""),
+    Probe("the first run of contrib's interpreter", "TL105", "start = time.perf_counter()", """
+lite = tf.contrib.lite.Interpreter(model_path='model.tflite')
+lite.allocate_tensors()
+start = time.perf_counter()
+lite.invoke()
+print('elapsed', time.perf_counter() - start)
+"""),
+    Probe("a prepared data set that is only described", "TL101", "train.map", """
+import tensorflow_datasets as tfds
+(train, test), info = tfds.load('mnist', split=['train', 'test'], as_supervised=True, with_info=True)
+start = time.perf_counter()
+train = train.map(lambda image, label: (tf.cast(image, tf.float32), label)).batch(128)
+print('Preprocessing took', time.perf_counter() - start)
+"""),
+    Probe("devices that are listed before their choice", "TL310", "CUDA_VISIBLE_DEVICES", """
+import os
+from tensorflow.python.client import device_lib
+print(device_lib.list_local_devices())
+os.environ['CUDA_VISIBLE_DEVICES'] = '1'
+""", head=HEAD),
+    Probe("warm-ups of which one was taken, that may still run", "TL103", "start = time.perf_counter()", """
+import sys
+product = tf.function(tf.matmul)
+for _ in range(3):
+    if len(sys.argv) > 1:
+        product(x, y)
+    else:
+        tf.matmul(x, y)
+start = time.perf_counter()
+for _ in range(5):
+    if len(sys.argv) > 1:
+        z = product(x, y)
+    else:
+        z = tf.matmul(x, y)
+z.numpy()
+print(time.perf_counter() - start)
+"""),
+    Probe("a graph that was traced with another number", "TL105", "start = time.perf_counter()", """
+@tf.function
+def power(v, n):
+    for _ in range(n):
+        v = v @ v
+    return v
+power(x, 2).numpy()
+start = time.perf_counter()
+power(x, 9).numpy()
+print(time.perf_counter() - start)
+"""),
 ]  # fmt: skip
 
 
@@ -3319,6 +3383,82 @@ start = time.perf_counter()
 m.predict(ready)
 print('inference time', (time.perf_counter() - start) / 640)
 """),
+    Probe("a layer that each call makes, after a first call", "TL104", "", """
+def convolved():
+    with tf.device('/GPU:0'):
+        return tf.reduce_sum(keras.layers.Conv2D(32, 7)(tf.random.normal((100, 100, 100, 3)))).numpy()
+convolved()
+print(timeit.timeit(convolved, number=10))
+"""),
+    Probe("a session asked by names that are not read, run before", "TL104", "", """
+import mine
+with tf.compat.v1.Session() as sess:
+    graph = mine.load(sess)
+    sess.run([graph.get_tensor_by_name('a:0')], feed_dict={'x:0': 1})
+    start = time.perf_counter()
+    for _ in range(10):
+        sess.run([graph.get_tensor_by_name('a:0')], feed_dict={'x:0': 1})
+    print(time.perf_counter() - start)
+"""),
+    Probe("a model tested after each epoch, and then", "TL105", "", MODEL + """
+m = made()
+m.fit(data, goal, validation_data=(data, goal))
+start = time.perf_counter()
+m.evaluate(data, goal)
+print('GPU time', time.perf_counter() - start)
+"""),
+    Probe("preparing that is called so", "TL108", "", """
+import cv2
+for _ in range(10):
+    start = time.perf_counter()
+    img = cv2.imread('x.jpg')
+    batch = tf.constant(np.expand_dims(img, 0))
+    print('batch_prepare(): ', time.perf_counter() - start)
+    product = batch @ batch
+"""),
+    Probe("nodes that a session refuses elsewhere", "TL302", "", """
+import tensorflow.compat.v1 as tf1
+with tf1.Graph().as_default(), tf1.device('/gpu:0'):
+    a = tf1.random_uniform((512, 512))
+    product = tf1.matmul(a, a)
+    with tf1.Session() as sess:
+        sess.run(product)
+        start = time.perf_counter()
+        sess.run(product)
+        print(time.perf_counter() - start)
+""", head=HEAD),
+    Probe("an array whose item waits", "TL103", "", """
+kept = np.zeros(10)
+tf.reduce_sum(x).numpy()
+start = time.perf_counter()
+for step in range(10):
+    kept[step] = tf.reduce_sum(x)
+took = time.perf_counter() - start
+"""),
+    Probe("cells of one device after another, each with several times", "TL111", "", json.dumps({
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source": HEAD + SEEN + TENSORS +
+                "def on(device):\n    with tf.device(device):\n        return (x @ y).numpy()"},
+            *({"cell_type": "code", "metadata": {}, "outputs": [], "source":
+                f"print(timeit.timeit(lambda: on('/CPU:0'), number={n}))\n"
+                f"print(timeit.timeit(lambda: on('/GPU:0'), number={n}))"} for n in (10, 100)),
+        ],
+    }), head="", file="x.ipynb"),
+    Probe("a graph whose signature takes any number", "TL105", "", """
+@tf.function(input_signature=[tf.TensorSpec([512, 512]), tf.TensorSpec([], tf.int32)])
+def power(v, n):
+    return v * tf.cast(n, tf.float32)
+power(x, 2).numpy()
+start = time.perf_counter()
+power(x, 9).numpy()
+print(time.perf_counter() - start)
+"""),
+    Probe("devices that are chosen before they are listed", "TL310", "", """
+import os
+os.environ['CUDA_VISIBLE_DEVICES'] = '1'
+from tensorflow.python.client import device_lib
+print(device_lib.list_local_devices())
+""", head=HEAD),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3473,6 +3613,17 @@ m.fit(data, goal)
 start = time.perf_counter()
 m.fit(data, goal, epochs=1, validation_data=(data, goal))
 print('GPU time', time.perf_counter() - start)
+"""),
+    Probe("validation in what a script's name calls a benchmark", "TL108", "validation_data", MODEL + """
+m = made()
+start = time.perf_counter()
+m.fit(data, goal, epochs=5, validation_data=(data, goal))
+print('epochs done after', time.perf_counter() - start)
+""", file="tf_benchmark.py"),
+    Probe("a copy that is called preparing", "TL103", "print('prepare", """
+start = time.perf_counter()
+batch = tf.constant(np.zeros((16, 224, 224, 3), 'float32'))
+print('prepare', time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

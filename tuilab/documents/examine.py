@@ -59,8 +59,9 @@ def read(
     if version and (api is None or minor(api.version) != minor(version)):
         api = table_of(version)
     folder = None if isinstance(source, bytes) else Path(source).absolute().parent
+    stem = "" if isinstance(source, bytes) else Path(source).stem
     with _collector_paused():
-        return _read(document, api, validate, preview, target, folder, line)
+        return _read(document, api, validate, preview, target, folder, line, stem)
 
 
 @contextmanager
@@ -157,6 +158,7 @@ def _read(
     target: str,
     folder: Path | None,
     installs: int,
+    stem: str = "",
 ) -> DocumentReport:
     trace, plains, parsed = traced(document, api or shipped(), folder)
     found = examples(document.blocks, trace, api, target)
@@ -170,7 +172,7 @@ def _read(
             example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
         example.ignored = everywhere | ignored(document.lines, example.block)
         example.installs = installs
-        example.document_title = f"{document.title} {document.id} {within}"
+        example.document_title = f"{document.title} {document.id} {within} {stem}"
         reports.append(_examine(document, example, part, validate, preview))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(

@@ -11,6 +11,7 @@ from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
 from tuilab.documents.interpreter.unread import runs_tensorflow
 from tuilab.documents.interpreter.values import (
+    NONE,
     Bound,
     Instance,
     Known,
@@ -21,6 +22,7 @@ from tuilab.documents.interpreter.values import (
     OpaqueObject,
     Partial,
     Tensor,
+    Unknown,
     Value,
     truth,
 )
@@ -193,6 +195,9 @@ class Facts:
             if is_subject(event):
                 where = event.place.families, _dtype(event)
                 found.setdefault(subject(event), {}).setdefault(where, []).append(event.index)
+                if event.name == "fit" and validates(event):
+                    tested = (event.kind, f"test {id(subject_value(event))}")
+                    found.setdefault(tested, {}).setdefault(where, []).append(event.index)
         return found
 
     def _began(self, work: TraceEvent) -> int:
@@ -232,7 +237,9 @@ class Facts:
         if work.kind == "train" and self._is_compiled_anew(work, before):
             return False
         layer = work.arguments.get("self")
-        if isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS and id(layer) not in self._in_models:
+        # Of a layer that each call makes anew, another one's kernels are loaded.
+        kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
+        if isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS and kept:
             # Its first call makes its weights.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
@@ -381,8 +388,17 @@ class Facts:
         if work.name == "sess.run":
             at = bisect_right(self._nodes, earlier[-1].index)
             return at < len(self._nodes) and self._nodes[at] < work.index
-        own = _shapes(work)
+        own, numbers = _shapes(work), _numbers(work)
+        if numbers and all(_numbers(event) and _numbers(event) != numbers for event in earlier):
+            # A number of Python is a part of what is traced.
+            return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
+
+
+def _numbers(event: TraceEvent) -> dict[str, float]:
+    """The numbers that a graph is given, by parameter."""
+    known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
+    return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _held(value: Value, depth: int = 0) -> Iterator[Value]:
@@ -465,7 +481,15 @@ def subject(event: TraceEvent) -> Subject:
     if event.kind == "train":
         # A model has a traced function for each of the three.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
+    if event.name == "sess.run" and isinstance(value, Unknown):
+        # What a session is asked for by a name that is not read is the same by that name.
+        return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
+
+
+def validates(event: TraceEvent) -> bool:
+    """Return whether a training tests the model after each epoch."""
+    return any(event.arguments.get(word, NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
 _TRACED = {

@@ -10,6 +10,7 @@ from tuilab.documents.interpreter.values import (
     Dataset,
     Function,
     Graph,
+    Known,
     Listing,
     Mapping,
     OpaqueObject,
@@ -19,6 +20,7 @@ from tuilab.documents.interpreter.values import (
     Unknown,
     Value,
     integer,
+    truth,
 )
 from tuilab.documents.words import words
 
@@ -51,6 +53,30 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
     event = interpreter.event("dataset", name, args.line, args.values)
     return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))
+
+
+@handles("tensorflow_datasets.load")
+def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Load a data set that somebody has prepared: a pipeline for each split, and what is known of it."""
+    event = interpreter.event("opaque", name, args.line, args.values)
+
+    def pipeline() -> Dataset:
+        supervised = truth(args.get("as_supervised")) is True
+        part = Tensor(None, None, inside=True)
+        element = Listing("tuple", [part, Tensor(None, None, inside=True)]) if supervised else part
+        if not supervised:
+            return Dataset((Step(name, args.values, args.line, event.index),), Unknown("a row", args.line))
+        return Dataset((Step(name, args.values, args.line, event.index),), element)
+
+    split = args.get("split", "1")
+    parts: Value = Unknown(f"what {name} gives", args.line)
+    if isinstance(split, Listing) and not split.open:
+        parts = Listing("list", [pipeline() for _ in split.items[:16]])
+    elif isinstance(split, Known) and isinstance(split.value, str):
+        parts = pipeline()
+    if truth(args.get("with_info")) is True:
+        return Listing("tuple", [parts, Unknown(f"what {name} gives", args.line)])
+    return parts
 
 
 def _element(interpreter: Interpreter, word: str, args: Arguments) -> Value:

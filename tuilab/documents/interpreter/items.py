@@ -305,6 +305,8 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
             "a tensor takes no assignment to its items: this raises a TypeError",
             "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
         )
+    if isinstance(owner, Tensor) and owner.library == "np":
+        interpreter.reads(value, "an item of an array", target.lineno)
     if isinstance(owner, Unknown) and owner.reason == ENVIRONMENT and isinstance(index, Known):
         interpreter.event("config", f"os.environ.{str(index.value)[:60]}", target.lineno, {"value": value})
     times = times_in(value)

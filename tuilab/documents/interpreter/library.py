@@ -135,7 +135,9 @@ def short(name: str) -> str:
     if name.startswith(_KERAS) and name.rpartition(".")[2][:1].isupper():
         return f"tf.keras.{name.removeprefix('tf.')}"
     elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")
-    return _USUAL.get(elsewhere, "") + name.removeprefix(elsewhere)
+    if not elsewhere:
+        return name
+    return short(_USUAL[elsewhere] + name.removeprefix(elsewhere))
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:

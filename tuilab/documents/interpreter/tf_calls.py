@@ -5,6 +5,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import Arguments, handles, short
 from tuilab.documents.interpreter.names import COMMAND_LINE
 from tuilab.documents.interpreter.trace import Kind, Traced
+from tuilab.documents.interpreter.unread import computes
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
@@ -184,6 +185,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles(
     "tf.lite.Interpreter",
+    "tf.contrib.lite.Interpreter",
     *(
         f"{module}.interpreter.Interpreter"
         for module in words("tflite_runtime ai_edge_litert tf.contrib.lite.python tensorflow.lite.python")
@@ -254,6 +256,9 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Call any other name of TensorFlow: a class gives an object, a function is an op."""
     word = short(name).rpartition(".")[2]
+    if name.startswith("tf.contrib.") and computes(name):
+        interpreter.event("opaque", name, args.line, args.values)
+        return Unknown(f"what {name} gives", args.line)
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind: Kind = "config" if name != "tf.print" else "op"
         if name == "tf.saved_model.save":

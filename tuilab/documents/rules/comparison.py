@@ -115,6 +115,11 @@ def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region,
     """Timings that follow each other, and those whose times stand side by side."""
     known = list(regions(example))
     trace = example.trace
+    if len(known) == 1 and example.block.notebook:
+        # One cell's time is set against that of the cell before, where each is of its device.
+        earlier = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
+        if len(earlier) == 1 and _family(earlier[0], trace.inside(earlier[0])):
+            yield earlier[0], trace.inside(earlier[0]), *known[0]
     for (one, before), (other, after) in pairwise(known):
         yield one, before, other, after
     for other, after in known:

@@ -66,7 +66,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
     if checked is not None and checked <= example.block.number:
         return
     for scope in example.scopes:
-        if example.facts.device_known_before(scope.first):
+        if example.facts.device_known_before(scope.first) or _is_strict(example, scope):
             continue
         timed = _timing_of(example, scope) if "GPU" in scope.families else None
         if timed is not None:
@@ -89,6 +89,13 @@ def soft_placement(example: Example) -> Iterator[Hit]:
                 region=region,
             )
             return
+
+
+def _is_strict(example: Example, scope: DeviceScope) -> bool:
+    """Whether a scope holds nodes of a graph: a session that is not told otherwise refuses them elsewhere."""
+    events = example.trace.events[scope.first : scope.last + 1]
+    nodes = any(event.kind == "node" for event in events) and not any(e.kind == "op" for e in events)
+    return nodes and "allow_soft_placement" not in example.facts.code
 
 
 def _called_the_cpu(example: Example) -> Iterator[Hit]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
-from tuilab.documents.facts import may_run, subject
+from tuilab.documents.facts import may_run, subject, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, calls_model, set_up
@@ -300,10 +300,14 @@ def no_sync(example: Example) -> Iterator[Hit]:
         if heavy and all(e.kind == "copy" for e in waiting):
             waiting = []
         if waiting:
+            # That a copy ends later matters where it is the GPU that is meant.
+            copies = all(e.kind == "copy" and not e.place.families for e in waiting)
+            said = f"{label(region)} {example.block.heading} {example.document_title}"
             yield Hit(
                 region.last_line,
                 "the clock is read without waiting: a GPU's calls return before their work is done",
                 region=region,
+                severity="note" if copies and not _GPUS.search(said) else None,
             )
             continue
         given = _given_back(events)
@@ -327,6 +331,9 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="warning",
             )
+
+
+_GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)", re.IGNORECASE)
 
 
 def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
@@ -358,6 +365,8 @@ def _still_running(example: Example, region: Region, events: list[TraceEvent]) -
         if event.kind in ("graph", "op") and event.place.traced is None:
             around = event.place.loops[: len(outside.loops)]
             same = subject(event) == subject(work) and around == outside.loops
+            if not same and event.place.branches:
+                continue  # another way was taken there
             return event if same and not runs_on_cpu(example, event) else None
     return None
 
@@ -493,7 +502,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
             # A few numbers do not show beside a training's steps.
             what = "" if trained and is_few(event) else what
-            if what.endswith(_EACH_EPOCH) and is_log(example, region):
+            if what.endswith(_EACH_EPOCH) and is_log(example, region) and not is_said(example, region):
                 what = ""
             beside = "" if what or not measured else _beside(event)
             kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
@@ -533,10 +542,10 @@ def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
 
 _TESTED = "the model is tested"
 _EACH_EPOCH = " after each epoch"
-_VALIDATES = ("validation_data", "validation_split")
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
-    r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b",
+    r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b"
+    r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b",
     re.IGNORECASE,
 )
 # What lasts beside a training, too: that it takes minutes is no excuse.
@@ -630,8 +639,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "train":
             if "ModelCheckpoint" in callbacks(event):
                 return "the model is saved at each epoch"
-            validates = event.name == "fit" and any(event.arguments.get(w, NONE) != NONE for w in _VALIDATES)
-            return f"{_TESTED}{_EACH_EPOCH}" if validates else ""
+            return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
         case "create" | "host-create":
             return _made(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):

@@ -245,7 +245,7 @@ def _shared_optimizer(example: Example) -> Iterator[Hit]:
             return
 
 
-@rule("TL310", "Setting that comes too late", "warning", preview=True)
+@rule("TL310", "Setting that comes too late", "warning")
 def ignored(example: Example) -> Iterator[Hit]:
     """An environment variable that is set when TensorFlow has read it.
 
@@ -265,13 +265,13 @@ def ignored(example: Example) -> Iterator[Hit]:
     """
     if example.facts.starts_processes or _SHELL.search(example.block.code):
         return
-    if any(event.name == "tf.Session" for event in example.trace.events):
-        return
+    # Where a session computes, what else does may be a node of its graph.
+    late = _lists if any(event.name == "tf.Session" for event in example.trace.events) else _begins
     for event in example.written:
         name = event.name.removeprefix("os.environ.")
         if event.kind != "config" or name == event.name or event.place.traced is not None:
             continue
-        by = _imports if name in _AT_IMPORT else _computes if name in _AT_START else None
+        by = _imports if name in _AT_IMPORT else late if name in _AT_START else None
         earlier = _earlier(example, event) if by is not None else ()
         since = next((e for e in earlier if by and by(e) and event.place.may_follow(e.place)), None)
         if since is not None:
@@ -281,6 +281,15 @@ def ignored(example: Example) -> Iterator[Hit]:
                 f"TensorFlow reads {name} {when}, which line {since.line} did: set here it changes nothing",
                 at=name,
             )
+
+
+def _begins(event: TraceEvent) -> bool:
+    return _computes(event) or _lists(event)
+
+
+def _lists(event: TraceEvent) -> bool:
+    """Whether the devices are listed as they are opened, which starts each of them."""
+    return event.kind == "query" and event.name.endswith("list_local_devices")
 
 
 def _imports(event: TraceEvent) -> bool:
