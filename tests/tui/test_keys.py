@@ -41,7 +41,10 @@ async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_whic
         assert isinstance(app.focused, Slider) and app.focused is not first
         await press(pilot, app, "k 2")
         assert app.focused is first and app.screen.views.key == "compare", "a digit is a view"
-        await press(pilot, app, "i enter 5 1 2 enter")
+        await press(pilot, app, "i enter 5 1 2")
+        assert "type a value" not in text(app).splitlines()[-1], "enter takes the value now"
+        await press(pilot, app, "enter")
+        assert "enter type a value" in text(app).splitlines()[-1]
         assert values.settings.values["samples"] == 512 and app.screen.views.key == "compare"
         assert "samples *" in text(app).splitlines()[0], "a changed preset is marked"
         assert size[0] < 120 or "▸  * " in text(app), "in the list, too"
@@ -124,7 +127,10 @@ async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, s
     app = lab(tmp_path, rerun=False)
     async with opened(app, size) as pilot:
         values = app.screen.lab.state
-        await press(pilot, app, "i enter 5 1 2 enter")
+        await press(pilot, app, "i enter 5 1 2")
+        assert "type a value" not in text(app).splitlines()[-1], "enter takes the value now"
+        await press(pilot, app, "enter")
+        assert "enter type a value" in text(app).splitlines()[-1]
         assert text(app).splitlines()[-1].lstrip().startswith("enter type a value n next mark"), (
             "its own first"
         )

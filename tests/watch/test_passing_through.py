@@ -37,6 +37,16 @@ def both(
     )
 
 
+def test_an_option_behind_the_program_is_the_programs_and_that_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("import sys; print(sys.argv[1:])")
+    command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
+    assert done.returncode == 0 and done.stdout == "['--fail-on', 'any', '--lr=1', '--json=x']\n"
+    notes = [line for line in done.stderr.splitlines() if "stands behind the program" in line]
+    assert [note.split()[1] for note in notes] == ["--fail-on", "--json=x"]
+
+
 def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
     alone, watched = both(tmp_path, PLAIN, given="a line\n")
     assert (watched.returncode, watched.stdout, watched.stderr) == (3, alone.stdout, alone.stderr)

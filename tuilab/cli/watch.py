@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -63,7 +63,10 @@ class Watch(click.Command):
 )
 @click.option("--once", is_flag=True, help="One window, as early as possible: for programs of seconds.")
 @click.option(
-    "--fail-on", multiple=True, metavar="CODE", help="Exit with 1 where this is found; `any` for all."
+    "--fail-on",
+    multiple=True,
+    metavar="CODE",
+    help=f"Exit with 1 where this is found: any, or {', '.join(get_args(Code))}.",
 )
 @click.option(
     "--attach", "address", metavar="HOST:PORT", default="", help="Look at a program that runs already."
@@ -113,6 +116,8 @@ def watch(
     and the slowest is named.
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)
+    for late in misplaced(command):
+        click.echo(f"note: {late} stands behind the program, so it was given to that, not tuilab", err=True)
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
@@ -145,6 +150,15 @@ def watch(
                 tell(pages)  # it is told at least
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
+
+
+OWN = ("--fail-on", "--json", "--plain", "--once", "--every", "--attach")
+"""Options that somebody may write behind the program, where they are the program's."""
+
+
+def misplaced(command: Sequence[str]) -> list[str]:
+    """Return those of the program's arguments that look like options of this command."""
+    return [word for word in command[1:] if word.partition("=")[0] in OWN]
 
 
 def check_options(

@@ -169,7 +169,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         binary = isinstance(self.parameter, LogInteger) and self.parameter.binary and reach.high >= 4_096
         example = ", 4k = 4,096" if binary else ""
         of = f", multiples of {reach.multiple:,}" if reach.multiple > 1 else ""
-        return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets, Esc leaves"
+        return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
         """The cells of the track, and what stands behind it: upper end and note, or the choices' names."""
@@ -324,7 +324,10 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     def _type(self, text: str | None) -> None:
         """What is being typed, None to end that."""
+        begun = (self.typed is None) is not (text is None)
         self.typed, self.message = text, ""
+        if begun:
+            self.refresh_bindings()
 
     def _accept(self, text: str) -> None:
         try:

@@ -51,7 +51,7 @@ def measure(context: Context, request: Request) -> None:
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
         if request.roofs is not None and request.worker == 0 and _wanting(bench, known):
-            bench.progress("measuring what this machine can do at most (once)")
+            bench.progress("measuring this machine's limits (once)")
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
     except Cancelled:
         status = "cancelled"
