@@ -211,3 +211,15 @@ def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):
     ]
     without = chosen.with_arms(modes=("xla", "eager"), inputs=("resident",))
     assert {arm.mode for arm in s.representative(without, GPU_MACHINE)} == {"eager"}
+
+
+def test_a_file_without_a_name_says_what_can_be_named(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("def f(n=3):\n    return n\n")
+    with pytest.raises(InputError) as refused:
+        s.choose(str(file))
+    assert str(refused.value) == f"{file}: name one of its functions ({file}:f)"
+    file.write_text("print(3)\n")
+    with pytest.raises(InputError) as refused:
+        s.choose(str(file))
+    assert str(refused.value) == f"{file}: run it as a whole program: tuilab watch {file}"

@@ -5,6 +5,7 @@ import pytest
 
 from tests.tui.watched import events, seen
 from tuilab.model.program import Facts, Kernels, Page, Window
+from tuilab.presentation.program import chart
 from tuilab.profile.classify import Key
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
@@ -60,3 +61,13 @@ def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, s
     told = page_text(of)
     assert all(op.reason in told for op in of.ops)
     assert msgspec.json.decode(msgspec.json.encode(of), type=Page) == of
+
+
+def test_one_long_step_does_not_squash_the_others() -> None:
+    of = page({("MatMul", "CPU"): 0.01})
+    median = of.steps.median_s
+    assert median
+    even = {number: median * (1 + number % 2) for number in range(20)}
+    assert not chart(of, even).y.log and not chart(of, {}).y.log
+    assert chart(of, {**even, 20: 20 * median}).y.log
+    assert not chart(of, {**even, 20: 20 * median, 21: 0.0}).y.log, "no logarithm of nothing"

@@ -101,3 +101,12 @@ def test_a_range_is_two_whole_numbers_in_order():
     for low, high in ((2, 1), (1.5, 2)):
         with pytest.raises(InputError):
             tuilab.between(low, high)
+
+
+def test_a_parameter_without_a_default_is_told_in_a_sentence():
+    def mine(signal, width=3):
+        return signal, width
+
+    with pytest.raises(InputError) as refused:
+        declaration(mine, "own")
+    assert str(refused.value) == "signal: needs a default, as in signal=32"

@@ -101,7 +101,8 @@ def with_command(words: str) -> str:
     if not file.exists():
         return ""
     name = sanitize_line(words, 200)
-    measures = f"`tuilab run {name}` measures it, `tuilab --preset {name}` opens it in the lab"
+    # A line each: a terminal breaks a longer one inside a word.
+    measures = f"`tuilab run {name}` measures it,\n`tuilab --preset {name}` opens it in the lab"
     means = {
         "code": measures,
         "preset": measures,
@@ -110,10 +111,10 @@ def with_command(words: str) -> str:
     }
     if path.suffix == ".py":
         means["document"] = (
-            f"`tuilab watch {name}` runs it and says where its time goes, "
+            f"`tuilab watch {name}` runs it and says where its time goes,\n"
             f"`tuilab run {name}` measures its functions"
         )
-    return f"{name} needs a command before it: {means[kind(words)]}"
+    return f"{name} needs a command before it:\n{means[kind(words)]}"
 
 
 @click.group(cls=Lazy, invoke_without_command=True)

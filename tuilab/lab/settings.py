@@ -497,7 +497,9 @@ def choose(
         named = ", ".join(f"{name}:{function}" for function in list(functions(name))[:MOST_NAMES])
         ways = [f"one of its functions ({named})"] * bool(named)
         ways += [f"as a whole program: tuilab watch {name}"] * (does_something(name) or not named)
-        raise InputError(name, "a file without a name in it", ", or ".join(ways))
+        chosen = ", or ".join(ways)
+        told = f"name {chosen}" if named else f"run it {chosen}"
+        raise InputError(name, "a file without a name in it", chosen, told)
     preset = preset_file(name) if name.endswith(".toml") else catalogue.load().find(name)
     return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
 

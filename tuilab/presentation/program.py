@@ -85,9 +85,15 @@ def about(finding: Bottleneck) -> tuple[str, str]:
     return said, change
 
 
+SQUASHED = 10.0
+"""A step that is so many times as long as the median makes the axis of times logarithmic."""
+
+
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:
     """Return the latest steps' times."""
-    known = page.steps
+    known, median = page.steps, page.steps.median_s or 0.0
+    # One long step, as of an epoch's end, would squash all others on a linear axis.
+    log = bool(steps) and min(steps.values()) > 0 and max(steps.values()) > SQUASHED * median > 0
     series = Series(
         "step",
         "step",
@@ -102,7 +108,7 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
         key="steps",
         series=[series] if steps else [],
         x=PlotAxis("step", "count"),
-        y=PlotAxis("time per step", "time"),
+        y=PlotAxis("time per step", "time", log=log),
     )
 
 

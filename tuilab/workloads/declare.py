@@ -132,7 +132,8 @@ def _parameters(function: Callable[..., Any], spec: Spec) -> typing.Iterator[Par
         if each.kind is each.POSITIONAL_ONLY:
             raise InputError(each.name, "positional only", "a parameter that can be given by name")
         if each.default is each.empty:
-            raise InputError(each.name, "no default", f"a default, as in {each.name}=32")
+            needed = f"a default, as in {each.name}=32"
+            raise InputError(each.name, "no default", needed, f"needs {needed}")
         if each.default is None and each.name not in {*hints, *spec.ranges}:
             continue  # it stays what the file made it
         yield _parameter(each.name, hints.get(each.name), each.default, spec.ranges.get(each.name))
