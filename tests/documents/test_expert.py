@@ -2096,6 +2096,34 @@ start = time.perf_counter()
 power(x, 9).numpy()
 print(time.perf_counter() - start)
 """),
+    Probe("a folder that Keras 3 does not load", "TL003", "load_model", """
+m = keras.models.load_model('saved/model')
+"""),
+    Probe("a known end that Keras 3 does not load", "TL003", "load_model", """
+import sys
+m = keras.models.load_model(sys.argv[1] + '_best.model')
+"""),
+    Probe("samples beside a text of which a part is taken", "TL104", "start = time.perf_counter()", """
+product = tf.function(tf.matmul)
+times, names = [], {}
+for key in ('module.a', 'module.b'):
+    names[key[7:]] = key
+for _ in range(50):
+    start = time.perf_counter()
+    product(x, y).numpy()
+    times.append(time.perf_counter() - start)
+print('mean', np.mean(times))
+"""),
+    Probe("elements of a graph that is read", "TL105", "start = time.perf_counter()", """
+import tensorflow.compat.v1 as tf1
+def run(definition, image):
+    given, wanted = tf1.import_graph_def(definition, return_elements=['input:0', 'output:0'])
+    with tf1.Session() as sess:
+        start = time.perf_counter()
+        wanted.eval(feed_dict={given: image})
+        print('inference', time.perf_counter() - start)
+run(tf1.GraphDef(), np.zeros((1, 224, 224, 3)))
+""", head=HEAD),
 ]  # fmt: skip
 
 
@@ -3459,6 +3487,49 @@ os.environ['CUDA_VISIBLE_DEVICES'] = '1'
 from tensorflow.python.client import device_lib
 print(device_lib.list_local_devices())
 """, head=HEAD),
+    Probe("a file that Keras 3 loads", "TL003", "", """
+import sys
+keras.models.load_model('m.keras'), keras.models.load_model('m.h5'), keras.models.load_model(sys.argv[1])
+"""),
+    Probe("samples of which the first are left out under another name", "TL104", "", """
+product = tf.function(tf.matmul)
+ran = []
+for _ in range(50):
+    start = time.perf_counter()
+    product(x, y).numpy()
+    ran.append(time.perf_counter() - start)
+print('mean', np.mean(ran[5:]))
+"""),
+    Probe("two times on each of two devices", "TL111", "", MODEL + """
+for device in ('/CPU:0',):
+    with tf.device(device):
+        m = made()
+        start = time.perf_counter()
+        m.fit(data, goal)
+        cpu_train_time = time.perf_counter() - start
+        start = time.perf_counter()
+        m.evaluate(data, goal)
+        cpu_test_time = time.perf_counter() - start
+with tf.device('/GPU:0'):
+    m = made()
+    start = time.perf_counter()
+    m.fit(data, goal)
+    gpu_train_time = time.perf_counter() - start
+    start = time.perf_counter()
+    m.evaluate(data, goal)
+    gpu_test_time = time.perf_counter() - start
+print(cpu_train_time / gpu_train_time, cpu_test_time / gpu_test_time)
+"""),
+    Probe("reading that is taken off again", "TL108", "", """
+import cv2
+m = keras.applications.MobileNetV2(weights=None)
+for path in ('a.jpg', 'b.jpg'):
+    start = time.perf_counter()
+    img = cv2.imread(path)
+    image_read_time = time.perf_counter() - start
+    z = m(np.expand_dims(img, 0)).numpy()
+    print('speed', 1 / (time.perf_counter() - start - image_read_time))
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.

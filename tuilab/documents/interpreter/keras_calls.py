@@ -192,6 +192,8 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make losses, optimisers, metrics and data sets: objects of the set-up."""
     if name.rpartition(".")[2] in LOADS:
+        if name.endswith(".load_model"):
+            check_path(interpreter, "load_model", args)
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
         return loaded
@@ -228,8 +230,9 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# How a file's name ends that Keras 3 writes.
-_ENDINGS = {"save": (".keras", ".h5", ".hdf5"), "save_weights": (".weights.h5",)}
+# How a file's name ends that Keras 3 writes and reads.
+_MODELS = (".keras", ".h5", ".hdf5")
+_ENDINGS = {"save": _MODELS, "save_weights": (".weights.h5",), "load_model": _MODELS}
 
 
 # What the methods that train took for Python's own processes.
@@ -246,7 +249,7 @@ def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None
 
 
 def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record a name that Keras 3 does not save to: it writes no folder, and weights to .weights.h5."""
+    """Record a name that Keras 3 does not save to or load: no folder, and weights are in .weights.h5."""
     path = args.get("filepath", "0")
     ends = _ENDINGS.get(name)
     if name == "save":
@@ -254,6 +257,11 @@ def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
     # Of Keras 2, which writes folders too.
     old = args.given("save_format") or interpreter.imported & {"tf_keras"}
     if not ends or old or not _ends_otherwise(path, ends):
+        return
+    if name == "load_model":
+        detail = f"load_model() in Keras {interpreter.api.keras} reads {', '.join(ends)}, and no folder"
+        remedy = "Load a SavedModel by keras.layers.TFSMLayer, or tf.saved_model.load."
+        interpreter.misfit("type", args.line, detail, remedy, at="load_model")
         return
     write = f"Write {_stem(path.value)}{ends[0]}" if isinstance(path, Known) else f"Let it end in {ends[0]}"
     interpreter.misfit(

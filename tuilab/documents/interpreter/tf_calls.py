@@ -242,6 +242,16 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return NONE
 
 
+@handles("tf.import_graph_def")
+def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Add a graph's nodes, and give those that are asked for by name."""
+    asked = args.get("return_elements", "2")
+    event = interpreter.event("node", name, args.line, args.values)
+    if isinstance(asked, Listing) and not asked.open:
+        return Listing("list", [Tensor(None, None, made=event.index) for _ in asked.items])
+    return Unknown(f"what {name} gives", args.line)
+
+
 @handles("tf.as_dtype")
 def as_dtype(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("type_value", "0")

@@ -120,13 +120,21 @@ def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region,
         earlier = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
         if len(earlier) == 1 and _family(earlier[0], trace.inside(earlier[0])):
             yield earlier[0], trace.inside(earlier[0]), *known[0]
+    called = Counter(_bare(region) for region, _ in known)
     for (one, before), (other, after) in pairwise(known):
-        yield one, before, other, after
+        # Where each is called like another one, it is with that one that it is compared.
+        if _bare(one) == _bare(other) or called[_bare(one)] != 2 or called[_bare(other)] != 2:
+            yield one, before, other, after
     for other, after in known:
         for number in sorted(other.beside):
             one = trace.regions[number]
             if one.first < other.first:
                 yield one, trace.inside(one), other, after
+
+
+def _bare(region: Region) -> str:
+    """What a time is called, without its device."""
+    return _DEVICES.sub("_", region.name)
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:

@@ -496,7 +496,11 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         outside = len(example.trace.events[region.first].place.loops)
         told: set[str] = set()
         others: dict[str, TraceEvent] = {}
+        # What is taken off again is none of the time.
+        less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
         for event in events:
+            if any(r.first < event.index < r.last for r in less):
+                continue
             # Within a loop it may be what the training learns from.
             again = len(event.place.loops) > outside
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
@@ -531,6 +535,10 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             )
 
 
+def _is_within(part: Region, region: Region) -> bool:
+    return region.first <= part.first and part.last < region.last
+
+
 def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
     """How bad it is that this is in the time: testing is a note where the time is not called training's."""
     if what.endswith(_EACH_EPOCH):
@@ -544,7 +552,7 @@ _TESTED = "the model is tested"
 _EACH_EPOCH = " after each epoch"
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
-    r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import)\b"
+    r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b",
     re.IGNORECASE,
 )

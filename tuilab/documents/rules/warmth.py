@@ -24,7 +24,9 @@ MANY_BATCHES = 100_000
 SMALL = 4_096
 # Samples that are left out, statistics that a slow first one does not move, and one that it does.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
-_LEFT_OUT = re.compile(r"\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\)|trim")
+_LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
+# Names to which something is added, or a list is given: samples may be gathered in them.
+_GATHERS = re.compile(r"(\w+)(?:\.(?:append|extend)\(|\s*\+?=\s*(?:\[|list\(|np\.|sorted\())")
 _ROBUST = re.compile(
     rf"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*{_TIMES}|\.min\(\)", re.IGNORECASE
 )
@@ -104,7 +106,9 @@ def first_calls(example: Example) -> Iterator[First]:
 
 def _is_robust(code: str) -> bool:
     """Whether the statistics of several samples are such that a slow first one does not move them."""
-    return bool(_LEFT_OUT.search(code)) or bool(_ROBUST.search(code) and not _MEAN.search(code))
+    gathers = set(_GATHERS.findall(code))
+    cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
+    return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
