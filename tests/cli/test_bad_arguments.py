@@ -127,3 +127,9 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
 
     random.seed(1)
     every()
+
+
+def test_a_parameter_given_as_an_option_is_told_how():
+    done = here("run", "stft-small", "--batch", "4")
+    assert done.returncode == 2 and "A parameter is changed with --set batch=VALUE." in done.stderr
+    assert "--set" not in here("history", "--batch", "4").stderr

@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Tabs
 
 from tests.tui.lab import lab, opened, press, rest, text
 from tuilab import tui
@@ -67,6 +67,21 @@ async def test_the_wheel_scrolls_the_presets_and_opens_none(tmp_path):
         await rest(pilot, app)
         assert listed.scroll_y == 0
         assert app.screen.lab.state.settings is opened_before and app.runner.measured == []
+
+
+async def test_the_wheel_moves_tabs_that_have_no_room(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app, (60, 18)) as pilot:
+        assert "Live Compare" in text(app) and "Roofline" not in text(app)
+        for _ in range(6):
+            await pilot._post_mouse_events([MouseScrollDown], Tabs, button=0)
+        await rest(pilot, app)
+        assert "Roofline" in text(app) and "Live Compare" not in text(app)
+        assert app.screen.views.key == "live", "none is opened by it"
+        for _ in range(6):
+            await pilot._post_mouse_events([MouseScrollUp], Tabs, button=0)
+        await rest(pilot, app)
+        assert "Live Compare" in text(app)
 
 
 async def test_slash_filters_the_presets(tmp_path):

@@ -244,6 +244,12 @@ def _leave(code: int) -> NoReturn:
 def _fail_usage(error: click.ClickException) -> NoReturn:
     """What click says of the arguments, which may hold anything."""
     said = io.StringIO()
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+        name = error.option_name.lstrip("-")
+        if any("--set" in param.opts for param in error.ctx.command.params):
+            # `--batch 4` is what one tries for a model.
+            told = f"{error.message} A parameter is changed with --set {name}=VALUE."
+            error = click.NoSuchOption(error.option_name, told, error.possibilities, error.ctx)
     error.show(said)
     with contextlib.suppress(OSError, ValueError):
         click.echo(sanitize_block(said.getvalue(), 20_000), nl=False, err=True)

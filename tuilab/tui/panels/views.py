@@ -3,6 +3,7 @@
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.containers import Vertical
 from textual.message import Message
 
@@ -28,6 +29,9 @@ VIEWS: dict[str, tuple[str, str]] = {
     "roofline": ("Roofline", "tuilab.tui.views.roofline:RooflineView"),
 }
 
+TAB_STEP = 10
+"""Cells by which a turn of the wheel moves the tabs."""
+
 
 class Views(Vertical):
     """The tabs and the views. `Opened` when another view is in front."""
@@ -36,8 +40,8 @@ class Views(Vertical):
 ## Views
 
 Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has a key of its own,
-in the order of the tabs; a click on a tab opens it too. From the sliders a view's key shows it; pressed again
-it goes into it.
+in the order of the tabs; a click on a tab opens it too, and the wheel moves the tabs where they have no room.
+From the sliders a view's key shows it; pressed again it goes into it.
 """
 
     class Opened(Message):
@@ -91,6 +95,20 @@ it goes into it.
         # Of two keys in one breath the first one's event arrives after the second has been obeyed.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Move the tabs on, where they have no room."""
+        self._move_tabs(event, 1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Move the tabs back."""
+        self._move_tabs(event, -1)
+
+    def _move_tabs(self, event: events.MouseEvent, by: int) -> None:
+        for tabs in self.query("Tabs"):
+            if tabs.region.contains_point(event.screen_offset):
+                event.stop()
+                tabs.query_one("#tabs-scroll").scroll_relative(x=by * TAB_STEP, animate=False, force=True)
 
     def beside(self, by: int) -> str:
         """Return the key of the view to the left or the right, round and round."""
