@@ -147,6 +147,20 @@ async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_pat
         assert isinstance(app.screen, HistoryScreen)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_two_runs_are_compared_by_clicks_on_the_key_line_alone(tmp_path, size):
+    async with page(tmp_path, size=size) as (pilot, app):
+        for row in (1, 2):
+            await pilot.click(app.screen.table, offset=(12, row))
+            await rest(pilot, app)
+            foot = text(app).splitlines()[-1]
+            await pilot.click(offset=(foot.index("space mark"), size[1] - 1))
+            await rest(pilot, app)
+        assert len(app.screen.table.marked) == 2
+        await pilot.click(offset=(text(app).splitlines()[-1].index("c compare"), size[1] - 1))
+        await until(pilot, lambda: "2 runs compared" in text(app))
+
+
 async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_orders(tmp_path):
     async with page(tmp_path, size=(160, 50)) as (pilot, app):
         table = app.screen.table

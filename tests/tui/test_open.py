@@ -9,6 +9,7 @@ from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.cli import check
+from tuilab.documents import Unresolved
 from tuilab.lab.files import remember_opened, reopened
 from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
@@ -122,6 +123,24 @@ async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Pa
             assert any(f" {each['code']} {kind}" in row for row in rows)
         await press(pilot, app, "F")
         assert any("Opening a preset below it measures" in said.message for said in app._notifications)
+
+
+async def test_what_two_examples_do_not_resolve_stands_once(tmp_path: Path):
+    file = tmp_path / "twice.ipynb"
+    start = "import time\nimport tensorflow as tf\nx = tf.random.normal((64, 64))\n"
+    start += "def f(x):\n    return tf.nn.softmax(x @ x)\n"
+    timed = "t0 = time.time()\n{}(x)\nprint('{}', time.time() - t0)\n"
+    sources = [start + timed.format("f", "eager"), "g = tf.function(f)\n" + timed.format("g", "graph")]
+    code = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+    cells = [{**code, "source": source} for source in sources]
+    file.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(file))
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
+        rows = [about(each).plain for each in app.screen._found if isinstance(each, Unresolved)]
+        assert rows and len(rows) == len(set(rows))
+        assert sum(len(example.unresolved) for example in app.screen._report.examples) > len(rows)
 
 
 async def test_a_finding_is_proved_from_its_page(tmp_path: Path):

@@ -67,7 +67,8 @@ ever run.
         self._heading = report.document.title or report.document.id
         found: list[Finding | Unresolved] = []
         for example in report.examples:
-            found += [*example.findings, *example.unresolved]
+            # What several examples call is not resolved in each of them for the same reason.
+            found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
         # What is being measured for a finding.
@@ -155,7 +156,8 @@ ever run.
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        self.query("#findings, TextArea").last().focus()
+        for last in [*self.query("#findings, TextArea")][-1:]:  # none where the lab ends meanwhile
+            last.focus()
 
     def action_finding(self, by: int) -> None:
         """Go to the next finding or the one before."""

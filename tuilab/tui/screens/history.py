@@ -98,10 +98,6 @@ are compared with it. Neither is ever pruned.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "find", id="history.find"),
         Binding("c", "compare", "compare", tooltip="compare the marked runs", id="history.compare"),
-        Binding("t", "tag", "tag", tooltip="change the tags", id="history.tag"),
-        Binding("n", "note", "note", tooltip="write a note", id="history.note"),
-        Binding("d,delete", "delete", "delete", id="history.delete"),
-        Binding("u", "undo", "undo", tooltip="undo the last deletion", id="history.undo"),
         Binding(
             "b",
             "pin('baseline')",
@@ -109,6 +105,10 @@ are compared with it. Neither is ever pruned.
             tooltip="pin as baseline, or unpin",
             id="history.baseline",
         ),
+        Binding("t", "tag", "tag", tooltip="change the tags", id="history.tag"),
+        Binding("n", "note", "note", tooltip="write a note", id="history.note"),
+        Binding("d,delete", "delete", "delete", id="history.delete"),
+        Binding("u", "undo", "undo", tooltip="undo the last deletion", id="history.undo"),
         Binding("g", "pin('ghost')", "ghost", tooltip="pin as ghost, or unpin", id="history.ghost"),
         Binding("e", "export", "export", id="history.export"),
         Binding("i", "import", "import", tooltip="import a recording", id="history.import"),

@@ -50,7 +50,7 @@ class RunsTable(Table[Entry]):
 column's head.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "mark", "mark", show=False, id="history.mark"),
+        Binding("space", "mark", "mark", id="history.mark"),
         Binding("a", "unmark", "clear all marks", show=False, id="history.unmark"),
     ]
 
