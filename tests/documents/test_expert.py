@@ -2124,6 +2124,18 @@ def run(definition, image):
         print('inference', time.perf_counter() - start)
 run(tf1.GraphDef(), np.zeros((1, 224, 224, 3)))
 """, head=HEAD),
+    Probe("a time that begins where another one does", "TL111", "seconds['tf'].append", """
+seconds = {'np': [], 'tf': []}
+tf.linalg.inv(x).numpy()
+for _ in range(20):
+    start = time.perf_counter()
+    np.linalg.inv(np.eye(512))
+    seconds['np'].append(time.perf_counter() - start)
+    tf.linalg.inv(x).numpy()
+    seconds['tf'].append(time.perf_counter() - start)
+print(f'NumPy: {np.mean(seconds["np"])}')
+print(f'TensorFlow: {np.mean(seconds["tf"])}')
+"""),
 ]  # fmt: skip
 
 
@@ -3530,6 +3542,18 @@ for path in ('a.jpg', 'b.jpg'):
     z = m(np.expand_dims(img, 0)).numpy()
     print('speed', 1 / (time.perf_counter() - start - image_read_time))
 """),
+    Probe("the total of what is timed in parts", "TL111", "", """
+parts, totals = [], []
+tf.linalg.inv(x).numpy()
+for _ in range(20):
+    start = time.perf_counter()
+    z = tf.linalg.inv(x).numpy()
+    parts.append(time.perf_counter() - start)
+    np.linalg.inv(z)
+    totals.append(time.perf_counter() - start)
+print(f'device: {np.mean(parts)}')
+print(f'total: {np.mean(totals)}')
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3695,6 +3719,21 @@ print('epochs done after', time.perf_counter() - start)
 start = time.perf_counter()
 batch = tf.constant(np.zeros((16, 224, 224, 3), 'float32'))
 print('prepare', time.perf_counter() - start)
+"""),
+    Probe("printing while the clock runs", "TL108", "start = time.perf_counter()", """
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+for step in range(20):
+    tf.matmul(x, y).numpy()
+    print(step)
+print('speed', 20 / (time.perf_counter() - start))
+"""),
+    Probe("placements that are logged while the clock runs", "TL108", "start = time.perf_counter()", """
+tf.debugging.set_log_device_placement(True)
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('GPU time', time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

@@ -106,6 +106,16 @@ class Facts:
         return any(event.name in shown for event in self._trace.events)
 
     @cached_property
+    def logs_placement(self) -> TraceEvent | None:
+        """The event by which TensorFlow logs where each op runs, None for none."""
+        for event in self._trace.events:
+            if event.name == "tf.debugging.set_log_device_placement":
+                given = event.arguments.get("enabled", event.arguments.get("0"))
+                if truth(given) is True:
+                    return event
+        return None
+
+    @cached_property
     def is_eager(self) -> bool:
         """Whether some of the code is of TensorFlow 2, though a session stands in it."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)

@@ -66,6 +66,31 @@ def unlike_work(example: Example) -> Iterator[Hit]:
             told.add((one.line, other.line))
             yield Hit(other.line, message, remedy, region=other)
     yield from _unlike_batches(example)
+    yield from _begun_before(example)
+
+
+def _begun_before(example: Example) -> Iterator[Hit]:
+    """Samples that are called otherwise than those before them, and begin where those do."""
+    known = [region for region, _ in regions(example) if region.gathered]
+    for one, other in pairwise(known):
+        if one.first != other.first or one.last > other.last or one.told == other.told:
+            continue
+        if not other.told or _WHOLE.search(label(other)):
+            continue
+        between = example.trace.events[one.last : other.last]
+        if any(event.kind in _COMPUTES for event in between):
+            yield Hit(
+                other.last_line,
+                f"this time begins where that on line {one.last_line} does, and holds its work too",
+                "Read the clock again between the two.",
+                region=other,
+            )
+
+
+_WHOLE = re.compile(
+    r"(?:\b|_)(?:total|overall|whole|all|end|full|sum|elapsed|since|cumulative|pipeline)(?:\b|_)",
+    re.IGNORECASE,
+)
 
 
 def _unlike_batches(example: Example) -> Iterator[Hit]:

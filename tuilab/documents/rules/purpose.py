@@ -184,7 +184,7 @@ _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 def compares(example: Example, region: Region) -> bool:
     """Return whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
-    if region.gathered or region.divided or region.via != "clock" or is_said(example, region):
+    if region.gathered or region.divided or region.rate or region.via != "clock" or is_said(example, region):
         return True
     if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
         return True

@@ -522,6 +522,9 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 )
             elif beside:
                 others.setdefault(beside, event)
+        talk = _talks(example, region, events) if measured else ""
+        if talk and compares(example, region) and not is_log(example, region) and not _is_video(example):
+            yield Hit(region.line, f"{talk} while the clock runs", region=region, severity="note")
         if others:
             first = next(iter(others.values()))
             here = example.holds(first.line)
@@ -533,6 +536,21 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="note" if _WHOLE.search(label(region)) or _is_video(example) else None,
             )
+
+
+def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
+    """What is written meanwhile: by each iteration, or by TensorFlow for each op; "" for nothing."""
+    outside = len(example.trace.events[region.first].place.loops)
+    prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
+    written = next(
+        (e for e in prints if len(e.place.loops) > outside or region.line < e.line < region.last_line), None
+    )
+    if written is not None:
+        return f"print() writes (line {written.line})"
+    logs = example.facts.logs_placement
+    eager = any(e.kind in ("op", "create") and e.place.traced is None for e in events)
+    logged = logs is not None and logs.index < region.first and eager
+    return f"each op's placement is logged (line {logs.line})" if logs is not None and logged else ""
 
 
 def _is_within(part: Region, region: Region) -> bool:

@@ -25,6 +25,7 @@ SMALL = 4_096
 # Samples that are left out, statistics that a slow first one does not move, and one that it does.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
+_CUT_BY = re.compile(r"\[\s*\w*(?:warm|skip|discard|burn)\w*\s*:", re.IGNORECASE)
 # Names to which something is added, or a list is given: samples may be gathered in them.
 _GATHERS = re.compile(r"(\w+)(?:\.(?:append|extend)\(|\s*\+?=\s*(?:\[|list\(|np\.|sorted\())")
 _ROBUST = re.compile(
@@ -108,7 +109,12 @@ def _is_robust(code: str) -> bool:
     """Whether the statistics of several samples are such that a slow first one does not move them."""
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
-    return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
+    return (
+        cut
+        or "trim" in code
+        or bool(_CUT_BY.search(code))
+        or bool(_ROBUST.search(code) and not _MEAN.search(code))
+    )
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
