@@ -62,7 +62,7 @@ def test_any_whole_number_is_within_the_range_guessed_for_it(value):
 
 
 def no_default(n): ...
-def floating(x: float = 1.0): ...
+def floating(x: Annotated[float, tuilab.between(1, 8)] = 1.0): ...
 def numbers(n: Literal[1, 2] = 1): ...
 def beyond(n: Annotated[int, tuilab.between(1, 8)] = 9): ...
 def nowhere(n: "Missing" = 1): ...  # noqa: F821
@@ -101,6 +101,15 @@ def test_a_range_is_two_whole_numbers_in_order():
     for low, high in ((2, 1), (1.5, 2)):
         with pytest.raises(InputError):
             tuilab.between(low, high)
+
+
+def test_what_is_no_number_of_a_slider_stays_what_the_file_made_it():
+    def mine(n=3, rate=1e-3, power: float = 2.0, padding="same", shape=(3, 3), seed: int | None = None):
+        return n, rate, power, padding, shape, seed
+
+    found = declaration(mine, "mine")
+    assert [each.name for each in found.parameters] == ["n"]
+    assert mine(**defaults(found.parameters)) == (3, 1e-3, 2.0, "same", (3, 3), None)
 
 
 def test_a_parameter_without_a_default_is_told_in_a_sentence():

@@ -134,9 +134,11 @@ def _parameters(function: Callable[..., Any], spec: Spec) -> typing.Iterator[Par
         if each.default is each.empty:
             needed = f"a default, as in {each.name}=32"
             raise InputError(each.name, "no default", needed, f"needs {needed}")
-        if each.default is None and each.name not in {*hints, *spec.ranges}:
-            continue  # it stays what the file made it
-        yield _parameter(each.name, hints.get(each.name), each.default, spec.ranges.get(each.name))
+        hint = hints.get(each.name)
+        said = each.name in spec.ranges or typing.get_origin(hint) in (typing.Annotated, typing.Literal)
+        if not said and not isinstance(each.default, int):
+            continue  # a float, a word, None: it stays what the file made it
+        yield _parameter(each.name, hint, each.default, spec.ranges.get(each.name))
 
 
 def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...] | str | None) -> Parameter:
