@@ -3554,6 +3554,13 @@ for _ in range(20):
 print(f'device: {np.mean(parts)}')
 print(f'total: {np.mean(totals)}')
 """),
+    Probe("decoding that no GPU does", "TL103", "perf_counter() - start", """
+img = tf.io.read_file('a.jpg')
+with tf.device('/GPU:0'):
+    start = time.perf_counter()
+    image = tf.io.decode_jpeg(img, channels=3)
+    print('Loading', time.perf_counter() - start)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3734,6 +3741,16 @@ tf.matmul(x, y).numpy()
 start = time.perf_counter()
 tf.matmul(x, y).numpy()
 print('GPU time', time.perf_counter() - start)
+"""),
+    Probe("printing beside an interpreter", "TL108", "start = time.perf_counter()", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+interpreter.invoke()
+start = time.perf_counter()
+for step in range(10):
+    interpreter.invoke()
+    print(interpreter.get_tensor(0).shape)
+print(time.perf_counter() - start)
 """),
 ]  # fmt: skip
 

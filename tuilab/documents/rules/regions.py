@@ -257,10 +257,12 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
     whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
-    return whole or event.place.families == ("CPU",) or example.hides_gpu
+    return whole or event.name.startswith(_ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
 
 
 _WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
+# No GPU has a kernel of these.
+_ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 @rule("TL103", "No wait for the device", "error")
@@ -523,7 +525,8 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
             elif beside:
                 others.setdefault(beside, event)
         talk = _talks(example, region, events) if measured else ""
-        if talk and compares(example, region) and not is_log(example, region) and not _is_video(example):
+        asked = talk and (compares(example, region) or any(e.name == "invoke" for e in events))
+        if asked and not is_log(example, region) and not _is_video(example):
             yield Hit(region.line, f"{talk} while the clock runs", region=region, severity="note")
         if others:
             first = next(iter(others.values()))
