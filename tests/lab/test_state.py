@@ -93,7 +93,7 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
     made.clock.now += 10
     made.apply(FirstCalls(run=request.id, arm=arm, point=1, first_s=0.1, second_s=0.1))
     now = status(made)
-    assert now.text.startswith("size 2 of 3 · ") and now.text.endswith("about 20 s left")
+    assert now.text.startswith("size 2 of 3 · ") and now.text.endswith("at least 20 s left")
     assert now.share == pytest.approx(1 / 3)
 
 

@@ -153,14 +153,15 @@ def most_processes(state: RunState) -> int:
 
 
 def time_left(state: RunState, passed_s: float) -> str:
-    """Tell about how long the sizes that are left of a sweep will take; "" before one is done.
+    """Tell how long the sizes that are left of a sweep will take at least; "" before one is done.
 
+    They ascend, so those to come take no less than those that are done, and a crossover may add some.
     passed_s: since the sweep was asked for.
     """
     done = sizes_begun(state) - 1
     if state.sweep is None or not done:
         return ""
-    return f"about {rough(passed_s / done * (len(state.points) - done))} left"
+    return f"at least {rough(passed_s / done * (len(state.points) - done))} left"
 
 
 def share_done(state: RunState) -> float | None:
