@@ -1,38 +1,40 @@
-"""Whether the pace told as undisturbed is the idle machine's, with hogs at work beside the measurement.
+"""Whether the pace told as undisturbed is the one that the machine has while nobody is at work, with hogs beside it.
 
-    python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 20 s a run beside 1, 2 and 4 hogs
+    python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run beside 1, 2 and 4 hogs
     python -m tests.benchmarks.undisturbed FILE --report
 
 One worker measures all, so that what differs between processes is no part of the answer. A run is a quarter of a
-minute of rounds with hogs that come and go (busy for 2 s, quiet for 3 s on average), and before it, once other
-programs are still, one of a few seconds with the hogs stopped. The idle pace of an arm is the median of its blocks in those still runs, of the
-windows in which the kernel saw no other program and the canary was at its fastest of all the session; other
-programs of the machine are so left out too. FILE keeps every run's events as lines.
+minute of rounds with hogs that come and go (each busy for 2 s, quiet for 3 s on average), once other programs are
+still. Each hog writes down when it was busy, which the lab is not told: an arm's idle pace is the median of the same
+run's rounds in which none was. It is of the same minute, since a host's own pace changes from one to the next. FILE
+keeps every run's events as lines.
 """
 
 import os
 import random
-import signal
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from tests.benchmarks import still
-from tests.benchmarks.coverage import HOG
 from tests.conftest import Worker
+from tuilab.analysis.processes import estimate_of
 from tuilab.analysis.reading import estimate_at
+from tuilab.analysis.statistics import Estimate
 from tuilab.analysis.undisturbed import cut, quiet, undisturbed
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.parameters import check_values
 from tuilab.model.requests import Measure
-from tuilab.model.run import ArmSamples, RunState
+from tuilab.model.run import RunState
 from tuilab.model.scenario import Budget, Scenario
 from tuilab.workloads import find
 
@@ -41,14 +43,33 @@ ARMS = (
     Arm("CPU:0", "graph", dtype="float32", variant="whole"),
     Arm("CPU:0", "eager", dtype="float32", variant="whole"),
 )
-STILL_S, BUSY_S = 3.0, 15.0
+RUN_S = 15.0
+AROUND_S = 0.02
+"""A round so near to a hog's work is not idle."""
+LEAST = 20
+"""Rounds that an idle pace is of."""
+HOG = """
+import os, random, sys, time
+random.seed({seed})
+while os.getppid() == {parent}:
+    time.sleep(random.expovariate(1 / 3.0))
+    print(time.monotonic(), flush=True)
+    until = time.monotonic() + random.expovariate(1 / 2.0)
+    while time.monotonic() < until: pass
+    print(time.monotonic(), flush=True)
+"""
 
 
 class Run(msgspec.Struct):
-    """One run: how many hogs came and went beside it, and all that it said."""
+    """One run: how many hogs came and went beside it, all that it said, and when the hogs were busy.
+
+    begun, busy: on the clock that all processes share, in seconds; begun is where the rounds began.
+    """
 
     hogs: int
     told: list[e.RunStarted | e.Round | e.HostWatched | e.Finished]
+    begun: float
+    busy: list[tuple[float, float]]
 
     @property
     def state(self) -> RunState:
@@ -58,12 +79,47 @@ class Run(msgspec.Struct):
             state.apply(event)
         return state
 
+    def idle(self) -> dict[str, list[float]]:
+        """Each arm's samples of the rounds in which no hog was at work."""
+        found: dict[str, list[float]] = {}
+        last = self.begun
+        for event in self.told:
+            if isinstance(event, e.Round):
+                end = self.begun + event.elapsed_s
+                if not any(low < end + AROUND_S and last - AROUND_S < high for low, high in self.busy):
+                    for block in event.blocks:
+                        found.setdefault(block.arm, []).append(block.per_call_s)
+                last = end
+        return found
 
-def one(worker: Worker, hogs: int, seconds: float) -> Run:
-    """A run of that long."""
+
+@contextmanager
+def hogs(count: int) -> Iterator[list[tuple[float, float]]]:
+    """So many hogs. When they have been ended the list has the times at which each was busy."""
+    busy: list[tuple[float, float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / str(number) for number in range(count)]
+        made = []
+        for file in files:
+            code = HOG.format(seed=random.random(), parent=os.getpid())
+            with file.open("w") as out:
+                made.append(subprocess.Popen([sys.executable, "-S", "-c", code], stdout=out))
+        try:
+            yield busy
+        finally:
+            for process in made:
+                process.kill()
+                process.wait()
+            for file in files:
+                times = [*map(float, file.read_text().split()), time.monotonic()]
+                busy += zip(times[::2], times[1::2], strict=False)
+
+
+def one(worker: Worker, count: int) -> Run:
+    """A run beside so many hogs."""
     declaration = find("stft").declaration
     budget = Budget(
-        name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=seconds
+        name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S
     )
     request = Measure(
         id=uuid.uuid4().hex,
@@ -74,84 +130,60 @@ def one(worker: Worker, hogs: int, seconds: float) -> Run:
         placement=False,
         latency=False,
     )
-    kinds = (e.RunStarted, e.Round, e.HostWatched, e.Finished)
-    return Run(hogs, [event for event in worker.measure(request) if isinstance(event, kinds)])
+    told, begun = [], float("inf")
+    with hogs(count) as busy:
+        for event in worker.measure(request):
+            if isinstance(event, e.Round):  # the one that came with the least delay tells best
+                begun = min(begun, time.monotonic() - event.elapsed_s)
+            if isinstance(event, e.RunStarted | e.Round | e.HostWatched | e.Finished):
+                told.append(event)
+    return Run(count, told, begun, busy)
 
 
-def collect(file: Path, runs: int, hogs: Sequence[int]) -> None:
+def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
     """Measure, and add a line for each run to the file."""
     worker = Worker()
-    codes = [HOG.format(seed=seed, parent=os.getpid()) for seed in range(max(hogs))]
-    made = [subprocess.Popen([sys.executable, "-S", "-c", code]) for code in codes]
-
-    def let(count: int) -> None:
-        for index, hog in enumerate(made):
-            hog.send_signal(signal.SIGCONT if index < count else signal.SIGSTOP)
-
     try:
         for _ in range(runs):
-            for count in random.sample(list(hogs), len(hogs)):
-                let(0)
+            for count in random.sample(list(counts), len(counts)):
                 still.wait()
-                for beside, seconds in ((0, STILL_S), (count, BUSY_S)):
-                    let(beside)
-                    with file.open("ab") as out:
-                        out.write(msgspec.json.encode(one(worker, beside, seconds)) + b"\n")
+                with file.open("ab") as out:
+                    out.write(msgspec.json.encode(one(worker, count)) + b"\n")
     finally:
-        for hog in made:
-            hog.kill()
-            hog.wait()
         worker.close()
 
 
-class Held(NamedTuple):
-    """Of runs beside so many hogs: arms, those told to have another pace undisturbed, and those that held it."""
-
-    arms: int = 0
-    told: int = 0
-    held: int = 0
-    near: int = 0
-    now: int = 0
-
-
-def idle(runs: Sequence[Run]) -> dict[str, float]:
-    """Each arm's pace in the still runs' undisturbed windows, all of one session held against each other."""
-    states = [run.state for run in runs if not run.hogs]
-    among = set(quiet([window for state in states for window in state.windows]))
-    found: dict[str, list[float]] = {}
-    for state in states:
-        alone = [window for window in state.windows if window in among]
-        for name, arm in state.arms.items():
-            found.setdefault(name, []).extend(cut(arm.cells.get(0, ArmSamples()), alone).samples)
-    return {name: statistics.median(samples) for name, samples in found.items() if samples}
-
-
 def report(runs: Sequence[Run]) -> str:
-    """A row for each number of hogs."""
-    truth = idle(runs)
-    if not truth:
-        return "The machine was never still, so that no idle pace is known."
+    """A row for each number of hogs: of arms with an idle pace, how often which interval holds it.
+
+    *Quiet rounds* are those that the lab takes for undisturbed, *told apart* where they were surely faster than all.
+    """
     lines = [
-        "| hogs | arms of runs | told apart | undisturbed holds the idle pace | within 5 % of it "
-        "| all rounds' interval holds it |",
+        "| hogs | arms of runs | quiet rounds hold the idle pace | told apart | of these hold it | all rounds hold it |",
         "|" + "---|" * 6,
     ]
-    for hogs in sorted({run.hogs for run in runs}):
-        counts = Held()
-        for state in (run.state for run in runs if run.hogs == hogs):
+    for beside in sorted({run.hogs for run in runs}):
+        arms, alone, apart, now = 0, [], [], []
+        for run in (run for run in runs if run.hogs == beside):
+            state, idle = run.state, run.idle()
             for name, arm in state.arms.items():
-                pace, apart, now = truth[name], undisturbed(state, arm, 0), estimate_at(arm, 0)
-                assert now is not None and now.interval is not None
-                held = apart is not None and apart.ci95_s[0] <= pace <= apart.ci95_s[1]
-                near = apart is not None and abs(apart.median_s / pace - 1) <= 0.05
-                whole = now.interval[0] <= pace <= now.interval[1]
-                more = (1, apart is not None, held, near, whole)
-                counts = Held(*(a + b for a, b in zip(counts, more, strict=True)))
-        lines.append(
-            f"| {hogs} | {counts.arms} | {counts.told} | {counts.held} of {counts.told} "
-            f"| {counts.near} of {counts.told} | {counts.now} of {counts.arms} |"
-        )
+                if len(idle.get(name, ())) < LEAST:
+                    continue
+                arms, pace = arms + 1, statistics.median(idle[name])
+                part = cut(arm.cells[0], quiet(state.windows))
+                if len(part.samples) >= LEAST:
+                    alone.append(_holds(estimate_of(part), pace))
+                if told := undisturbed(state, arm, 0):
+                    apart.append(told.ci95_s[0] <= pace <= told.ci95_s[1])
+                now.append(_holds(estimate_at(arm, 0), pace))
+        held = f"{sum(alone)} of {len(alone)} | {len(apart)} | {sum(apart)} of {len(apart)}"
+        lines.append(f"| {beside} | {arms} | {held} | {sum(now)} of {len(now)} |")
     return "\n".join(lines)
+
+
+def _holds(found: Estimate | None, pace: float) -> bool:
+    assert found is not None and found.interval is not None
+    return found.interval[0] <= pace <= found.interval[1]
 
 
 def main() -> None:
