@@ -21,13 +21,14 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
 from tests.benchmarks import still, written
+from tests.benchmarks.hogs import hogs
 from tuilab.analysis.processes import begun, estimate_of, log_ratio, spans
 from tuilab.analysis.ratios import from_location
 from tuilab.history.store import Store
@@ -39,29 +40,6 @@ COMMAND = (
 )  # fmt: skip
 ARMS = 2
 DEALS = 100
-
-HOG = """
-import os, random, time
-random.seed({seed})
-while os.getppid() == {parent}:
-    time.sleep(random.expovariate(1 / 3.0))
-    until = time.monotonic() + random.expovariate(1 / 2.0)
-    while time.monotonic() < until: pass
-"""
-"""It ends by itself where the benchmark was killed."""
-
-
-@contextmanager
-def disturbed() -> Iterator[None]:
-    """A hog for each processor, busy for 2 s and quiet for 3 s on average."""
-    codes = [HOG.format(seed=seed, parent=os.getpid()) for seed in range(len(os.sched_getaffinity(0)))]
-    made = [subprocess.Popen([sys.executable, "-S", "-c", code]) for code in codes]
-    try:
-        yield
-    finally:
-        for process in made:
-            process.kill()
-            process.wait()
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -192,7 +170,7 @@ def main() -> None:
     lines = file.read_bytes().splitlines() if file.exists() else []
     runs = [msgspec.json.decode(line, type=list[Process]) for line in lines]
     start, watch = time.monotonic(), still.Watch()
-    with nullcontext() if quiet else disturbed():
+    with nullcontext() if quiet else hogs(len(os.sched_getaffinity(0)), seed=0):
         for number in range(count):
             runs.append(one_run(quiet))
             with file.open("ab") as out:

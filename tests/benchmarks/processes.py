@@ -23,6 +23,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.hogs import hogs
+
 ZYGOTES = 5
 WARM_S, BLOCKS, BLOCK_S = 0.15, 10, 0.01
 DRAWS = 500
@@ -111,13 +113,9 @@ def _forked(zygote: subprocess.Popen[str]) -> dict[str, float]:
     return json.loads(zygote.stdout.readline())
 
 
-def collect(file: Path, rounds: int, hogs: int, forks: bool) -> None:
-    """Measure, and add a line for each process to the file."""
+def collect(file: Path, rounds: int, beside: int, forks: bool) -> None:
+    """Measure, and add a line for each process to the file. beside: how many hogs come and go meanwhile."""
     minute = time.time()
-    busy = [
-        subprocess.Popen([sys.executable, "-S", "-c", HOG.format(seed=n, parent=os.getpid())])
-        for n in range(hogs)
-    ]
     zygotes = [_start("--zygote") for _ in range(ZYGOTES)]
     try:
         for each in zygotes:
@@ -129,11 +127,11 @@ def collect(file: Path, rounds: int, hogs: int, forks: bool) -> None:
             for kind, n in turns:
                 begun = time.monotonic()
                 found = _fresh() if kind == "fresh" else _forked(zygotes[n])
-                row = {"minute": minute, "kind": kind, "zygote": n, "hogs": hogs}
+                row = {"minute": minute, "kind": kind, "zygote": n, "hogs": beside}
                 with file.open("a") as out:
                     out.write(json.dumps(row | {"took_s": time.monotonic() - begun, "arms": found}) + "\n")
     finally:
-        for process in (*zygotes, *busy):
+        for process in zygotes:
             process.kill()
             process.wait()
 
@@ -221,15 +219,6 @@ def _drawn(rows: Sequence[Row], draw: random.Random) -> list[Row]:
     return out
 
 
-HOG = """
-import os, random, time
-random.seed({seed})
-while os.getppid() == {parent}:
-    time.sleep(random.expovariate(1 / 3.0))
-    until = time.monotonic() + random.expovariate(1 / 2.0)
-    while time.monotonic() < until: pass
-"""
-
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["--fresh"]:
@@ -240,5 +229,6 @@ if __name__ == "__main__":
             print(report([json.loads(line) for line in Path(name).read_text().splitlines()]))
         case [name, *rest]:
             numbers = [int(word) for word in rest if word.isdigit()]
-            hogs = int(rest[rest.index("--hogs") + 1]) if "--hogs" in rest else 0
-            collect(Path(name), numbers[0] if numbers else 4, hogs, "--forks" in rest)
+            beside = int(rest[rest.index("--hogs") + 1]) if "--hogs" in rest else 0
+            with hogs(beside, seed=0):
+                collect(Path(name), numbers[0] if numbers else 4, beside, "--forks" in rest)

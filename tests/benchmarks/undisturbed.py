@@ -4,27 +4,23 @@
     python -m tests.benchmarks.undisturbed FILE --report
 
 One worker measures all, so that what differs between processes is no part of the answer. A run is a quarter of a
-minute of rounds with hogs that come and go (each busy for 2 s, quiet for 3 s on average), once other programs are
-still. Each hog writes down when it was busy, which the lab is not told: an arm's idle pace is the median of the same
+minute of rounds with hogs that come and go (`tests.benchmarks.hogs`), once other programs are still. Each hog writes down when it was busy, which the lab is not told: an arm's idle pace is the median of the same
 run's rounds in which none was. It is of the same minute, since a host's own pace changes from one to the next. FILE
 keeps every run's events as lines.
 """
 
-import os
 import random
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from tests.benchmarks import still
+from tests.benchmarks.hogs import hogs
 from tests.conftest import Worker
 from tuilab.analysis.processes import estimate_of
 from tuilab.analysis.reading import estimate_at
@@ -48,16 +44,6 @@ AROUND_S = 0.02
 """A round so near to a hog's work is not idle."""
 LEAST = 20
 """Rounds that an idle pace is of."""
-HOG = """
-import os, random, sys, time
-random.seed({seed})
-while os.getppid() == {parent}:
-    time.sleep(random.expovariate(1 / 3.0))
-    print(time.monotonic(), flush=True)
-    until = time.monotonic() + random.expovariate(1 / 2.0)
-    while time.monotonic() < until: pass
-    print(time.monotonic(), flush=True)
-"""
 
 
 class Run(msgspec.Struct):
@@ -91,28 +77,6 @@ class Run(msgspec.Struct):
                         found.setdefault(block.arm, []).append(block.per_call_s)
                 last = end
         return found
-
-
-@contextmanager
-def hogs(count: int) -> Iterator[list[tuple[float, float]]]:
-    """So many hogs. When they have been ended the list has the times at which each was busy."""
-    busy: list[tuple[float, float]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / str(number) for number in range(count)]
-        made = []
-        for file in files:
-            code = HOG.format(seed=random.random(), parent=os.getpid())
-            with file.open("w") as out:
-                made.append(subprocess.Popen([sys.executable, "-S", "-c", code], stdout=out))
-        try:
-            yield busy
-        finally:
-            for process in made:
-                process.kill()
-                process.wait()
-            for file in files:
-                times = [*map(float, file.read_text().split()), time.monotonic()]
-                busy += zip(times[::2], times[1::2], strict=False)
 
 
 def one(worker: Worker, count: int) -> Run:
