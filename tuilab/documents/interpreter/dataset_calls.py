@@ -61,11 +61,9 @@ def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
-        supervised = truth(args.get("as_supervised")) is True
-        part = Tensor(None, None, inside=True)
-        element = Listing("tuple", [part, Tensor(None, None, inside=True)]) if supervised else part
-        if not supervised:
-            return Dataset((Step(name, args.values, args.line, event.index),), Unknown("a row", args.line))
+        element: Value = Unknown("a row", args.line)
+        if truth(args.get("as_supervised")) is True:
+            element = Listing("tuple", [Tensor(None, None, inside=True) for _ in range(2)])
         return Dataset((Step(name, args.values, args.line, event.index),), element)
 
     split = args.get("split", "1")
