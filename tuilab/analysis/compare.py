@@ -207,20 +207,22 @@ class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
 class Across(msgspec.Struct, frozen=True, kw_only=True):
     """warnings: for each run in what it is unlike the one it is held against, and what disturbed it.
 
-    note: what the intervals do not hold, "" where there is nothing to say.
+    note: what the intervals do not hold, "" where there is nothing to say. left_out: at how many places one
+    run alone was measured; they have no row.
     """
 
     base: int
     warnings: tuple[tuple[str, ...], ...]
     arms: tuple[ArmAcross, ...]
     note: str = ""
+    left_out: int = 0
 
 
 def across(states: Sequence[RunState], base: int = 0) -> Across:
     """Return every arm of any of the runs, in the order in which they come up; ratios are against run `base`.
 
-    Sweeps have a row for each place that any of the runs measured. The runs were not interleaved, so a ratio
-    differs from 1 only where the two 95 % intervals of the medians are apart (`analysis.compare`).
+    Sweeps have a row for each place at which two runs or more were measured. The runs were not interleaved,
+    so a ratio differs from 1 only where the two 95 % intervals of the medians are apart (`analysis.compare`).
     """
     names = swept(states)
     indices = [places(state, names) for state in states]
@@ -228,10 +230,11 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     compared = [() if state is against else compare_arms(against, state, names) for state in states]
     found = [{(c.arm, tuple(c.at.items())): c for c in own} for own in compared]
     every = ordered([place for known in indices for place in known])
+    common = [place for place in every if sum(place in known for known in indices) > 1]
     labels = {arm: known.label for state in reversed(states) for arm, known in state.arms.items()}
     arms = []
     for arm in dict.fromkeys(arm for state in states for arm in state.arms):
-        for place in every:
+        for place in common:
             figures = tuple(
                 _figure(state, arm, index.get(place), own.get((arm, place)))
                 for state, index, own in zip(states, indices, found, strict=True)
@@ -245,6 +248,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
         note=next(
             (said for s, own in zip(states, compared, strict=True) if (said := note(against, s, own))), ""
         ),
+        left_out=len(every) - len(common),
     )
 
 

@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from tuilab.lab.history import Across, ArmAcross, Entry, Figure
 from tuilab.model.moments import when, zone
+from tuilab.model.quantity import plural
 from tuilab.tui.screens.modal import Page, framed
 from tuilab.tui.widgets.look import BAD, GOOD, MUTED, TextStyle
 from tuilab.tui.widgets.table import Column, Table
@@ -57,7 +58,13 @@ software, work and parameters that differ are listed above the table: they may b
             yield self.table
 
     def on_mount(self) -> None:
-        around = 7 + len(self._entries) + sum(map(len, self._found.warnings)) + 2 * bool(self._found.note)
+        around = (
+            7
+            + len(self._entries)
+            + sum(map(len, self._found.warnings))
+            + 2 * bool(self._found.note)
+            + bool(self._found.left_out)
+        )
         room = max(6, self.app.size.height - around)
         self.table.styles.height = min(room, len(self._found.arms) + 3)
         self.table.set_rows(self._found.arms)
@@ -80,7 +87,9 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
             )
         )
         lines += [Content.styled(f"  ≠ {warning}", "$warning") for warning in warnings]
-    lines += [Content.styled(found.note, "$foreground-muted")] if found.note else []
+    left_out = f"Left out: {plural(found.left_out, 'size')} at which one run alone was measured."
+    said = [found.note, left_out if found.left_out else ""]
+    lines += [Content.styled(each, "$foreground-muted") for each in said if each]
     return Content("\n").join(lines)
 
 
@@ -102,7 +111,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
             if figure is not None and figure.bounds
         ),
         noun="arm",
-        empty="These runs have no arm with a figure, so there is nothing to compare.",
+        empty="No arm has a figure in two of these runs at the same size, so there is nothing to compare.",
     )
 
 
