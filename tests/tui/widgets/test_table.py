@@ -57,6 +57,21 @@ def test_columns_fit_and_those_to_be_dropped_go_first(columns, room):
     assert all(made[i].drop >= max(kept) for i in gone)
 
 
+async def test_a_sparse_column_is_left_out_until_a_row_has_something_in_it():
+    columns = [
+        Column("name", itemgetter("name"), flex=True),
+        Column("bytes", itemgetter("bytes"), sparse=True),
+    ]
+    table = Table(columns, [{"name": "a", "bytes": ""}])
+    async with bench(table, 40, 8) as pilot:
+        assert "bytes" not in rows(table)[0]
+        await press(pilot, "O O")
+        assert table.row == {"name": "a", "bytes": ""}, "one cannot order by what does not show"
+        table.set_rows([{"name": "a", "bytes": ""}, {"name": "b", "bytes": "4 kB"}])
+        await pilot.pause()
+        assert "bytes" in rows(table)[0] and "4 kB" in rows(table)[2]
+
+
 async def test_the_cursor_moves_scrolls_and_selects():
     table = numbers(100)
     async with bench(table, 40, 12) as pilot:

@@ -511,7 +511,8 @@ def findings_table() -> Table[Bottleneck]:
                key=lambda row: row.share or 0.0),
         Column("gain at most", lambda row: times(row.gain_at_most) if row.gain_at_most else "–",
                align="right", key=lambda row: row.gain_at_most or 0.0),
-        Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED),
+        Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED,
+               sparse=True),
     ]  # fmt: skip
     return Findings(columns, noun="finding")
 
@@ -522,9 +523,17 @@ def ops_table() -> Table[OpRow]:
         Column("share", lambda row: percent(row.share), align="right", key=lambda row: row.share),
         Column("op", lambda row: row.op, most=28),
         Column("device", lambda row: row.device, most=8),
-        Column("layer", lambda row: row.layer, most=20, drop=2),
-        Column("at", where, most=24),
-        Column("why not on a GPU", lambda row: row.reason, most=60, flex=True, drop=1, style=lambda _: MUTED),
+        Column("layer", lambda row: row.layer, most=20, drop=2, sparse=True),
+        Column("at", where, most=24, sparse=True),
+        Column(
+            "why not on a GPU",
+            lambda row: row.reason,
+            most=60,
+            flex=True,
+            drop=1,
+            style=lambda _: MUTED,
+            sparse=True,
+        ),
     ]
     return Table(columns, noun="op", detail=lambda row: row.reason)
 
@@ -538,8 +547,8 @@ def functions_table() -> Table[FunctionRow]:
         Column("calls", lambda row: f"{row.calls:,}", align="right", key=lambda row: row.calls),
         Column("tracing", lambda row: seconds(row.tracing_s, row.tracing_s / 20) if row.tracing_s else "–",
                align="right", key=lambda row: row.tracing_s),
-        Column("differed", lambda row: row.differed, most=30, drop=1),
-        Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2),
+        Column("differed", lambda row: row.differed, most=30, drop=1, sparse=True),
+        Column("XLA", lambda row: "yes" if row.xla else "", width=3, drop=2, sparse=True),
     ]  # fmt: skip
     return Table(columns, noun="function", detail=lambda row: row.differed and f"differed: {row.differed}")
 
@@ -571,6 +580,14 @@ def stages_table() -> Table[Stage]:
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),
         Column("at", where, most=28),
-        Column("ops", lambda row: ", ".join(row.ops), most=60, flex=True, drop=1, style=lambda _: MUTED),
+        Column(
+            "ops",
+            lambda row: ", ".join(row.ops),
+            most=60,
+            flex=True,
+            drop=1,
+            style=lambda _: MUTED,
+            sparse=True,
+        ),
     ]
     return Table(columns, noun="stage")

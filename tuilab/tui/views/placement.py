@@ -148,7 +148,7 @@ class PlacementTable(Table[PlacementRow]):
             Column("node", lambda row: row.node, flex=True, most=60),
             Column("type", lambda row: row.dtype, most=12, drop=2, style=lambda _: MUTED),
             Column("bytes", lambda row: size(row.bytes) if row.bytes else "", align="right", drop=3,
-                   key=lambda row: row.bytes, style=lambda _: MUTED),
+                   key=lambda row: row.bytes, style=lambda _: MUTED, sparse=True),
             Column("count", lambda row: f"{row.count:,}", align="right", drop=4, key=lambda row: row.count,
                    style=lambda _: MUTED),
             Column("arm", lambda row: self.labels.get(row.arm, row.arm), most=28, drop=5,

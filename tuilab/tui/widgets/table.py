@@ -38,6 +38,8 @@ class Column(Generic[Row]):
     """Takes what is left over."""
     drop: int = 0
     """On a narrow screen the column with the highest number goes first; 0 stays."""
+    sparse: bool = False
+    """Left out where no row has anything in it."""
     style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
     """What to sort by; None for the text."""
@@ -164,7 +166,7 @@ about the row under the cursor, and how many rows there are.
 
     def sortable(self, column: int) -> bool:
         """Return whether one may order by that column."""
-        return True
+        return self._natural_widths()[column] > 0
 
     @property
     def shown(self) -> int:
@@ -210,7 +212,10 @@ about the row under the cursor, and how many rows there are.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
-            self._widths = [natural_width(column, some) for column in self.columns]
+            self._widths = [
+                0 if column.sparse and not any(map(column.cell, self.rows)) else natural_width(column, some)
+                for column in self.columns
+            ]
         return self._widths
 
     def _cells(self, cell: Callable[[Column[Row]], Run]) -> list[Run]:
@@ -332,8 +337,11 @@ def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
 
 
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Return (index, width) of the columns that show in `room` cells with one cell between them."""
-    shown = list(range(len(columns)))
+    """Return (index, width) of the columns that show in `room` cells with one cell between them.
+
+    natural: the width of each; one without any is left out.
+    """
+    shown = [index for index, width in enumerate(natural) if width]
 
     def least(index: int) -> int:
         return min(natural[index], columns[index].least) if columns[index].flex else natural[index]
