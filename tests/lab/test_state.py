@@ -13,6 +13,7 @@ from tuilab.lab import Lab
 from tuilab.lab.changes import Change
 from tuilab.lab.state import LabState, ghost, overall
 from tuilab.model.events import (
+    Block,
     Finished,
     FirstCalls,
     Log,
@@ -22,6 +23,7 @@ from tuilab.model.events import (
     Progress,
     Ready,
     Refused,
+    Round,
     RunStarted,
     Warming,
     WorkerExited,
@@ -95,6 +97,12 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
     now = status(made)
     assert now.text.startswith("size 2 of 3 · ") and now.text.endswith("at least 20 s left")
     assert now.share == pytest.approx(1 / 3)
+    blocks = (Block(arm, 0, 1, 0.5), Block(arm, 1, 1, 2.0))
+    made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
+    made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
+    made.clock.now += 10
+    # Four times as long at four times the size: eight seconds a call, 28 calls at least, and what sizes cost.
+    assert status(made).text.endswith("about 4 min left")
 
 
 def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():

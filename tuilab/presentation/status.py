@@ -1,8 +1,11 @@
 """What the lab is doing, in a few words, with how long and how to stop it. Pure."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
+from statistics import median
 from typing import Literal
 
 from tuilab.analysis.words import percent
@@ -11,6 +14,7 @@ from tuilab.model.events import Progress
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import count, plural, rough
 from tuilab.model.run import RunState
+from tuilab.model.scenario import Budget
 from tuilab.presentation.view_options import ViewOptions
 
 Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
@@ -153,15 +157,53 @@ def most_processes(state: RunState) -> int:
 
 
 def time_left(state: RunState, passed_s: float) -> str:
-    """Tell how long the sizes that are left of a sweep will take at least; "" before one is done.
+    """Tell about how long the sizes that are left of a sweep will take; "" before one is done.
 
-    They ascend, so those to come take no less than those that are done, and a crossover may add some.
+    Of one size nobody knows yet how the time grows: then at least. A crossover may add some.
     passed_s: since the sweep was asked for.
     """
     done = sizes_begun(state) - 1
-    if state.sweep is None or not done:
+    if state.sweep is None or state.budget is None or not done or done >= len(state.points):
         return ""
-    return f"at least {rough(passed_s / done * (len(state.points) - done))} left"
+    left = passed_s / done * (len(state.points) - done)
+    if done < 2:
+        return f"at least {rough(left)} left"
+    return f"about {rough(left + _longer_s(state, state.budget, done))} left"
+
+
+OTHER_CALLS = 8
+"""Of an arm at one size, beside its rounds: the first ones, the warm-up's and those that the phases take."""
+
+
+def _longer_s(state: RunState, budget: Budget, done: int) -> float:
+    """Work out what calls that grow with the size add to the sizes that are left; seconds, all together.
+
+    Each arm's call is taken to go on as between the last two sizes, as a power of the size. Short ones are
+    repeated for as long whatever the size; of long ones it is their number that is the least.
+    """
+    sizes = [_extent(state, index) for index in range(len(state.points))]
+    added = 0.0
+    for arm in state.arms.values():
+        known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
+        if len(known) < 2 or sizes[known[-1]] <= sizes[known[-2]]:
+            continue
+        before, last = (arm.cells[i] for i in known[-2:])
+        grown = math.log(median(last.samples) / median(before.samples))
+        power = min(MOST_POWER, max(0.0, grown / math.log(sizes[known[-1]] / sizes[known[-2]])))
+        spent = (last.first_s or 0.0) + last.warm_s + sum(map(mul, last.samples, last.calls))
+        for size in sizes[done:]:
+            per_call = median(last.samples) * (size / sizes[known[-1]]) ** power
+            added += max(0.0, (OTHER_CALLS + budget.rounds) * per_call - spent)
+    return added
+
+
+MOST_POWER = 3.0
+"""Of a size, with which a call's time grows: that of a matrix' side in a product."""
+
+
+def _extent(state: RunState, index: int) -> float:
+    """Return the product of a point's sizes."""
+    return math.prod(float(v) for v in state.points[index].values.values() if isinstance(v, int | float))
 
 
 def share_done(state: RunState) -> float | None:
