@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from array import array
 
 import msgspec
 import pytest
@@ -94,6 +95,23 @@ def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
                 cell == median_of(arm.median_s, (high - low) / 2) != median_of(arm.median_s, (high + low) / 2)
             )
         assert len(row) == len(head), "an arm without any figure has no column"
+
+
+def test_a_size_without_a_figure_says_why_in_every_document():
+    state = run(sizes=(256, 1024, 4096))
+    for arm, point, reason in (
+        (EAGER, 1, "needs 9 GB, and 8 GB are free"),
+        (EAGER, 2, "needs 40 GB, and 8 GB are free"),
+        (GRAPH, 2, "needs 40 GB, and 8 GB are free"),
+    ):
+        cell = state.arms[arm.id].cells[point]
+        cell.samples, cell.rounds, cell.calls = array("d"), array("i"), array("q")
+        state.apply(e.ArmStatus(run="abc", arm=arm.id, point=point, status="unavailable", reason=reason))
+    result = summarise(state)
+    for text in (table(result), *(FORMATS[name][1](result, state) for name in ("markdown", "html"))):
+        assert "At 1,024 samples no figure of CPU eager: needs 9 GB, and 8 GB are free." in text
+        assert "At 4,096 samples no figure: needs 40 GB, and 8 GB are free." in text
+        assert text.count("no figure") == 2, "a GPU that is not here has no line at each size"
 
 
 def test_a_page_carries_everything_with_it_and_runs_nothing():

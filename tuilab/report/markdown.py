@@ -32,7 +32,7 @@ def document(result: RunResult) -> str:
         parts += [escape(line), ""]
     parts += _table(ARM_HEAD, arm_rows(result))
     if line := interval_line(result):
-        parts += [line, ""]
+        parts += [escape(line), ""]
     for section in sections(result):
         parts += [f"## {section.title}", ""]
         if section.head is CLAIM_HEAD:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from tuilab.analysis.layers import OUTSIDE, layers_at, outside
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.reading import summary_point
-from tuilab.analysis.words import listed, percent
+from tuilab.analysis.reading import place_words, summary_point
+from tuilab.analysis.words import listed, percent, short
 from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
@@ -124,6 +124,23 @@ def crossing_lines(result: RunResult) -> list[str]:
     return lines
 
 
+def unmeasured_lines(result: RunResult) -> list[str]:
+    """Say why arms have no figure at a size where they have one at another; one line for each reason."""
+    labels = {arm.id: arm.label for arm in result.arms}
+    measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
+    lines = []
+    for point in result.points:
+        missing: dict[str, list[str]] = {}
+        for arm in point.arms:
+            if arm.median_s is None and arm.reason and arm.id in measured:
+                missing.setdefault(arm.reason, []).append(labels[arm.id])
+        place = place_words(tuple((name, point.values.get(name, "")) for name in result.axis))
+        for reason, arms in missing.items():
+            which = f" of {listed(arms)}" if len(arms) < len(measured) else ""
+            lines.append(f"At {place} no figure{which}: {short(reason)}.")
+    return lines
+
+
 ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
@@ -232,7 +249,7 @@ class Section:
 def sections(result: RunResult) -> list[Section]:
     """Return what a whole report says below the arms' figures, without what the run does not have."""
     every = [
-        Section("Sweep", crossing_lines(result), *sweep_rows(result)),
+        Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
         Section("Where a call's time goes", phase_lines(result)),
         Section(layers_title(result), layers_note(result), LAYER_HEAD, layer_rows(layers_in(result))),
@@ -293,8 +310,10 @@ def machine_sentence(machine: MachineLine) -> str:
 
 def interval_line(result: RunResult) -> str:
     """Say what the intervals are of, in a sentence; "" where there is none."""
-    of = result.confidence.of if result.confidence else ""
-    return f"95 % intervals: {of}." if of else ""
+    sure = result.confidence
+    if sure is None or not sure.of:
+        return ""
+    return f"95 % intervals: {sure.of}." + (f" {sure.alike}." if sure.alike else "")
 
 
 def doubtful_line(result: RunResult) -> str:

@@ -30,6 +30,7 @@ from tuilab.report.rows import (
     phase_lines,
     roof_rows,
     sweep_rows,
+    unmeasured_lines,
 )
 
 Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
@@ -86,7 +87,7 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
     if result.points:
         yield "blank", ""
         yield from _rows(*sweep_rows(result), most)
-        yield from (("prose", line) for line in crossing_lines(result))
+        yield from (("prose", line) for line in (*crossing_lines(result), *unmeasured_lines(result)))
     if rows := roof_rows(result):
         yield "blank", ""
         yield from _rows(ROOF_HEAD, rows, most, None if details else BRIEF_ROOF)

@@ -14,7 +14,7 @@ from tuilab.model.result import RunResult
 from tuilab.presentation.status import why_empty
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Chart, live_chart
-from tuilab.report.rows import crossing_lines
+from tuilab.report.rows import crossing_lines, unmeasured_lines
 from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
 from tuilab.tui.views.base import View, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
@@ -87,7 +87,7 @@ preset names.
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        sentences.show([*here, *crossing_lines(result)][: max(most, len(here))])
+        sentences.show([*here, *crossing_lines(result), *unmeasured_lines(result)][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
