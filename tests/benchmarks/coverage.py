@@ -9,7 +9,8 @@ host. FILE keeps what every process measured, so that runs can be added. The gra
 of all runs. *One process* is the interval of a run's first process alone, of that process and minute, and said to be
 so. *Dealt anew*: the same processes dealt out to runs by chance, a hundred times. Where that holds more often, the
 machine moved between the runs, which no run of a minute can tell; how much of the variance lies between runs stands
-below. Width: the half-width over the median, in the median of the runs.
+below. Width: the half-width over the median, in the median of the runs. *Six runs* is the range that the lab tells from
+the sixth run of the same settings on; each six that followed one another are such a range here.
 """
 
 import math
@@ -38,7 +39,7 @@ COMMAND = (
     "run", "stft-medium", "--budget", "standard", "--device", "CPU", "--mode", "graph", "--mode", "eager",
     "--set", "samples=16384", "--set", "frame_length=512", "--set", "frame_step=256", "--set", "fft_length=512",
 )  # fmt: skip
-ARMS = 2
+ARMS, SIX = 2, 6
 DEALS = 100
 
 
@@ -112,6 +113,10 @@ def report(runs: Sequence[Sequence[Process]]) -> str:
             f"| {name} | {len(groups)} | {held:.0%} | {anew:.0%} | ± {statistics.median(widths):.1%} "
             f"| {ratios:.0%} |"
         )
+    held, half = _of_runs(runs)
+    lines.append(
+        f"| six runs of {size} processes | {len(runs) - SIX + 1} | {held:.0%} | – | ± {half:.1%} | – |"
+    )
     spread = statistics.pstdev([_log(p[0]) for p in every])
     return (
         "\n".join(lines) + f"\n\nProcesses' medians scatter by {spread:.1%}; "
@@ -140,6 +145,20 @@ def _coverage(
         if between.low is not None and between.high is not None:
             ratios.append(between.low <= ratio <= between.high)
     return statistics.fmean(held), widths, statistics.fmean(ratios)
+
+
+def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
+    """How often the range of six runs in a row holds the grand median, and half its width in the median."""
+    held, widths = [], []
+    for arm in range(ARMS):
+        grand = statistics.median(statistics.median(p[arm].samples) for run in runs for p in run)
+        found = [estimate_of(joined([p[arm] for p in run])) for run in runs]
+        medians = [one.median for one in found if one is not None]
+        for at in range(len(medians) - SIX + 1):
+            six = medians[at : at + SIX]
+            held.append(min(six) <= grand <= max(six))
+            widths.append((max(six) - min(six)) / 2 / statistics.median(six))
+    return statistics.fmean(held), statistics.median(widths)
 
 
 def _cut(processes: Sequence[Process], size: int) -> list[Sequence[Process]]:

@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.history.test_store import keep
-from tests.made import started
+from tests.made import MACHINE, started
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
 from tuilab.history.search import condition
 from tuilab.history.store import PruneCandidates, Store
 from tuilab.model.brief import Brief
+from tuilab.model.run import RunState
+from tuilab.model.scenario import BUDGET, Scenario
 
 
 def runs(store, search="", **how):
@@ -45,6 +47,26 @@ def test_a_brief_of_fewer_rounds_is_none(store):
     assert browse.entry(store, "r1").brief is None
     store.keep_brief("r1", Brief(3, "CPU graph", 1e-3))
     assert browse.entry(store, "r1").brief.fastest == "CPU graph"
+
+
+def test_runs_alike_are_of_the_same_settings_budget_and_machine(store):
+    like = {"brief": Brief(3, "CPU graph", 2e-3)}
+    other = {
+        "b": {"scenario": Scenario("stft", {"samples": 512})},
+        "c": {"budget": BUDGET["standard"]},
+        "d": {"machine": msgspec.structs.replace(MACHINE, tensorflow="2.20.0")},
+        "e": {"preset": "stft-large"},
+        "f": {"brief": Brief(3, "CPU eager", 2e-3)},
+        "g": {"brief": Brief(2, "CPU graph", 2e-3)},
+    }
+    for run, about in {"a": {}, **other}.items():
+        fields = {**like, **about}
+        line = fields.pop("brief")
+        keep(store, run, **fields)
+        store.keep_brief(run, line)
+    state = RunState()
+    state.apply(started("z"))
+    assert browse.medians_alike(store, state, "CPU graph") == [2e-3]
 
 
 def test_the_recorder_keeps_it_with_the_answer(store):

@@ -22,6 +22,7 @@ from tuilab.model.events import Event, Finished, Log, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.requests import Ask, Measure
 from tuilab.presentation.answer import next_steps
+from tuilab.report.rows import interval_line
 
 SMALL = str(PRESETS / "stft-small.toml")
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -67,6 +68,25 @@ async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
             await asyncio.sleep(0.01)
         assert made.state.shown.rounds == 6 and made.state.replay.startswith("replay · gpu-07")
         assert len(heard) == number, "who has unsubscribed hears nothing"
+
+
+async def test_a_run_says_where_it_and_others_like_it_lay_from_the_sixth_on(tmp_path):
+    made, _ = lab(tmp_path, rounds=6)
+    async with made:
+        results = [await made.measure(SMALL, budget="quick") for _ in range(6)]
+        assert [bool(result.confidence.alike) for result in results] == [False] * 5 + [True]
+        said = results[-1].confidence.alike
+        fastest = min((arm for arm in results[0].arms if arm.median_s), key=lambda arm: arm.median_s)
+        assert said.startswith(
+            f"In 6 runs of these settings here, this one among them, {fastest.label} took "
+        )
+        assert said in interval_line(results[-1])
+        alike = made.history.state("last").alike
+        medians = [arm.median_s for result in results for arm in result.arms if arm.id == alike.arm]
+        assert (alike.runs, alike.low_s, alike.high_s) == (6, min(medians), max(medians))
+        other = await made.settings(SMALL)
+        other = await made.measure(other.with_value("samples", 512), budget="quick")
+        assert not other.confidence.alike, "another size is no run like it"
 
 
 async def test_settings_are_given_as_they_are_typed_and_bad_ones_name_what_would_be_right(tmp_path):

@@ -6,6 +6,7 @@ from tuilab.analysis.processes import doubt, said, within_first
 from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
+from tuilab.model.quantity import seconds
 from tuilab.model.result import Confidence
 from tuilab.model.run import RunState
 
@@ -59,7 +60,22 @@ def confidence(state: RunState) -> Confidence:
         reasons=reasons,
         badge=_badge(first, wanted, precise, reasons) if arms and not state.running else "",
         of=said(state) if known else "",
+        alike=_alike(state),
     )
+
+
+FEWEST_ALIKE = 6
+"""Runs of which the whole range holds the median of such runs with 97 % (1 − 2 · 2⁻⁶), however they lie."""
+
+
+def _alike(state: RunState) -> str:
+    """Say where this run and earlier ones like it lie: how minutes differ is in no interval of one run."""
+    alike = state.alike
+    if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:
+        return ""
+    ends = f"{seconds(alike.low_s)} to {seconds(alike.high_s)}"
+    label = state.arms[alike.arm].label
+    return f"In {alike.runs} runs of these settings here, this one among them, {label} took {ends}"
 
 
 def _codes(state: RunState, point: int) -> Iterator[str]:

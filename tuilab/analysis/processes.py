@@ -234,7 +234,9 @@ def said(state: RunState) -> str:
     cells = [cell for arm in state.arms.values() for cell in arm.cells.values()]
     forks = max((sum(zygote >= 0 for zygote in cell.zygotes) for cell in cells), default=0)
     which = f", {forks} of them forked" if forks else ""
-    return f"spanning {number} processes" if number < ENOUGH else f"over {number} processes{which}"
+    if number < ENOUGH:
+        return f"spanning {number} processes"
+    return f"over {number} processes{which}, as the machine was then"
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:

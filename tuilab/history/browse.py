@@ -10,11 +10,14 @@ from tuilab.history.search import NO_TITLES, condition
 from tuilab.history.store import Store
 from tuilab.model.brief import Brief
 from tuilab.model.errors import UNDECODED
+from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
+from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Scenario
 
 _scenario = msgspec.json.Decoder(Scenario)
+_machine = msgspec.json.Decoder(Machine)
 _brief = msgspec.json.Decoder(Brief)
 _FIELD = "CASE WHEN json_valid(brief) THEN json_extract(brief, '$[{}]') END"
 
@@ -97,6 +100,39 @@ def pinned(store: Store, limit: int = 6) -> list[Entry]:
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
     return _entries(store, query, (limit,))
+
+
+LATEST, MOST_ALIKE = 2_000, 19
+"""Runs that are looked through for those like another, the latest; and how many are taken."""
+
+
+def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
+    """Return the medians of the latest other runs of the same settings on the same machine, seconds per call.
+
+    fastest: the label of the fastest arm, which must have been the fastest in them too.
+    """
+    assert run.scenario is not None and run.machine is not None and run.budget is not None
+    rows = store.connection.execute(
+        "SELECT scenario, machine, brief, rounds FROM runs WHERE id IN"
+        " (SELECT id FROM runs WHERE deleted_at IS NULL ORDER BY at DESC LIMIT ?)"
+        " AND run != ? AND preset = ? AND workload = ? AND host = ? AND budget = ? AND status = 'ok'"
+        " ORDER BY at DESC",
+        (LATEST, run.run, run.preset, run.scenario.workload, run.machine.host, run.budget.name),
+    )
+    out: list[float] = []
+    for scenario, machine, brief, rounds in rows:
+        known = _known(brief, rounds)
+        if known is None or known.fastest != fastest or known.median_s is None or known.swept:
+            continue
+        try:
+            same = _scenario.decode(scenario).parameters == run.scenario.parameters
+            same = same and _machine.decode(machine).key == run.machine.key
+        except (*UNDECODED, TypeError):
+            continue  # written by another version
+        out += [known.median_s] if same else []
+        if len(out) == MOST_ALIKE:
+            break
+    return out
 
 
 def _entries(store: Store, query: str, values: Sequence[object]) -> list[Entry]:

@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tuilab.history import spool
+from tuilab.history import browse, spool
 from tuilab.history.recorder import Recorder
 from tuilab.history.store import Store
 from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim
-from tuilab.model.events import Event, Finished, Progress, RunStarted, encode
+from tuilab.model.events import Event, Finished, Progress, RunsAlike, RunStarted, encode
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
@@ -112,6 +112,27 @@ class RunRecorder:
         if run in self._kept and not isinstance(event, Progress):
             self._kept[run].add(encode(event))
         self._recorder.record(event)
+
+    def alike(self, run: RunState) -> RunsAlike | None:
+        """Return what a run without a sweep, and earlier ones like it on this machine, came to.
+
+        None where no other is known, or the code is a person's own, which may be another each time.
+        """
+        from tuilab.analysis.answer import brief
+        from tuilab.analysis.reading import measured, name_of
+
+        line = brief(run)
+        arm = next((arm.arm.id for arm in measured(run, 0) if name_of(arm, 0) == line.fastest), "")
+        if not arm or line.median_s is None or run.sweep or run.scenario is None or run.scenario.file:
+            return None
+        try:
+            others = browse.medians_alike(self.store, run, line.fastest)
+        except sqlite3.Error:
+            return None
+        if not others:
+            return None
+        medians = [line.median_s, *others]
+        return RunsAlike(run=run.run, arm=arm, runs=len(medians), low_s=min(medians), high_s=max(medians))
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
         """Return the result of a run that is over; it is kept, and its answer."""

@@ -447,6 +447,19 @@ class Profiled(_RunEvent, frozen=True, kw_only=True, tag="profiled"):
     profile: Profile
 
 
+class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
+    """Said by the lab at a run's end: what runs of the same settings came to on this machine."""
+
+    arm: str
+    """The arm's id: the fastest of this run, and of each of the others."""
+    runs: Count
+    """How many runs, this one among them."""
+    low_s: Seconds
+    """The least of their medians, in seconds per call."""
+    high_s: Seconds
+    """The greatest."""
+
+
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     """The run is over; what was measured before stays valid whatever `status` says."""
 
@@ -514,6 +527,7 @@ Event = (
     | Fact
     | Caveat
     | Profiled
+    | RunsAlike
     | Finished
     | Answer
     | Refused

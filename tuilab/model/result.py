@@ -59,7 +59,9 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     badge: str
     """Both in one line, "" where nothing is to be doubted or nothing was measured yet."""
     of: str = ""
-    """What the intervals are of: `within this process and minute`, `over 5 processes`."""
+    """What the intervals are of: `within this process and minute`, `over 5 processes, …`."""
+    alike: str = ""
+    """What runs of the same settings came to on this machine, in a sentence; "" where there are too few."""
 
 
 class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):

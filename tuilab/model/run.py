@@ -31,6 +31,7 @@ from tuilab.model.events import (
     Progress,
     RoofsKnown,
     Round,
+    RunsAlike,
     RunStarted,
     Status,
     WarmedUp,
@@ -135,6 +136,8 @@ class RunState:
     """What each machine does at most, by its key (`Machine.key`)."""
     model: ModelInfo | None = None
     """Of a model's file, what it holds."""
+    alike: RunsAlike | None = None
+    """What runs of the same settings came to here."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -218,6 +221,8 @@ class RunState:
             self.model = event.model
         elif isinstance(event, RoofsKnown):
             self.roofs[event.roofs.machine] = event.roofs
+        elif isinstance(event, RunsAlike):
+            self.alike = event
         elif isinstance(event, Log):
             self.log.append(event)
         elif isinstance(event, Finished):
