@@ -39,7 +39,7 @@ LOOK = (
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
-    Action("document", "d,8", "view('verdict')", "document", "Claim, verdict, what its code got wrong.", 7),
+    Action("document", "d,8", "view('verdict')", "verdict", "Claim, verdict, what its code got wrong.", 7),
     Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
     Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm against its device's roof."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
