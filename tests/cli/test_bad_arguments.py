@@ -133,3 +133,16 @@ def test_a_parameter_given_as_an_option_is_told_how():
     done = here("run", "stft-small", "--batch", "4")
     assert done.returncode == 2 and "A parameter is changed with --set batch=VALUE." in done.stderr
     assert "--set" not in here("history", "--batch", "4").stderr
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_check_without_a_claim_is_refused_before_anything_is_measured(command, tmp_path, monkeypatch):
+    monkeypatch.setattr("tuilab.lab.lab.Lab.__aenter__", no_worker)
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
+    preset, code = tmp_path / "mine.toml", tmp_path / "mine.py"
+    preset.write_text('title = "Mine"\nworkload = "matmul"\n')
+    code.write_text("def step(x):\n    return x\n")
+    for name in (str(preset), f"{code}:step"):
+        done = here(command, name, "--check")
+        assert done.returncode == 2 and "claims nothing to check" in done.stderr
+    assert here(command, "stft-small", "--check").returncode == 3, "that one has a claim"

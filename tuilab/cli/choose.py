@@ -24,11 +24,13 @@ def chosen(
     words: Mapping[str, Any],
     check: Callable[[Settings], object] = lambda settings: None,
     envs: Sequence[Environment] = (),
+    claimed: bool = False,
 ) -> Callable[[Lab], Awaitable[Settings]]:
     """Return what the options choose, checked before a worker starts as far as that is possible without one.
 
     Of a person's own code only a worker can say what it declares. check: called with the settings, as soon
-    as they are known. envs: to measure in, beside the hosts. Raises InputError.
+    as they are known. envs: to measure in, beside the hosts. claimed: its claims are to be checked, so that
+    one at least is needed. Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")
@@ -40,11 +42,15 @@ def chosen(
     if not is_own(name):
         settings = replace(choose(name, given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
+        if claimed:
+            check_claims(name, settings)
 
         async def known(lab: Lab) -> Settings:
             return settings
 
         return known
+    if claimed:
+        check_claims(name)
     file = place_of(name)
     places = hosts_with(envs, hosts, file)
 
@@ -55,6 +61,13 @@ def chosen(
         return settings
 
     return own
+
+
+def check_claims(name: str, settings: Settings | None = None) -> None:
+    """Raise InputError where `--check` would have nothing to check: own code (None) claims nothing."""
+    if settings is None or not settings.preset.claims:
+        expected = "a preset with a claim, as those of `tuilab presets` have"
+        raise InputError("--check", name, expected, f"{name} claims nothing to check; expected {expected}")
 
 
 def opened(words: dict[str, Any]) -> Opening:

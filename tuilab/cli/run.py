@@ -59,7 +59,7 @@ def run(
         raise InputError("--together", preset, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
-    settings = chosen(preset, hosts, words, envs=envs)
+    settings = chosen(preset, hosts, words, envs=envs, claimed=check)
     if said := alike(envs):
         tell(said)
 

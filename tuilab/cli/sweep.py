@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, chosen, host_option, model_options, opened
+from tuilab.cli.choose import arm_options, check_claims, chosen, host_option, model_options, opened
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
@@ -67,11 +67,18 @@ def sweep(
             )
         opened(words)
         settings = choose(preset, words.pop("settings"), **words)
+        if check:
+            check_claims(preset, settings)
         planned = chosen_sweep(settings, axes, refine)
         state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
         choice = chosen(
-            preset, hosts, words, envs=envs, check=lambda settings: chosen_sweep(settings, axes, refine)
+            preset,
+            hosts,
+            words,
+            envs=envs,
+            check=lambda settings: chosen_sweep(settings, axes, refine),
+            claimed=check,
         )
 
         async def measure(lab: Lab) -> tuple[RunState, RunResult]:
