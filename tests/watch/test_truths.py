@@ -192,6 +192,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         "numpy-fed",
         (("step(images[", "step(copied["), ("@tf.function", "copied = tf.constant(images)\n\n\n@tf.function")),
     ),
+    "fit_small_batches": ("small-batches", (('"mse")', '"mse", steps_per_execution=30)'),)),
     "fit_callback": ("between-steps", (("time.sleep(0.005)", "pass"),)),
     "loop_float64": ("float64", ((".rand(512, 512)", ".rand(512, 512).astype('float32')"),)),
     "loop_tiny_ops": ("xla-off", (("@tf.function", "@tf.function(jit_compile=True)"),)),
@@ -201,7 +202,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         (("Settings(0.01))", "settings)"), ("for _ in", "settings = Settings(0.01)\nfor _ in")),
     ),
 }  # fmt: skip
-WHOLE = {"retraced"}
+WHOLE = {"retraced", "small-batches"}
 """What is promised of the program's whole time, rather than of a step."""
 
 

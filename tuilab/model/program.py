@@ -14,7 +14,7 @@ Code = Literal[
     "input-bound", "python-in-map", "serial-map", "no-prefetch", "retraced", "eager-step",
     "launch-bound", "host-op", "read-each-step", "numpy-fed", "float64", "mixed-precision", "xla-off",
     "xla-recompiles", "between-steps", "gpu-idle", "gpu-shared", "gpu-unused", "memory",
-    "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu",
+    "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu", "small-batches",
 ]  # fmt: skip
 Key = int | tuple[str, int]
 """What a call is of: a tf.function's number, or the line of a gradient tape in Python."""

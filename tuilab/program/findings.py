@@ -49,6 +49,8 @@ LEAST = 20
 """Steps from which on something is said of a rate."""
 SINGLES, FEW_OPS = 0.2, 3
 """Share of a step in which Python starts ops by themselves, and how many, from which on it is told."""
+MANY_STEPS, STARTED = 100, 0.7
+"""Steps of a `fit`, and the share of each that goes into starting it, from which on its batches are small."""
 LOOPING = 0.3
 """Share of a program's time from which on a loop of ops stands for it."""
 PYTHON_OPS = frozenset(("PyFunc", "EagerPyFunc", "PyFuncStateless"))
@@ -819,6 +821,29 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
         )
 
 
+def small_batches(case: Case) -> Iterator[Bottleneck]:
+    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to start each."""
+    of = case.of
+    if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS or any(between(case)):
+        return
+    share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
+    if share < STARTED or interval is None or interval[0] < STARTED - 0.1:
+        return
+    if source.argument(case.sources, "steps_per_execution")[1]:
+        return
+    sizes = batches(of)
+    why = f": batches of {sizes['batch']:,} compute for too short a time" if "batch" in sizes else ""
+    yield _made(
+        "small-batches",
+        case.step_at(),
+        f"{percent(share)} of each step goes into Python and into starting ops{why}",
+        share,
+        "compile(…, steps_per_execution=32) starts so many steps at once; a larger batch may gain more yet",
+        "tiny-ops",
+        interval,
+    )
+
+
 def on_host(case: Case) -> Iterator[Bottleneck]:
     """Find ops of the step on the CPU, in a program whose step computes on a GPU."""
     of = case.of
@@ -984,6 +1009,7 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     doubles,
     precision,
     small_ops,
+    small_batches,
     on_host,
     devices,
     settings,
