@@ -59,10 +59,27 @@ async def test_the_page_is_stamped_with_machine_and_date_and_takes_nothing_for_m
 def test_an_unknown_document_names_those_there_are(tmp_path):
     with pytest.raises(InputError, match=r"000 \("):
         opened("999")
-    empty = tmp_path / "empty.md"
-    empty.write_text("# Nothing\n\nNo code at all.\n")
-    with pytest.raises(InputError, match="whose claim can be measured"):
-        opened(str(empty))
+
+
+TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time.time()\ntf.matmul(a, a)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("No code at all.", "no code was found in it"),
+        ("```python\nprint(1)\n```", "1 piece of code found, none of which times an op"),
+        (
+            f"```python\n{TIMED}print(time.time() - t)\n```",
+            "with 1 benchmark that tuilab can measure, but no sentence nearby claims which device is faster",
+        ),
+    ],
+)
+def test_a_document_without_a_claim_to_measure_says_what_was_found_and_what_is_missing(tmp_path, text, says):
+    (tmp_path / "article.md").write_text(f"# An article\n\n{text}\n")
+    with pytest.raises(InputError) as raised:
+        opened(str(tmp_path / "article.md"))
+    assert says in str(raised.value) and "got" not in str(raised.value)
 
 
 def test_an_articles_own_claims_are_found(tmp_path):

@@ -9,10 +9,12 @@ from tuilab.catalogue.load import load
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, write_text
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
 from tuilab.report.fact_check import WRITERS, FactCheck, Statement
 
 if TYPE_CHECKING:
+    from tuilab.documents.report import DocumentReport
     from tuilab.lab.lab import Lab
 
 
@@ -104,8 +106,28 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
     report = read_document(str(path), lambda text: None, preview=True)
     found = [preset for preset in report.presets if preset.claims]
     if not found:
-        raise InputError("document", str(path), "a document with a benchmark whose claim can be measured")
+        raise InputError(str(path), "no claim", CLAIMS, _lacking(report))
     return of_presets(report.document.title or report.document.id, found), found
+
+
+CLAIMS = "which device is faster, that copies dominate, or that the devices wait for their input"
+"""The statements that are read from an article's prose."""
+
+
+def _lacking(report: "DocumentReport") -> str:
+    """Say what was found in a document of which nothing can be measured, and what is missing."""
+    if report.unreadable:
+        return f"nothing of it could be read; expected {report.unreadable}"
+    has = f"{plural(len(report.examples), 'piece')} of code found"
+    if not report.examples:
+        return "no code was found in it, so it has no benchmark whose claim could be measured"
+    if not report.presets:
+        return f"{has}, none of which times an op that tuilab can measure"
+    benchmarks = f"{plural(len(report.presets), 'benchmark')} that tuilab can measure"
+    return (
+        f"{has}, with {benchmarks}, but no sentence nearby claims {CLAIMS}; "
+        "`tuilab import` makes presets of benchmarks, `tuilab check --prove` measures what mistakes cost"
+    )
 
 
 def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
