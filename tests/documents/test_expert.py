@@ -2136,6 +2136,150 @@ for _ in range(20):
 print(f'NumPy: {np.mean(seconds["np"])}')
 print(f'TensorFlow: {np.mean(seconds["tf"])}')
 """),
+    Probe("names that left NumPy with its second version", "TL001", "np.product", """
+a = np.product([2, 3])
+"""),
+    Probe("a name that left NumPy with 2.4", "TL001", "np.trapz", """
+try:
+    area = np.trapz([1.0, 2.0])
+except ValueError:
+    pass
+"""),
+    Probe("an array's method of a tensor", "TL001", "z.astype", """
+z = tf.matmul(x, y) / 2
+w = z.astype(np.float32)
+"""),
+    Probe("a physical device's name", "TL003", "get_memory_info(gpu.name)", """
+for gpu in tf.config.list_physical_devices('GPU'):
+    print(tf.config.experimental.get_memory_info(gpu.name)['peak'])
+"""),
+    Probe("a scope of a physical device's name", "TL003", "with tf.device", """
+gpu = tf.config.list_physical_devices('GPU')[0]
+with tf.device(gpu.name):
+    tf.matmul(x, y)
+"""),
+    Probe("layers of somebody's model", "TL001", "input_shape", """
+from architectures import dense
+shape = dense(3).layers[0].input_shape
+"""),
+    Probe("one of two models of a module beside", "TL105", "t = time.perf_counter()", """
+import sys
+from architectures import dense, wide
+m = dense(5) if sys.argv[1] == 'dense' else wide(5)
+t = time.perf_counter()
+m.predict(x)
+print(time.perf_counter() - t)
+"""),
+    Probe("a clock that starts on either way", "TL105", "t = time.perf_counter()  # plain", """
+import sys
+f = tf.function(tf.matmul)
+if len(sys.argv) > 1:
+    t = time.perf_counter()  # plain
+    z = f(x, y)
+else:
+    t = time.perf_counter()
+    z = tf.function(tf.matmul, jit_compile=True)(x, y)
+z.numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("a pipeline of either function", "TL109", "for each in d", """
+import sys, loaders
+d = tf.data.Dataset.from_tensor_slices(['a', 'b'])
+if sys.argv[1] == 'wav':
+    d = d.map(lambda name: loaders.wav(name))
+else:
+    d = d.map(lambda name: tf.py_function(loaders.other, [name], [tf.float32]))
+d = d.batch(2)
+t = time.perf_counter()
+for each in d:
+    pass
+print(time.perf_counter() - t)
+"""),
+    Probe("a session of each round", "TL104", "t = time.perf_counter()", """
+tf.compat.v1.disable_eager_execution()
+z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+times = []
+for _ in range(10):
+    with tf.compat.v1.Session() as session:
+        t = time.perf_counter()
+        session.run(z)
+        times.append(time.perf_counter() - t)
+print(np.min(times))
+""", head=HEAD),
+    Probe("a second session", "TL105", "t = time.perf_counter()", """
+tf.compat.v1.disable_eager_execution()
+z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+with tf.compat.v1.Session() as session:
+    session.run(z)
+with tf.compat.v1.Session():
+    t = time.perf_counter()
+    z.eval()
+    print('took', time.perf_counter() - t)
+""", head=HEAD),
+    Probe("a large result that each run brings back", "TL114", "session.run(z)", """
+tf.compat.v1.disable_eager_execution()
+with tf.device('/GPU:0'):
+    z = tf.matmul(tf.ones((4096, 4096)), tf.ones((4096, 4096)))
+with tf.compat.v1.Session() as session:
+    session.run(z.op)
+    t = time.perf_counter()
+    for _ in range(10):
+        session.run(z)
+    print('took', (time.perf_counter() - t) / 10)
+""", head=HEAD),
+    Probe("what a pool of threads maps", "TL104", "t = time.perf_counter()", """
+from concurrent.futures import ThreadPoolExecutor
+def work(_):
+    return tf.matmul(x, y).numpy()
+t = time.perf_counter()
+with ThreadPoolExecutor(4) as pool:
+    done = list(pool.map(work, range(20)))
+print('calls per second', 20 / (time.perf_counter() - t))
+"""),
+    Probe("what a pool of threads is handed", "TL105", "t = time.perf_counter()", """
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(4)
+f = tf.function(tf.matmul)
+t = time.perf_counter()
+future = pool.submit(f, x, y)
+future.result().numpy()
+print('took', time.perf_counter() - t)
+"""),
+    Probe("what a thread runs", "TL105", "t = time.perf_counter()", """
+import threading
+f = tf.function(tf.matmul)
+def work():
+    f(x, y).numpy()
+t = time.perf_counter()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print('took', time.perf_counter() - t)
+"""),
+    Probe("readings of the CPU's time that a helper shows", "TL302", "cpu_start = time.perf_counter()", """
+from helpers import show
+tf.matmul(x, y).numpy()
+cpu_start = time.perf_counter()
+tf.matmul(x, y).numpy()
+cpu_end = time.perf_counter()
+show(cpu_start, cpu_end)
+with tf.device('/GPU:0'):
+    gpu_start = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    gpu_end = time.perf_counter()
+show(gpu_start, gpu_end)
+"""),
+    Probe("devices that only an uncalled function asks for", "TL302", "with tf.device('/GPU:0')", """
+def other():
+    print(tf.config.list_physical_devices('GPU'))
+def bench():
+    with tf.device('/GPU:0'):
+        tf.matmul(x, y).numpy()
+        t = time.perf_counter()
+        tf.matmul(x, y).numpy()
+        print(time.perf_counter() - t)
+bench()
+""", head=HEAD + TENSORS),
 ]  # fmt: skip
 
 
@@ -3561,6 +3705,95 @@ with tf.device('/GPU:0'):
     image = tf.io.decode_jpeg(img, channels=3)
     print('Loading', time.perf_counter() - start)
 """),
+    Probe("names that NumPy 2 has again", "TL001", "", """
+a = np.zeros(3, dtype=np.bool)
+b, c = np.prod([1, 2]), np.isin(a, [1]).astype(np.float64)
+try:
+    area = np.trapezoid([1.0, 2.0])
+except AttributeError:
+    area = np.trapz([1.0, 2.0])
+"""),
+    Probe("an array's method of an array", "TL001", "", MODEL + """
+z = tf.matmul(x, y).numpy().astype(np.float32)
+w = made().predict(data).argmax(axis=1)
+"""),
+    Probe("a logical device's name", "TL003", "", """
+for gpu in tf.config.list_logical_devices('GPU'):
+    with tf.device(gpu.name):
+        tf.matmul(x, y)
+"""),
+    Probe("a clock that starts on either way, after a warm-up", "TL105", "", """
+import sys
+f = tf.function(tf.matmul)
+f(x, y).numpy()
+if len(sys.argv) > 1:
+    t = time.perf_counter()
+    z = f(x, y)
+else:
+    t = time.perf_counter()
+    z = f(x, y)
+z.numpy()
+print(time.perf_counter() - t)
+"""),
+    Probe("one session of all rounds", "TL104", "", """
+tf.compat.v1.disable_eager_execution()
+z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+times = []
+with tf.compat.v1.Session() as session:
+    session.run(z)
+    for _ in range(10):
+        t = time.perf_counter()
+        session.run(z)
+        times.append(time.perf_counter() - t)
+print(np.mean(times))
+""", head=HEAD),
+    Probe("a large result that stays where it is", "TL114", "", """
+tf.compat.v1.disable_eager_execution()
+with tf.device('/GPU:0'):
+    z = tf.matmul(tf.ones((4096, 4096)), tf.ones((4096, 4096)))
+with tf.compat.v1.Session() as session:
+    session.run(z.op)
+    t = time.perf_counter()
+    for _ in range(10):
+        session.run(z.op)
+    print('took', (time.perf_counter() - t) / 10)
+""", head=HEAD),
+    Probe("a pool of threads that ran it before", "TL104", "", """
+from concurrent.futures import ThreadPoolExecutor
+def work(_):
+    return tf.matmul(x, y).numpy()
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(work, range(4)))
+    t = time.perf_counter()
+    list(pool.map(work, range(20)))
+    print('calls per second', 20 / (time.perf_counter() - t))
+"""),
+    Probe("an array that is filled", "TL108", "", MODEL + """
+import cv2
+m, image = made(), cv2.imread('a.png')
+m.predict(data)
+t = time.perf_counter()
+padded = np.full((1, 2048, 2048, 3), 128.0)
+padded[0, :480, :640] = image
+m.predict(padded)
+print(time.perf_counter() - t)
+"""),
+    Probe("files that are read for the first time", "TL105", "", """
+t = time.perf_counter()
+for name in ('a.png', 'b.png', 'c.png'):
+    image = tf.io.read_file(name)
+print(time.perf_counter() - t)
+"""),
+    Probe("devices that a function asks for", "TL302", "", """
+def bench():
+    print(tf.config.list_physical_devices('GPU'))
+    with tf.device('/GPU:0'):
+        tf.matmul(x, y).numpy()
+        t = time.perf_counter()
+        tf.matmul(x, y).numpy()
+        print(time.perf_counter() - t)
+bench()
+""", head=HEAD + TENSORS),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3751,6 +3984,17 @@ for step in range(10):
     interpreter.invoke()
     print(interpreter.get_tensor(0).shape)
 print(time.perf_counter() - start)
+"""),
+    Probe("printing, and a camera that only a comment has", "TL108", "start = time.perf_counter()", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+interpreter.invoke()
+start = time.perf_counter()
+for step in range(10):
+    interpreter.invoke()
+    print(interpreter.get_tensor(0).shape)
+print(time.perf_counter() - start)
+# frames = cv2.VideoCapture(0)
 """),
 ]  # fmt: skip
 

@@ -65,11 +65,17 @@ class Facts:
     @cached_property
     def checks_device(self) -> int | None:
         """The first block that asks which devices there are, or forbids soft placement; None for none."""
-        for event in self._trace.events:
-            strict = event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
-            if event.kind == "query" or strict:
-                return event.place.block
-        return None
+        return next(
+            (event.place.block for event in self._checks if event.kind == "query" or _is_strict(event)), None
+        )
+
+    @cached_property
+    def _checks(self) -> list[TraceEvent]:
+        """The events that may ask for devices: where something is timed, none of what nothing calls."""
+        events = self._trace.events
+        if all(events[region.first].place.uncalled for region in self._trace.regions):
+            return events
+        return [event for event in events if not event.place.uncalled]
 
     def device_known_before(self, event: int) -> bool:
         """Return whether devices are asked for before that event."""
@@ -78,7 +84,7 @@ class Facts:
 
     @cached_property
     def _asked(self) -> int | None:
-        return next((event.index for event in self._trace.events if event.kind == "query"), None)
+        return next((event.index for event in self._checks if event.kind == "query"), None)
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
@@ -290,10 +296,13 @@ class Facts:
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return whether each iteration of the loop around a timing makes, or compiles, what it runs."""
+        """Return whether each iteration of the loop around a timing makes, or compiles, what it runs, or the
+        session in which it does.
+        """
         loops = self._trace.events[before].place.loops
-        model = subject_value(work)
-        if work.kind != "train" or not loops or model is None:
+        of_session = work.name == "sess.run"
+        model = work.arguments.get("session") if of_session else subject_value(work)
+        if not (of_session or work.kind == "train") or not loops or model is None:
             return False
         made = [*self._compiled.get(id(model), ()), self._built.get(id(model), -1)]
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
@@ -395,6 +404,10 @@ class Facts:
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
             return False
+        session = work.arguments.get("session")
+        if id(session) in self._built and all(e.arguments.get("session") is not session for e in earlier):
+            # Each session makes its own graph ready.
+            return True
         if work.name == "sess.run":
             at = bisect_right(self._nodes, earlier[-1].index)
             return at < len(self._nodes) and self._nodes[at] < work.index
@@ -409,6 +422,11 @@ def _numbers(event: TraceEvent) -> dict[str, float]:
     """The numbers that a graph is given, by parameter."""
     known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
     return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+
+
+def _is_strict(event: TraceEvent) -> bool:
+    """Whether soft placement is forbidden."""
+    return event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
 
 
 def _held(value: Value, depth: int = 0) -> Iterator[Value]:
@@ -473,9 +491,15 @@ def may_run(event: TraceEvent) -> bool:
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
+# No GPU has a kernel of these: the host's need no preparing.
+ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
+
+
 def is_subject(event: TraceEvent) -> bool:
     """Return whether it is of a kind whose first call takes longer than later ones."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
+    if event.kind == "op" and event.name.startswith(ON_HOST):
+        return False
     return (lite or event.kind in ("graph", "train", "op", "create")) and event.place.traced is None
 
 

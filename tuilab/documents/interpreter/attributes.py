@@ -5,7 +5,7 @@ import re
 from tuilab.documents.interpreter import modules, names
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import is_keras_3
-from tuilab.documents.interpreter.unread import OF_LITE
+from tuilab.documents.interpreter.unread import OF_LITE, assumes_keras
 from tuilab.documents.interpreter.values import (
     Api,
     Bound,
@@ -49,7 +49,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
                 return Bound(value, name, found)
             return found if found is not None else Bound(value, name)
         case DeviceObject():
-            known = {"device_type": value.family, "name": f"/device:{value.family}:0"}
+            name_ = f"/{'physical_' if value.physical else ''}device:{value.family}:0"
+            known = {"device_type": value.family, "name": name_}
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
         case Elapsed():
             return Bound(value, name) if name == "total_seconds" else value
@@ -89,12 +90,23 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
 _MODELS = (Model, Instance)
 
 
+_EITHER = (Model, Unknown)
+
+
 def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
     """What is not known has what is not known; but a name that only TensorFlow had tells what it is."""
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
         found = tuple(attribute(interpreter, option, name, line) for option in options)
         return Unknown("it depends on a condition", line, found)
+    whichever = options or (value,)
+    given = all(
+        isinstance(v, Model) or v.reason.startswith("what ") for v in whichever if isinstance(v, _EITHER)
+    )
+    given = given and all(isinstance(v, _EITHER) for v in whichever) and isinstance(value, Unknown)
+    if name == "layers" and given and assumes_keras(interpreter.imported) and is_keras_3(interpreter):
+        # What somebody's function gives, and has layers, is a model of Keras.
+        return Many(OpaqueObject("object", LAYER), None)
     owner = names.LEFT.get(name)
     if owner is None or _is_defined(interpreter, name):
         told = (

@@ -36,7 +36,10 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
             return timed(interpreter, manager.data, line, body)
         case OpaqueObject(kind="session"):
             interpreter.deferred = True
-            return body(manager)
+            around, interpreter.session = interpreter.session, manager
+            flow = body(manager)
+            interpreter.session = around
+            return flow
         case OpaqueObject(kind="raises"):
             interpreter.guards += 1
             flow = body(NONE)

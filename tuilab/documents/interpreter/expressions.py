@@ -133,6 +133,11 @@ def _on_times(
         return interpreter.region(right.event, left.event)
     if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
         return right
+    if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Unknown):
+        # Which reading it is depends on a condition: each is the beginning of a time.
+        times = [interpreter.region(o.event, left.event) for o in right.options if isinstance(o, Clock)]
+        if times and len(times) == len(right.options):
+            return Unknown(right.reason, line, tuple(times))
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
         # In other units it is that reading.

@@ -122,6 +122,8 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
         return [value.region]
     if isinstance(value, Told):
         return list(value.times)
+    if depth < 3 and isinstance(value, Unknown) and value.options:
+        return [time for option in value.options for time in times_in(option, depth + 1)]
     if depth < 3 and isinstance(value, Listing | Mapping):
         items = value.items if isinstance(value, Listing) else value.items.values()
         return [time for item in list(items)[:16] for time in times_in(item, depth + 1)]
@@ -132,7 +134,7 @@ def _is_plain(value: Unknown) -> bool:
     """Whether what is not known is Python's own: a number, a text, one of several constants, an option."""
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
-    return bool(value.options) and all(isinstance(option, Known) for option in value.options)
+    return bool(value.options) and all(isinstance(option, Known | Elapsed) for option in value.options)
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -174,6 +176,8 @@ class Interpreter:
         self.unrolled = 1
         # TensorFlow 1: an op's call builds a graph, and a session runs it.
         self.deferred = False
+        # The session whose `with` is being read.
+        self.session: Value | None = None
         # The code is an article's, which leaves out what stands to reason.
         self.excerpt = False
         # Models that an article leaves out, by name and by the program that uses them.
@@ -198,6 +202,8 @@ class Interpreter:
         self._withs: dict[int, tuple[int, int]] = {}
         # Readings of a clock that were given another unit.
         self.rescaled: set[int] = set()
+        # By reading of a clock, the name that it is bound to.
+        self.called: dict[int, str] = {}
         # By reading of a clock, how many such branches it stands in.
         self._branches_at: dict[int, int] = {}
 
@@ -324,7 +330,10 @@ class Interpreter:
         """
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
-            self.region(*readings)
+            time = self.region(*readings)
+            if isinstance(time, Elapsed):
+                region = self.trace.regions[time.region]
+                region.name = region.name or self.called.get(region.first, "")
 
     def sync(self, how: str, line: int, value: Value) -> None:
         """Note that the host waits for a tensor."""

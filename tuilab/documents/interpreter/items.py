@@ -16,6 +16,7 @@ from tuilab.documents.interpreter.values import (
     Api,
     Bound,
     Class,
+    Clock,
     Dataset,
     Elapsed,
     Instance,
@@ -272,6 +273,8 @@ def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope:
             if isinstance(value, Elapsed):
                 region = interpreter.trace.regions[value.region]
                 region.name = region.name or target.id
+            elif isinstance(value, Clock):
+                interpreter.called.setdefault(value.event, target.id)
             store = scope.elsewhere.get(target.id, scope).names
             interpreter.journal.write(store, target.id, value)
         case ast.Tuple() | ast.List():
@@ -306,6 +309,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
             "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
         )
     if isinstance(owner, Tensor) and owner.library == "np":
+        interpreter.trace.filled.add(owner.made)
         interpreter.reads(value, "an item of an array", target.lineno)
     if isinstance(owner, Unknown) and owner.reason == ENVIRONMENT and isinstance(index, Known):
         interpreter.event("config", f"os.environ.{str(index.value)[:60]}", target.lineno, {"value": value})

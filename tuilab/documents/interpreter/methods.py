@@ -123,6 +123,13 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
+    if owner.options:
+        # Whichever of several it is.
+        return all(
+            isinstance(option, Model)
+            or (isinstance(option, Unknown) and _is_keras(interpreter, option, name, keywords))
+            for option in owner.options
+        )
     made = callee(owner.reason).partition(".")[0]
     alone = assumes_keras(interpreter.imported) and made not in _ESTIMATORS
     given_by = owner.reason.startswith("what ") or " is not defined in" in owner.reason
@@ -160,6 +167,14 @@ def _tensor(
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
         return _evaluated(interpreter, tensor, line)
+    if tensor.library == "tf" and name in _OF_ARRAYS and _is_tensorflows(interpreter, tensor):
+        interpreter.misfit(
+            "name",
+            line,
+            f"a tensor has no {name}(), which is an array's: this raises an AttributeError",
+            f"Take .numpy().{name}(…), or TensorFlow's own function.",
+            at=name,
+        )
     if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
         # PyTorch's, on a device or of a dtype: no array has these.
         return interpreter.opaque(tensor, args, line)
@@ -188,6 +203,35 @@ def _tensor(
     return made
 
 
+# What NumPy's arrays have and TensorFlow's tensors do not.
+_OF_ARRAYS = words(
+    "astype reshape transpose flatten ravel tolist copy clip mean sum std var squeeze argmax argmin dot round"
+)
+
+
+def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
+    """Whether an op of TensorFlow's own made a tensor, in code that gives tensors no methods of arrays."""
+    if tensor.made < 0 or any(use.name.endswith("enable_numpy_behavior") for use in interpreter.trace.uses):
+        return False
+    made = interpreter.trace.events[tensor.made]
+    own = made.name.startswith("tf.") and not made.name.startswith(_GIVES_ANYTHING)
+    return own and made.kind in ("op", "create", "copy") and made.place.tries == interpreter.place.tries
+
+
+# What may give arrays, or what somebody's code returns.
+_GIVES_ANYTHING = (
+    "tf.keras.",
+    "tf.experimental.numpy.",
+    "tf.py_function",
+    "tf.numpy_function",
+    "tf.lite.",
+    "tf.saved_model.",
+    "tf.distribute.",
+    "tf.map_fn",
+    "tf.io.",
+)
+
+
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
     """Whether a tensor is one of a graph's: made in it, or given to it, and not found outside."""
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
@@ -198,7 +242,8 @@ def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bo
 
 def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
     """What TensorFlow 1's session computes for a tensor."""
-    event = interpreter.event("graph", "sess.run", line, {"fetches": tensor})
+    session = {"session": interpreter.session} if interpreter.session is not None else {}
+    event = interpreter.event("graph", "sess.run", line, {"fetches": tensor, **session})
     event.runs = tensor
     result = Tensor(tensor.shape, tensor.dtype, "np", made=event.index)
     interpreter.sync(".eval()", line, result)

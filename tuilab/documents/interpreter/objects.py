@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
+    Known,
     Listing,
     Mapping,
     Model,
@@ -119,7 +120,9 @@ def session(interpreter: Interpreter, asked: Asked) -> Value | None:
     interpreter.deferred = True
     fetched = _fetched(asked)
     fed = asked.args[1] if len(asked.args) > 1 else asked.keywords.get("feed_dict", NONE)
-    given = {"fetches": fetched, **({"feed_dict": fed} if fed != NONE else {})}
+    given = {"fetches": fetched, **({"feed_dict": fed} if fed != NONE else {}), "session": asked.owner}
+    if _is_op(asked):
+        given["op"] = Known(True)
     event = interpreter.event("graph", "sess.run", asked.line, given)
     event.runs = fetched
     result = Tensor(None, None, "np", made=event.index)
@@ -245,12 +248,22 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
     return interpreter.call(target, inputs, by_name, line)
 
 
+def _is_op(asked: Asked) -> bool:
+    """Whether a session is asked for ops alone, which it runs without bringing anything back."""
+    value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
+    items = value.items if isinstance(value, Listing) else [value]
+    return all(isinstance(item, Bound) and item.name in _OPS for item in items)
+
+
+_OPS = ("op", "initializer")
+
+
 def _fetched(asked: Asked) -> Value:
     """What a session is asked for: the first of several; the session where that is not known."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
     # A tensor's op is run as the tensor is, without bringing its value back.
-    if isinstance(value, Bound) and value.name in ("op", "initializer") and isinstance(value.owner, Tensor):
+    if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
     return value

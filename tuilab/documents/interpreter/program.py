@@ -15,6 +15,7 @@ from tuilab.documents.interpreter import (  # noqa: F401  (each registers what i
     ops,
     statements,
     tf_calls,
+    threads,
     timers,
 )
 from tuilab.documents.interpreter.calls import instantiate

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.values import Elapsed, Known, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import Dataset, Elapsed, Known, Tensor, Unknown, Value
 
 Store = dict[str, Value]
 
@@ -103,8 +103,12 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
     if {type(one), type(other)} == {Elapsed, Known}:
         # A total to which only some times are added.
         return one if isinstance(one, Elapsed) else other
+    if isinstance(one, Dataset) and isinstance(other, Dataset):
+        # With or without a step: the pipeline is one.
+        return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):
-        found = value.options if isinstance(value, Unknown) else (value,)
+        called = isinstance(value, Unknown) and not value.options and value.reason.startswith("what ")
+        found = value.options if isinstance(value, Unknown) and not called else (value,)
         options += [v for v in found if isinstance(v, Known) or v not in options]
     return Unknown("it depends on a condition", line, tuple(options[:8]))

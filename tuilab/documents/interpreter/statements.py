@@ -211,12 +211,27 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
         if handler.name:
             interpreter.journal.write(scope.names, handler.name, Unknown("an error", handler.lineno))
     if node.handlers:
-        reads = [lambda h=h: interpreter.execute(h.body, scope) for h in node.handlers]
+        reads = [
+            lambda body=h.body, caught=c: _handle(interpreter, body, caught, scope)
+            for h, c in zip(node.handlers, handlers, strict=True)
+        ]
         interpreter.branch([*reads, lambda: Flow.NEXT], node.lineno)
     if flow is Flow.NEXT and node.orelse:
         flow = interpreter.execute(node.orelse, scope)
     ending = interpreter.execute(node.finalbody, scope)
     return flow if ending is Flow.NEXT else ending
+
+
+def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
+    """Read a handler. Where it is of a missing name, its own names are another version's."""
+    other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
+    interpreter.guards += other
+    flow = interpreter.execute(body, scope)
+    interpreter.guards -= other
+    return flow
+
+
+_OF_NAMES = words("AttributeError ImportError ModuleNotFoundError NameError")
 
 
 def _caught(handler: ast.ExceptHandler, scope: Scope, interpreter: Interpreter) -> tuple[str, ...]:

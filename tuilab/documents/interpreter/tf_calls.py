@@ -53,7 +53,21 @@ _TAKES_DEVICE = (
 
 @handles("tf.device", "tf.keras.device")
 def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return Scoped(names.families(args.get("device_name", "device_name_or_function", "0")), args.line)
+    given = args.get("device_name", "device_name_or_function", "0")
+    _refuses_physical(interpreter, name, given, args.line)
+    return Scoped(names.families(given), args.line)
+
+
+def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
+    """Tell of a physical device's name where a device's is asked for: it raises a ValueError."""
+    written = text(given)
+    if written is not None and written.startswith("/physical_device:"):
+        interpreter.misfit(
+            "type",
+            line,
+            f"{name} is given a physical device's name, {written!r}: this raises a ValueError",
+            f"Give '{written.removeprefix('/physical_device:')}', or a name of list_logical_devices().",
+        )
 
 
 @handles("tf.function")
@@ -101,7 +115,8 @@ def setting(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def _devices(word: str, args: Arguments) -> Value:
     if word.startswith(("list_physical", "list_logical", "get_visible")):
         family = text(args.get("device_type", "0"))
-        return Many(DeviceObject(family.upper() if family else "?"), None)
+        physical = not word.startswith("list_logical")
+        return Many(DeviceObject(family.upper() if family else "?", physical), None)
     if word == "gpu_device_name":
         return Unknown("the name of the host's GPU", args.line, (Known("/device:GPU:0"), Known("")))
     return Unknown("it depends on the host", args.line)
@@ -114,6 +129,8 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
         remedy = f"Give the name, such as '{device.family if device.family != '?' else 'GPU'}:0'."
         detail = f"{name} takes a device's name and is given a device object"
         interpreter.misfit("type", args.line, detail, remedy)
+    if word in _TAKES_NAME:
+        _refuses_physical(interpreter, name, device, args.line)
     if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
         detail = f"{name} takes a device object and is given the text {value.value!r}"
         remedy = "Give one of tf.config.list_physical_devices('GPU')."
@@ -201,8 +218,9 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make TensorFlow 1's session. Where eager execution is left on, ops defer only inside its `with`."""
-    interpreter.event("build", "tf.Session", args.line)
-    return OpaqueObject("session", name)
+    made = OpaqueObject("session", name)
+    interpreter.event("build", "tf.Session", args.line, {}, made)
+    return made
 
 
 @handles("tf.disable_eager_execution", "tf.disable_v2_behavior", "tf.placeholder")

@@ -241,9 +241,16 @@ class Trace:
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
     """Readings of a clock that are used for more than a difference: printed, formatted, added to."""
+    filled: set[int] = field(default_factory=set)
+    """The events that make the arrays to whose items something is assigned."""
     programs: list[int] = field(default_factory=list)
     """The first events of examples that are programs by themselves, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events of a timed region, its clock readings left out."""
-        return self.events[region.first + 1 : region.last]
+        """Return the events of a timed region, its clock readings left out: those of another way than the one
+        in which it begins are none of it.
+        """
+        events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
+        if not begins.branches:
+            return events
+        return [event for event in events if event.place.may_follow(begins)]

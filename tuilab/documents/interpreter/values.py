@@ -276,10 +276,12 @@ class Elapsed(Value):
 class DeviceObject(Value):
     """A physical or logical device, as an object and not as a string.
 
-    What `list_physical_devices` returns is `Many` of them: how many, the host decides.
+    What `list_physical_devices` returns is `Many` of them: how many, the host decides. Its names are
+    refused where a device's name is asked for.
     """
 
     family: str
+    physical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

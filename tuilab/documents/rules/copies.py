@@ -22,9 +22,10 @@ _SAID = re.compile(
 
 @rule("TL114", "Input copied in the timed region", "warning")
 def copied_input(example: Example) -> Iterator[Hit]:
-    """A large array of the host's is given to what is timed on a GPU, so that it is copied in the time.
+    """A large array of the host's is given to what is timed on a GPU, so that it is copied in the time; or a
+    session brings a large result back at each run.
 
-    Why: A copy to the GPU takes as long as many ops on what is there, and the figure is of both.
+    Why: A copy to or from the GPU takes as long as many ops on what is there, and the figure is of both.
 
     Instead: Make tensors of the arrays before the clock starts, or say that the copy counts.
 
@@ -59,6 +60,16 @@ def copied_input(example: Example) -> Iterator[Hit]:
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
+        fetched = next((e for e in events if _fetches(example, e)), None)
+        if fetched is not None and example.holds(fetched.line):
+            yield Hit(
+                fetched.line,
+                "each run brings its large result back to the host inside the timed region, and the copy "
+                "counts as if it were the work",
+                "Run the tensor's .op, which computes it and leaves it where it is.",
+                region=region,
+            )
+            continue
         for event in events:
             if event.place.traced is None and not runs_on_cpu(example, event) and _copies(event, by_keras):
                 here = example.holds(event.line)
@@ -70,6 +81,21 @@ def copied_input(example: Example) -> Iterator[Hit]:
                     severity="note" if by_keras else None,
                 )
                 break
+
+
+def _fetches(example: Example, event: TraceEvent) -> bool:
+    """Whether a session is asked for a large tensor whose value nothing uses."""
+    fetched = event.runs
+    if event.name != "sess.run" or "op" in event.arguments or not isinstance(fetched, Tensor):
+        return False
+    count = elements(fetched.shape)
+    return count is not None and count >= _MUCH_FETCHED and bool(_ALONE.match(example.text(event.line)))
+
+
+# Elements of which bringing them back shows beside computing them.
+_MUCH_FETCHED = 1 << 20
+# A run in a line of its own, whose result is given no name, or one of a throw-away.
+_ALONE = re.compile(r"\s*(?:_\s*=\s*)?[\w.]+\.run\(")
 
 
 def _is_said(example: Example, region: Region) -> bool:

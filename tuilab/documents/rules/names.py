@@ -9,6 +9,7 @@ from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import TraceEvent, Use
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
@@ -35,8 +36,36 @@ _INSTEAD = {
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
 }
-# Python's own types under NumPy's name.
-_NUMPY = {f"np.{name}": name for name in ("int", "float", "object", "complex", "str")}
+# What left NumPy, with which version, and what to use instead: Python's own types under NumPy's name, and
+# what NumPy 2's own list of expired names has (numpy/_expired_attrs_2_0.py) and its release notes.
+_NUMPY = {
+    **{f"np.{name}": ("1.24", name) for name in words("int float object complex str")},
+    "np.unicode": ("1.24", "str"),
+    **{
+        f"np.{old}": ("2.0", f"np.{new}")
+        for old, new in (
+            pair.split("=")
+            for pair in words(
+                "product=prod cumproduct=cumprod alltrue=all sometrue=any round_=round asfarray=asarray"
+                " cast=asarray mat=asmatrix Inf=inf Infinity=inf infty=inf PINF=inf NaN=nan NAN=nan"
+                " float_=float64 complex_=complex128 cfloat=complex128"
+                " singlecomplex=complex64 longfloat=longdouble"
+                " string_=bytes_ unicode_=str_ bool8=bool msort=sort find_common_type=result_type"
+                " issubsctype=issubdtype recfromcsv=genfromtxt recfromtxt=genfromtxt sctypes=dtype"
+                " obj2sctype=dtype set_string_function=set_printoptions"
+            )
+        )
+    },
+    "np.NINF": ("2.0", "-np.inf"),
+    "np.in1d": ("2.4", "np.isin"),
+    "np.trapz": ("2.4", "np.trapezoid"),
+}
+# The first TensorFlow beside which pip installs such a NumPy.
+_NUMPY_WITH = {"1.24": (0,), "2.0": (2, 18), "2.4": (2, 20)}
+# What NumPy 2 has under another name and with the same arguments.
+_SAME = words(
+    "product cumproduct alltrue sometrue round_ Inf infty NaN float_ complex_ string_ unicode_ in1d trapz"
+)
 
 
 @rule("TL001", "API that does not exist", "error")
@@ -64,10 +93,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
             continue
         if use.name in _NUMPY and use.name not in modules:
             modules.add(use.name)
-            new = _NUMPY[use.name]
-            taken = f"before the NumPy that TensorFlow {example.api.version} takes"
-            what = f"{use.spelled} left NumPy with 1.24, {taken}"
-            yield Hit(use.line, what, f"Use {new}, which it was.", at=use.spelled, replace=(use.spelled, new))
+            yield from _left_numpy(use, example.api)
         gone = gone_part(example.api, use)
         # What is missing where it is imported is missing once; a class's method is at each call.
         root, _, rest = use.spelled.partition(".")
@@ -78,6 +104,24 @@ def missing_api(example: Example) -> Iterator[Hit]:
             modules.add(gone)
             yield _hit(example, example.api, gone, use)
     yield from _misfits(example, "name")
+
+
+def _left_numpy(use: Use, api: ApiTable) -> Iterator[Hit]:
+    """A name of NumPy's that is missing beside this TensorFlow."""
+    version, new = _NUMPY[use.name]
+    if tuple(map(int, _NUMBER.findall(api.version)[:2])) < _NUMPY_WITH[version]:
+        return
+    if version == "1.24":
+        taken = f"before the NumPy that TensorFlow {api.version} takes"
+        same, remedy = True, f"Use {new}, which it was."
+    else:
+        taken = f"and pip installs a later one beside TensorFlow {api.version}"
+        same, remedy = use.name.removeprefix("np.") in _SAME, f"Use {new}, or a NumPy before {version}."
+    what = f"{use.spelled} left NumPy with {version}, {taken}"
+    yield Hit(use.line, what, remedy, at=use.spelled, replace=(use.spelled, new) if same else ("", ""))
+
+
+_NUMBER = re.compile(r"\d+")
 
 
 def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:

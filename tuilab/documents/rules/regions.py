@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
-from tuilab.documents.facts import may_run, subject, validates
+from tuilab.documents.facts import ON_HOST, may_run, subject, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, calls_model, set_up
@@ -37,7 +37,17 @@ def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
 
 def holds_others(example: Example, region: Region) -> bool:
     """Return whether other timings lie inside: then it is a program's total, whose parts are the figures."""
-    return example.facts.first_end_after(region.first) <= region.last
+    if example.facts.first_end_after(region.first) > region.last:
+        return False
+    trace = example.trace
+    begins = trace.events[region.first].place
+    if not begins.branches:
+        return True
+    # One that begins where another way is taken is none of its parts.
+    return any(
+        region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
+        for r in trace.regions
+    )
 
 
 def _is_opaque(events: list[TraceEvent]) -> bool:
@@ -257,12 +267,10 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
     whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
-    return whole or event.name.startswith(_ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
+    return whole or event.name.startswith(ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
 
 
 _WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
-# No GPU has a kernel of these.
-_ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 @rule("TL103", "No wait for the device", "error")
@@ -584,9 +592,10 @@ _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 def _is_video(example: Example) -> bool:
     """Whether the code shows pictures as they come, so that a time is of the whole of it."""
-    return bool(_VIDEO.search(example.block.code))
+    return bool(_VIDEO.search(_COMMENT.sub("", example.block.code)))
 
 
+_COMMENT = re.compile(r"(?m)^\s*#[^\n]*")
 _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
@@ -670,7 +679,9 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
                 return "the model is saved at each epoch"
             return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
         case "create" | "host-create":
-            return _made(event, own=event.place.function != timer)
+            # What is filled afterwards is where something is put, and no data that is made.
+            buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
+            return "" if buffer else _made(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
             return "TFLite's interpreter is made and loads its model"
         case "graph":
@@ -711,9 +722,12 @@ def _made(event: TraceEvent, own: bool) -> str:
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
         return ""  # a function that starts from zeros does so as part of its work
     count = elements(event.result.shape)
-    drawn = event.name.startswith(("tf.random.", "np.random.", "rng."))
+    drawn = event.name.startswith(_RANDOM)
     much = drawn if count is None else count > (_TINY if drawn else _LARGE)
     return f"data is made ({event.name})" if much else ""
+
+
+_RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _drawn(example: Example, event: TraceEvent) -> str:
