@@ -50,6 +50,13 @@ def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
     assert 0 < low < 2.0 < high
 
 
+@given(st.integers(1, 10_000), st.integers(2, 30), st.booleans())
+def test_an_axis_of_counts_has_whole_numbers_only(last, most, log):
+    axis = PlotAxis("round", "count", log=log)
+    values = ticks(axis, limits(axis, [float(log), float(last)]), most).values
+    assert values and all(abs(value - round(value)) < 1e-6 for value in values)
+
+
 @given(st.floats(1e-9, 1e6), st.floats(1.001, 1e6), st.integers(2, 20))
 def test_there_are_ticks_on_every_axis_and_no_more_than_fit(low, factor, most):
     high = low * factor

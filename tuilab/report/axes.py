@@ -123,7 +123,7 @@ def nearest(values: Sequence[float], value: float) -> int:
 
 
 def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
-    """Return at most `most` ticks (at least two if there is room) between the limits."""
+    """Return at most `most` ticks (at least two if there is room) between the limits; of counts whole ones."""
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)
@@ -131,6 +131,8 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         values = powers_of_two(*ends, most)
     else:
         values = logarithmic(*ends, most)
+    if axis.kind in ("count", "binary"):  # there is no half a round
+        values = [value for value in values if abs(value - round(value)) <= 1e-9 * value]
     match axis.kind:
         case "time":
             labels, unit = _times(values, axis.log)
