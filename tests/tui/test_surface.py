@@ -1,9 +1,10 @@
 """One surface for slider and curve, and panels that take the whole screen."""
 
+import msgspec
 import pytest
 
-from tests.tui.lab import lab, opened, press, rest, text
-from tests.tui.scripted import CPU_MACHINE
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.scripted import CPU_MACHINE, Script
 from tuilab.analysis.words import size
 from tuilab.presentation.answer import answer
 from tuilab.tui.panels.presets import Presets, PresetsPanel
@@ -124,3 +125,19 @@ async def test_the_panels_beside_the_presets_begin_and_end_at_the_same_columns(t
     async with opened(app, size):
         panels = [app.screen.query_one(name).region for name in ("#answer", "#views", "#controls")]
         assert {(panel.x, panel.right) for panel in panels} == {(panels[0].x, size[0])}
+
+
+async def test_of_sizes_without_a_figure_a_sweep_speaks_at_its_end(tmp_path, monkeypatch):
+    whole = Script._round
+
+    def of_the_first_size(script, index):
+        told = whole(script, index)
+        return msgspec.structs.replace(told, blocks=tuple(b for b in told.blocks if b.point == 0))
+
+    monkeypatch.setattr(Script, "_round", of_the_first_size)
+    app = lab(tmp_path, machine=CPU_MACHINE, hold=3)
+    async with opened(app) as pilot:
+        await press(pilot, app, "s")
+        assert app.screen.lab.state.shown.running and "no figure" not in text(app)
+        app.runner.let_go()
+        await until(pilot, lambda: "no figure" in text(app))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from tuilab.model.quantity import median_of, seconds
+from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.result import ArmResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.report.axes import Limits, PlotAxis
@@ -84,7 +84,7 @@ def live_chart(
 
     figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
     first round there are the blocks of the warm-up, which are not counted and go when the rounds come: each
-    arm from the left, since they warm up one after another.
+    arm from the left, since they warm up one after another. Arms of which nothing was seen yet are counted.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -98,9 +98,12 @@ def live_chart(
     resident = any("resident" in known.label.split() for known in drawn.values())
     title = " · ".join([WARMING] * warming + [EARLIER] * bool(series) + [RESIDENT] * resident)
     levels: list[float] = []
+    following = 0
     for arm, known in drawn.items():
         cell = known.cells.get(point) or ArmSamples()
-        if warming:
+        if state.running and not (cell.samples or cell.warming) and not _tells(state, arm, known):
+            following += 1
+        elif warming:
             warm = cell.warming
             series.append(
                 Series(arm, known.label, range(len(warm)), warm, arm=arm, note=_missing(known, cell))
@@ -109,6 +112,8 @@ def live_chart(
         else:
             series.append(_counted(arm, known, cell, (figures or {}).get(arm)))
             levels += [cell.fastest, cell.slowest] if cell.samples else []
+    if following:
+        series.append(Series("following", f"{plural(following, 'arm')} to follow"))
     return Chart(
         key=f"{state.run} warm-up" if warming else state.run,
         series=series,
@@ -116,6 +121,12 @@ def live_chart(
         y=PlotAxis("time per call", "time", log=bool(levels) and max(levels) > LOG_FROM * min(levels)),
         title=title,
     )
+
+
+def _tells(state: RunState, arm: str, known: ArmState) -> bool:
+    """Whether an arm without a sample has a line while the run goes on: it begins now, or cannot run."""
+    beginning = state.progress.arm if state.progress else ""
+    return arm == beginning or known.status in ("failed", "unavailable")
 
 
 def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:

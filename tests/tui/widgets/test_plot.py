@@ -111,6 +111,17 @@ async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
         assert text.count(MARKS[ARMS[0].id].marker) == 1 + 1
 
 
+async def test_while_arms_warm_up_those_that_have_not_begun_are_counted():
+    warm, now, *rest = ARMS
+    state = warming(e.WarmUp(run="r1", arm=warm.id, point=0, samples_s=(1.5e-3, 1.2e-3)))
+    state.apply(e.Progress(run="r1", stage="building", arm=now.id))
+    async with bench(plotted(live_chart(state)), 100, 24) as pilot:
+        said = shown(pilot.app.query_one(Plot))
+        assert state.arms[warm.id].label in said and state.arms[now.id].label in said
+        assert f"{len(rest)} arms to follow" in said
+        assert not any(state.arms[arm.id].label in said for arm in rest)
+
+
 async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
     plot = plotted(live_chart(warming(), ghosts=[run_state(30, run="old")]))
     async with bench(plot, 100, 24):

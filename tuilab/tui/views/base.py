@@ -61,6 +61,12 @@ def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}
 
 
+def able(state: RunState, viewing: ViewOptions) -> set[str]:
+    """Return the arms that are drawn, without those that cannot run here; all of them where none can."""
+    drawn = viewing.drawn(state)
+    return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
+
+
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
     """Return what the run on the screen came to, with the arms that are drawn, as `folded`; None without a
     run."""

@@ -5,7 +5,7 @@ from textual.app import ComposeResult
 from tuilab.presentation.status import why_empty
 from tuilab.report.chart import live_chart
 from tuilab.report.rows import folded
-from tuilab.tui.views.base import View, figures, fitting, marks
+from tuilab.tui.views.base import View, able, figures, fitting, marks
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.plot import Plot
 
@@ -22,7 +22,8 @@ class Live(View):
 The line joins the mean times per call of the timed blocks, one block a round; in each round the arms take
 turns in random order. In a long run it joins medians of neighbouring blocks, with the extremes as faint dots.
 The dotted line and its band are the median and its 95 % interval. Faint lines are earlier runs with other
-settings (**{arms}** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted.
+settings (**{arms}** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted,
+and arms that have not begun are told by their number.
 
 Beside each name is the distribution of its samples, with the median bright. Where there is room, the table
 below gives median, interval, number of samples, and the first call (tracing and compiling included).
@@ -39,16 +40,16 @@ below gives median, interval, number of samples, and the first call (tracing and
         state, known, looks = lab_state.shown, figures(lab_state, self.viewing), marks(lab_state.shown)
         plot, numbers = self.query_one(Plot), self.query_one(Numbers)
         plot.empty = why_empty(lab_state)
-        drawn = self.viewing.drawn(state)
-        shown = {arm for arm in drawn if arm not in known or known[arm].status != "unavailable"}
         chart = live_chart(
             state,
             figures=known,
-            shown=(shown or drawn).__contains__,
+            shown=able(state, self.viewing).__contains__,
             ghosts=lab_state.ghosts_of(state) if self.viewing.ghosts else (),
             point=lab_state.point,
         )
         plot.show_chart(chart, looks)
         arms = folded(list(known.values()), going=state.running)
+        if state.running and all(arm.median_s is None for arm in arms):
+            arms = [arm for arm in arms if arm.first_call_s is not None]
         fitting(numbers, len(arms), self.size.height - PLOT_ROWS)
         numbers.update_arms(arms, looks)

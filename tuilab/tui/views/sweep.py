@@ -16,7 +16,7 @@ from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Chart, live_chart
 from tuilab.report.rows import crossing_lines, unmeasured_lines
 from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
-from tuilab.tui.views.base import View, folded_result, marks
+from tuilab.tui.views.base import View, able, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
@@ -80,14 +80,16 @@ preset names.
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
             if lab_state.shown.running and not any(series.x for series in chart.series):
-                shown = self.viewing.drawn(lab_state.shown)
+                shown = able(lab_state.shown, self.viewing)
                 chart = live_chart(lab_state.shown, shown=shown.__contains__, point=lab_state.point)
             plot.show_chart(chart, looks)
             if self._here is not None:
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        sentences.show([*here, *crossing_lines(result), *unmeasured_lines(result)][: max(most, len(here))])
+        # What is still to be measured is in the header, as long as it is.
+        unmeasured = [] if lab_state.shown.running else unmeasured_lines(result)
+        sentences.show([*here, *crossing_lines(result), *unmeasured][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:

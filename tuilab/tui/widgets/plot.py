@@ -209,7 +209,8 @@ class Picture:
 
     def mark(self, series: Series) -> Mark:
         """Return the series' hue and marker."""
-        return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, "•"))
+        without = "•" if len(series.y) else " "
+        return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
         """Return the whole plot. pointed: a point that is read out, by its index; text: what is said of
