@@ -407,6 +407,22 @@ async def test_a_file_of_functions_lists_them_though_one_calls_what_could_be_a_p
         assert "product" in text(app) and "build" in text(app) and "run and watch it" not in text(app)
 
 
+async def test_functions_of_a_file_are_found_by_typing(tmp_path: Path):
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "".join(f"def {name}(n: int = 8):\n    return n\n\n\n" for name in ("jump", "walk", "talk"))
+    )
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        app.screen.open_soon(str(mine))
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        await press(pilot, app, "a l k")
+        assert "walk" in text(app) and "talk" in text(app) and "jump" not in text(app)
+        await press(pilot, app, "down enter")
+        asked = [request for request in app.runner.sent if isinstance(request, Declare)]
+        assert [request.file.rpartition(":")[2] for request in asked] == ["talk"]
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names_all_its_keys(tmp_path, size):
     file = tmp_path / "article.md"

@@ -123,7 +123,7 @@ def nearest(values: Sequence[float], value: float) -> int:
 
 
 def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
-    """Return at most `most` ticks (at least two if there is room) between the limits; of counts whole ones."""
+    """Return at most `most` ticks between the limits, at least two if there is room; of counts whole ones."""
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)

@@ -64,7 +64,7 @@ class Opening(Playing):
             elif kind == "document":
                 report = await run_in_daemon_thread(opening.document, words)
                 if offers := opening.offered(words, report):
-                    page = MenuScreen(Path(words).name, offers)
+                    page = MenuScreen(Path(words).name, offers, find=True)
                     self.app.push_screen(page, self.open_soon)
                 else:
                     self.app.push_screen(DocumentScreen(report, self.lab), self._take)

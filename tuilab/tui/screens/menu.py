@@ -28,9 +28,19 @@ class Items(OptionList):
     ]
 
     def __init__(self, items: Sequence[Offer]) -> None:
+        self._items = tuple(items)
+        super().__init__(*self._drawn(self._items), compact=True, markup=False)
+
+    def find(self, words: str) -> None:
+        """List those alone that hold all the words, the first of them chosen."""
+        wanted = words.lower().split()
+        found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
+        self.set_options(self._drawn(found))
+        self.highlighted = 0 if found else None
+
+    def _drawn(self, items: Sequence[Offer]) -> list[Option]:
         wide = min(40, max((cell_len(item.label) for item in items), default=0))
-        options = [Option(self._row(i, wide), i.key) for i in items]
-        super().__init__(*options, compact=True, markup=False)
+        return [Option(self._row(item, wide), item.key) for item in items]
 
     @staticmethod
     def _row(item: Offer, wide: int) -> Content:
@@ -64,11 +74,25 @@ class PathInput(LineInput):
             self.screen.focus_next()
 
 
+class FindInput(LineInput):
+    """A line whose words shorten the list above it; up and down are the list's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move('up')", "up", show=False, id="menu.up"),
+        Binding("down", "move('down')", "down", show=False, id="menu.down"),
+    ]
+
+    def action_move(self, way: str) -> None:
+        """Move the list's cursor."""
+        items = self.screen.query_one(Items)
+        items.action_cursor_up() if way == "up" else items.action_cursor_down()
+
+
 class MenuScreen(Page[str]):
     """Returns the key of what was chosen, or the text that was typed; None when it was closed.
 
-    typed: what the line is for; "" for no line. suggester: completes what is typed there. begun: what stands
-    in the line already, selected: what is typed replaces it.
+    typed: what the line is for; "" for no line. find: a line shortens the list. suggester: completes what
+    is typed. begun: what stands in the line already, selected: what is typed replaces it.
     """
 
     DEFAULT_CSS = """
@@ -85,27 +109,38 @@ class MenuScreen(Page[str]):
         items: Sequence[Offer] = (),
         *,
         typed: str = "",
+        find: bool = False,
         empty: str = "Nothing here.",
         suggester: Suggester | None = None,
         begun: str = "",
     ) -> None:
         super().__init__()
-        self._suggester, self._begun = suggester, begun
+        self._suggester, self._begun, self._find = suggester, begun, find and len(items) > 1
         self._title, self._items, self._typed, self._empty = title, tuple(items), typed, empty
 
     def compose(self) -> ComposeResult:
         does = "{menu.complete} completes, enter opens" if self._suggester else "enter chooses"
+        does = f"typing finds, {does}" if self._find else does
         with framed(Container(), self._title, f"{does}, {{page.close}} closes"):
             yield Items(self._items) if self._items else Static(spoken(self, self._empty), markup=False)
             if self._typed:
                 given = {"placeholder": self._typed, "suggester": self._suggester}
                 line = PathInput if self._suggester else LineInput
                 yield line(self._begun, select_on_focus=True, **given)
+            elif self._find:
+                yield FindInput(placeholder="a part of it")
 
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
-        for place in self.query(Input if self._typed and line_first else Items):
+        for place in self.query(Input if self._find or (self._typed and line_first) else Items):
             place.focus()  # neither is there where nothing is to be chosen
+        if self._find:
+            self.query_one(Items).highlighted = 0
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """List what holds these words."""
+        if self._find:
+            self.query_one(Items).find(event.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Close with the item that was chosen."""
@@ -115,7 +150,9 @@ class MenuScreen(Page[str]):
         """Close with what was typed, or with the file that is shown to complete it where that names none; an
         empty line counts only where it had begun with some text.
         """
-        if self._suggester and (whole := completed_to_file(event.value)):
+        if self._find:
+            self.query_one(Items).action_select()
+        elif self._suggester and (whole := completed_to_file(event.value)):
             self.dismiss(whole)
         elif event.value.strip() or self._begun:
             self.dismiss(event.value.strip())

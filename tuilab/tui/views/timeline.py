@@ -86,7 +86,8 @@ profiled then.
                 self.draw()
 
         self.app.push_screen(
-            MenuScreen("Which arm", self._profiling.offers(), empty=self._profiling.why_none()), chosen
+            MenuScreen("Which arm", self._profiling.offers(), empty=self._profiling.why_none(), find=True),
+            chosen,
         )
 
 
