@@ -26,7 +26,7 @@ def test_a_fact_check_says_what_was_measured_is_measured_and_waits():
     waits = [Statement(preset=name, text="The GPU wins.") for name in "bc"]
     page = fact_check_page(FactCheck(title="t", statements=[done, *waits], going="b"))
     lines = [("".join(text for text, _ in line), line[0][1]) for line in page]
-    assert lines[0] == ("✗ A graph wins.   line 7", "refuted")
-    assert lines[1][0] == "  refuted: It took longer."
+    assert lines[0] == ("✗ A graph wins.", "refuted")
+    assert lines[1][0] == "  line 7 · refuted: It took longer."
     assert lines[3] == ("▸ The GPU wins.", "head") and lines[4][0] == "  measuring…"
     assert lines[6] == ("· The GPU wins.", "muted") and lines[7][0] == "  not measured yet"

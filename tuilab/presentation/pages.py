@@ -105,14 +105,14 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
         mark: str = statement.mark
-        word: str = statement.verdict or "not measured yet"
+        word = VERDICTS[statement.verdict].words if statement.verdict else "not measured yet"
         if statement.verdict is None and statement.preset == check.going:
             mark, word, role = "▸", "measuring…", "head"
-        where = f"   line {statement.line}" if statement.line else ""
+        where = f"line {statement.line} · " if statement.line else ""
         evidence = f": {statement.evidence}" if statement.evidence else ""
         out += [
-            ((f"{mark} ", role), (statement.text, "text"), (where, "muted")),
-            (("  ", "text"), (word, role), (evidence, "muted")),
+            ((f"{mark} ", role), (statement.text, "text")),
+            ((f"  {where}", "muted"), (word, role), (evidence, "muted")),
             EMPTY,
         ]
     return out
