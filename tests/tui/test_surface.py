@@ -65,6 +65,15 @@ async def test_what_was_placed_without_room_for_it_shows_once_there_is(tmp_path)
         assert "Placement: no op" not in text(app) and "CPU:0" in str(app.screen.placement.content)
 
 
+async def test_after_a_demo_that_was_left_nothing_has_been_placed_yet(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "r")
+        assert "Placement: no op has been placed yet." not in text(app)
+        await press(pilot, app, "D escape")
+        assert "Placement: no op has been placed yet." in text(app)
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_click_selects_and_a_second_one_opens_and_measures(tmp_path, size):
     app = lab(tmp_path)

@@ -1,5 +1,6 @@
 """The slider under the hands of a person: every key, the mouse, typed values, and what it refuses."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -92,6 +93,14 @@ async def test_the_upper_end_is_whole_whatever_it_is() -> None:
         slider.styles.width = 70
         async with bench(slider):
             assert f"┫ {said} " in f"{shown(slider)} " and "…" not in shown(slider)
+
+
+async def test_a_choice_without_room_for_its_name_shows_that_it_is_cut() -> None:
+    names = ("hann", "kaiser-bessel derived", "vorbis")
+    slider = slider_of(Choice(name="window", help="", default=names[1], options=names))
+    slider.styles.width = 40
+    async with bench(slider):
+        assert re.search(r"… kaiser-bes\w*… …$", shown(slider)), shown(slider)
 
 
 async def test_choices_are_named_however_many_there_are() -> None:

@@ -35,6 +35,9 @@ def version(state: RunState) -> tuple[str, int]:
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
+NOTHING = "Placement: no op has been placed yet."
+
+
 class PlacementLog(Static):
     """The summary: a line a group, as the Placement view lists and opens them."""
 
@@ -46,7 +49,7 @@ op, with a filter.
 """
 
     def __init__(self, lab: Lab) -> None:
-        super().__init__("Placement: no op has been placed yet.", markup=False)
+        super().__init__(NOTHING, markup=False)
         self._lab = lab
         self._drawn: object = version(RunState())
 
@@ -63,7 +66,7 @@ op, with a filter.
         found = [str(group) for group in groups(lab_state.shown)]
         lines = ["; ".join(found[:2]), *found[2:MOST_LINES]]
         head = str(PlacementRows(lab_state.shown))
-        self.update(Content.assemble((head, "bold"), ". ", "\n".join(lines)))
+        self.update(Content.assemble((head, "bold"), ". ", "\n".join(lines)) if found else NOTHING)
 
     async def on_click(self) -> None:
         """Open the view."""

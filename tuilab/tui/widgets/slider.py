@@ -187,7 +187,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        names = [words(stop) for stop in there]
+        # Of the longest at least its beginning has room, between the two "…" that stand for the others.
+        names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
         if cells < len(there):
