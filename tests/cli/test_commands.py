@@ -172,3 +172,4 @@ def test_presets_as_json_and_as_text():
     assert {"name", "title", "workload", "document", "example", "claims", "error"} == set(rows[0])
     assert "stft-small" in {row["name"] for row in rows}
     assert "stft-small" in calling.here("presets").stdout
+    assert "tuilab/presets" in calling.here("presets", "--help").stdout, "where one's own are"

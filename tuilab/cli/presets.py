@@ -39,7 +39,11 @@ def lines(found: catalogue.Catalogue) -> list[PresetLine]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def presets(as_json: bool) -> None:
-    """List the presets, and the preset files with errors."""
+    """List the presets, and the preset files with errors.
+
+    Your own are *.toml files in the folder `presets` of tuilab's configuration, on Linux
+    ~/.config/tuilab/presets.
+    """
     rows = lines(catalogue.load())
     if as_json:
         click.echo(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
