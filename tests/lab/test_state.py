@@ -101,8 +101,8 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
     made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
     made.clock.now += 10
-    # Four times as long at four times the size: eight seconds a call, 28 calls at least, and what sizes cost.
-    assert status(made).text.endswith("about 4 min left")
+    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls, of which there were 2.8 s in 20 s.
+    assert status(made).text.endswith("about 60 s left")
 
 
 def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():

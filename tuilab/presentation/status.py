@@ -13,8 +13,7 @@ from tuilab.lab.state import LabState
 from tuilab.model.events import Progress
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import count, plural, rough
-from tuilab.model.run import RunState
-from tuilab.model.scenario import Budget
+from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.presentation.view_options import ViewOptions
 
 Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
@@ -163,42 +162,46 @@ def time_left(state: RunState, passed_s: float) -> str:
     passed_s: since the sweep was asked for.
     """
     done = sizes_begun(state) - 1
-    if state.sweep is None or state.budget is None or not done or done >= len(state.points):
+    if state.sweep is None or not done or done >= len(state.points):
         return ""
-    left = passed_s / done * (len(state.points) - done)
     if done < 2:
-        return f"at least {rough(left)} left"
-    return f"about {rough(left + _longer_s(state, state.budget, done))} left"
-
-
-OTHER_CALLS = 8
-"""Of an arm at one size, beside its rounds: the first ones, the warm-up's and those that the phases take."""
-
-
-def _longer_s(state: RunState, budget: Budget, done: int) -> float:
-    """Work out what calls that grow with the size add to the sizes that are left; seconds, all together.
-
-    Each arm's call is taken to go on as between the last two sizes, as a power of the size. Short ones are
-    repeated for as long whatever the size; of long ones it is their number that is the least.
-    """
+        return f"at least {rough(passed_s * (len(state.points) - 1))} left"
     sizes = [_extent(state, index) for index in range(len(state.points))]
-    added = 0.0
-    for arm in state.arms.values():
-        known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
-        if len(known) < 2 or sizes[known[-1]] <= sizes[known[-2]]:
-            continue
-        before, last = (arm.cells[i] for i in known[-2:])
-        grown = math.log(median(last.samples) / median(before.samples))
-        power = min(MOST_POWER, max(0.0, grown / math.log(sizes[known[-1]] / sizes[known[-2]])))
-        spent = (last.first_s or 0.0) + last.warm_s + sum(map(mul, last.samples, last.calls))
-        for size in sizes[done:]:
-            per_call = median(last.samples) * (size / sizes[known[-1]]) ** power
-            added += max(0.0, (OTHER_CALLS + budget.rounds) * per_call - spent)
-    return added
+    # What goes on around the calls that are counted, such as an arm's making and its account, is taken to be
+    # in proportion to them.
+    spent = sum(_spent_s(cell) for arm in state.arms.values() for cell in arm.cells.values())
+    calling = sum(_calling_s(arm, sizes, done) for arm in state.arms.values())
+    return f"about {rough(passed_s * calling / spent)} left" if spent else ""
+
+
+def _spent_s(cell: ArmSamples) -> float:
+    """Return the seconds in which an arm was called at one size."""
+    timed: float = sum(map(mul, cell.samples, cell.calls))
+    return (cell.first_s or 0.0) + cell.warm_s + timed
 
 
 MOST_POWER = 3.0
 """Of a size, with which a call's time grows: that of a matrix' side in a product."""
+
+
+def _calling_s(arm: ArmState, sizes: Sequence[float], done: int) -> float:
+    """Work out for how long an arm will be called at the sizes that are left, in seconds.
+
+    Its call is taken to grow as between the last two sizes, as a power of the size. Where it still fits into
+    a block of then, it is called for as long as then; a longer one for as much longer. One that is a block by
+    itself has outgrown what any size costs, and grows with the size at least.
+    """
+    known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
+    if not known:
+        return 0.0
+    last = arm.cells[known[-1]]
+    took, block = float(median(last.samples)), float(median(map(mul, last.samples, last.calls)))
+    power = 1.0 if max(last.calls) == 1 else 0.0
+    if len(known) > 1 and sizes[known[-1]] > sizes[known[-2]]:
+        grown = math.log(took / median(arm.cells[known[-2]].samples))
+        power = min(MOST_POWER, max(power, grown / math.log(sizes[known[-1]] / sizes[known[-2]])))
+    longer = [max(1.0, took * (size / sizes[known[-1]]) ** power / block) for size in sizes[done:]]
+    return _spent_s(last) * math.fsum(longer)
 
 
 def _extent(state: RunState, index: int) -> float:
