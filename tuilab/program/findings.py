@@ -771,7 +771,7 @@ def precision(case: Case) -> Iterator[Bottleneck]:
         (top.file, top.line) if top.file else case.step_at(),
         f"{percent(spent)} of a step multiplies matrices in float32 on a GPU that has tensor cores",
         spent,
-        "keras.mixed_precision.set_global_policy('mixed_float16')",
+        "call keras.mixed_precision.set_global_policy('mixed_float16')",
         "mixed-precision",
         sizes=batches(of),
     )
@@ -838,7 +838,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         case.step_at(),
         f"{percent(share)} of each step goes into Python and into starting ops{why}",
         share,
-        "compile(…, steps_per_execution=32) starts so many steps at once; a larger batch may gain more yet",
+        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain more yet",
         "tiny-ops",
         interval,
     )
