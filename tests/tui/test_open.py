@@ -19,6 +19,7 @@ from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
 from tuilab.tui.screens.watching import WatchScreen
+from tuilab.tui.widgets.slider import Slider
 
 DOCUMENT = """\
 # Is it faster?
@@ -248,6 +249,19 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path, siz
         assert "Others and yours" in text(app)
         await press(pilot, app, "i right y")
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128 --budget quick"
+
+
+@pytest.mark.parametrize("place", ["i", "p", "i end tab tab tab tab tab tab tab tab tab"])
+async def test_what_is_opened_has_the_keys_on_a_control_though_others_were_there_before(tmp_path, place):
+    (tmp_path / "model.py").write_text("def forward(x): return x")
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        app.runner.declares["forward"] = MINE
+        await press(pilot, app, place)
+        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: app.runner.measured)
+        await rest(pilot, app)
+        assert isinstance(app.focused, Slider) and app.focused.parameter.name == "width"
 
 
 async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mistyped(tmp_path, monkeypatch):

@@ -114,10 +114,12 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         self._sliders = controls(*shown)
         self._switches = switches(state.settings)
         if self._shape != before:
-            kept = next((slider.id for slider in self.query(Slider) if slider.has_focus), None)
+            kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
             await self.recompose()
-            for slider in self.query(f"#{kept}") if kept else ():
-                slider.focus()
+            if kept is not None:  # else the next panel had the keys, though perhaps it does not show
+                same = self.query(f"#{kept.id}") if kept.id else ()
+                for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
+                    place.focus()
         for slider, control in zip(self.query(Slider), self._sliders, strict=True):
             slider.control = control
         for box, switch in zip(self.query(SwitchBox), self._switches, strict=True):
