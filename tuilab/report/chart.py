@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from tuilab.model.arms import family
 from tuilab.model.quantity import median_of, plural, seconds
 from tuilab.model.result import ArmResult
 from tuilab.model.run import ArmSamples, ArmState, RunState
@@ -95,7 +96,9 @@ def live_chart(
         for arm, known in ghost.arms.items()
         if arm in drawn and (cell := known.cells.get(point)) and cell.samples
     ]
-    resident = any("resident" in known.label.split() for known in drawn.values())
+    resident = any(
+        "resident" in known.label.split() and family(known.arm.device) == "GPU" for known in drawn.values()
+    )
     title = " · ".join([WARMING] * warming + [EARLIER] * bool(series) + [RESIDENT] * resident)
     levels: list[float] = []
     following = 0

@@ -122,6 +122,16 @@ async def test_while_arms_warm_up_those_that_have_not_begun_are_counted():
         assert not any(state.arms[arm.id].label in said for arm in rest)
 
 
+def test_input_that_lies_on_a_gpu_is_explained_where_there_is_one():
+    assert "on the GPU" in live_chart(run_state(1)).title
+    host = live_chart(run_state(1, gpu=False), shown=lambda arm: arm.startswith("cpu"))
+    assert "on the GPU" not in host.title
+    state = run_state(1, gpu=False)
+    for known in state.arms.values():
+        known.label = f"{known.label} resident"  # a variant of that name
+    assert "on the GPU" not in live_chart(state, shown=lambda arm: arm.startswith("cpu")).title
+
+
 async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
     plot = plotted(live_chart(warming(), ghosts=[run_state(30, run="old")]))
     async with bench(plot, 100, 24):
