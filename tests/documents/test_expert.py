@@ -2280,6 +2280,104 @@ def bench():
         print(time.perf_counter() - t)
 bench()
 """, head=HEAD + TENSORS),
+    Probe("a class of TensorFlow 1 in another cell than what calls it", "TL007", "tf.get_variable('h'", json.dumps({
+        "nbformat": 4, "nbformat_minor": 5, "metadata": {},
+        "cells": [{"cell_type": "code", "metadata": {}, "source": text} for text in (
+            "import tensorflow as tf\nclass Net:\n    def __init__(self):\n"
+            "        self.h = tf.get_variable('h', [8, 8])\n        self.x = tf.placeholder(tf.float32)\n",
+            "net = Net()\nwith tf.Session() as sess:\n    sess.run(net.h)\n",
+        )],
+    }), head="", file="x.ipynb"),
+    Probe("an interpreter that is made and runs once, beside what is not known", "TL105", "t = time.perf_counter()", """
+import imgproc
+def run(image):
+    lite = tf.lite.Interpreter(model_path='m.tflite')
+    lite.allocate_tensors()
+    lite.set_tensor(0, image)
+    lite.invoke()
+    return lite.get_tensor(1)
+t = time.perf_counter()
+y = run(imgproc.normal(imgproc.cut('a.png')))
+print('took', time.perf_counter() - t)
+"""),
+    Probe("an interpreter of each picture", "TL104", "t = time.perf_counter()", """
+import glob, pictures
+def run(image):
+    lite = tf.lite.Interpreter(model_path='m.tflite')
+    lite.allocate_tensors()
+    lite.set_tensor(0, image)
+    lite.invoke()
+    return lite.get_tensor(1)
+times = []
+for name in glob.glob('*.png'):
+    image = pictures.taken(name)
+    t = time.perf_counter()
+    run(image)
+    times.append(time.perf_counter() - t)
+print(np.median(times))
+"""),
+    Probe("a part of a timedelta", "TL115", "took.microseconds", """
+from datetime import datetime
+tf.matmul(x, y).numpy()
+t = datetime.now()
+tf.matmul(x, y).numpy()
+took = datetime.now() - t
+print('CPU time', took.microseconds / 1000)
+"""),
+    Probe("a dtype in the place of another argument", "TL003", "tf.Variable([[1.0]], tf.float32)", """
+v = tf.Variable([[1.0]], tf.float32)
+"""),
+    Probe("a strategy that a condition decides on", "TL107", "t = time.time()", """
+import sys, hardware
+strategy = tf.distribute.OneDeviceStrategy('/GPU:0') if sys.argv[1] == 'gpu' else hardware.detected()
+f = tf.function(tf.matmul)
+strategy.run(f, args=(x, y)).numpy()
+t = time.time()
+strategy.run(f, args=(x, y)).numpy()
+print('throughput', 1 / (time.time() - t))
+"""),
+    Probe("a model of a module beside, by how it is called", "TL103", "print('took'", """
+import sys, nets
+net = nets.Wide(8) if sys.argv[1] == 'wide' else nets.Deep(8)
+net(x, training=False).numpy()
+t = time.perf_counter()
+z = net(x, training=False)
+print('took', time.perf_counter() - t)
+"""),
+    Probe("a function that an unread decorator times", "TL108", "a = tf.random.normal", """
+from helpers import timeit_decorator
+@timeit_decorator
+def work():
+    a = tf.random.normal((512, 512))
+    return tf.matmul(a, y).numpy()
+tf.matmul(x, y)
+work()
+"""),
+    Probe("a module of the package in which the document stands", "TL103", "bench(tf.matmul, x, y)", """
+from pkg.timing import bench
+tf.matmul(x, y).numpy()
+print(bench(tf.matmul, x, y))
+""", file="pkg/x.py", beside=(("pkg/timing.py", TIMING[1]),)),
+    Probe("a picture that loadImage reads", "TL108", "loadImage", MODEL + """
+import pictures
+m = made()
+m.predict(data)
+t = time.perf_counter()
+image = pictures.loadImage('a.png')
+m.predict(image)
+print(time.perf_counter() - t)
+"""),
+    Probe("an initializer that runs itself in the time", "TL108", "tf.compat.v1.global_variables_initializer().run()", """
+tf.compat.v1.disable_eager_execution()
+w = tf.compat.v1.get_variable('w', (64, 64))
+z = tf.matmul(w, w)
+with tf.compat.v1.Session() as session:
+    t = time.perf_counter()
+    tf.compat.v1.global_variables_initializer().run()
+    for _ in range(10):
+        session.run(z)
+    print('CPU time', time.perf_counter() - t)
+""", head=HEAD),
 ]  # fmt: skip
 
 
@@ -3794,6 +3892,62 @@ def bench():
         print(time.perf_counter() - t)
 bench()
 """, head=HEAD + TENSORS),
+    Probe("both parts of a timedelta", "TL115", "", """
+from datetime import datetime
+tf.matmul(x, y).numpy()
+t = datetime.now()
+tf.matmul(x, y).numpy()
+took = datetime.now() - t
+print('CPU time', took.seconds + took.microseconds / 1e6)
+"""),
+    Probe("a variable that is not trained", "TL003", "", """
+v = tf.Variable([[1.0]], False)
+w = tf.Variable([[1.0]], dtype=tf.float32)
+"""),
+    Probe("Python's printing beside TensorFlow's", "TL201", "", """
+@tf.function
+def f(v):
+    print('Python', v)
+    tf.print('graph', v)
+    return v * 2.0
+f(x)
+"""),
+    Probe("a graph that gives a number back", "TL103", "", """
+@tf.function
+def f(v):
+    return v
+t = time.perf_counter()
+for i in range(2000):
+    f(i)
+print('numbers', time.perf_counter() - t)
+"""),
+    Probe("a function that a test's mark benchmarks", "TL108", "", """
+import pytest
+@pytest.mark.benchmark
+def work():
+    a = tf.random.normal((512, 512))
+    return tf.matmul(a, y).numpy()
+work()
+"""),
+    Probe("an interpreter that is made before, beside what is not known", "TL105", "", """
+import imgproc
+lite = tf.lite.Interpreter(model_path='m.tflite')
+lite.allocate_tensors()
+lite.invoke()
+t = time.perf_counter()
+lite.set_tensor(0, imgproc.normal('a.png'))
+lite.invoke()
+print('took', time.perf_counter() - t)
+"""),
+    Probe("first calls of one line that are single ones elsewhere", "TL104", "", """
+def bench(f, n):
+    t = time.perf_counter()
+    f(x, y).numpy()
+    print('CPU time', time.perf_counter() - t)
+bench(tf.function(tf.matmul), 1)
+for n in range(100, 1000, 100):
+    bench(tf.function(tf.matmul), n)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -3995,6 +4149,25 @@ for step in range(10):
     print(interpreter.get_tensor(0).shape)
 print(time.perf_counter() - start)
 # frames = cv2.VideoCapture(0)
+"""),
+    Probe("placements that a session logs while the clock runs", "TL108", "t = time.perf_counter()", """
+tf.compat.v1.disable_eager_execution()
+z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+with tf.compat.v1.Session(config=tf.compat.v1.ConfigProto(log_device_placement=True)) as session:
+    t = time.perf_counter()
+    session.run(z)
+    print('GPU time', time.perf_counter() - t)
+""", head=HEAD),
+    Probe("an unread detector's first call", "TL104", "t = time.perf_counter()", """
+import detectors, pictures
+finder = detectors.Finder('m.tflite')
+times = []
+for name in ('a.png', 'b.png', 'c.png', 'd.png', 'e.png', 'f.png', 'g.png', 'h.png', 'i.png'):
+    image = pictures.taken(name)
+    t = time.perf_counter()
+    finder.detect(image)
+    times.append(time.perf_counter() - t)
+print('latency', sum(times) / 9)
 """),
 ]  # fmt: skip
 

@@ -122,6 +122,20 @@ class Facts:
         return None
 
     @cached_property
+    def _configs(self) -> dict[int, TraceEvent]:
+        """By session, the event that makes the settings with which it is made."""
+        events = self._trace.events
+        made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
+        given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")
+        return {id(session): made[id(config)] for session, config in given if id(config) in made}
+
+    def logs_run(self, run: TraceEvent) -> TraceEvent | None:
+        """Find the settings by which a session logs where each op of a run is, None for none."""
+        config = self._configs.get(id(run.arguments.get("session")))
+        logs = config is not None and truth(config.arguments.get("log_device_placement"))
+        return config if logs is True else None
+
+    @cached_property
     def is_eager(self) -> bool:
         """Whether some of the code is of TensorFlow 2, though a session stands in it."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)

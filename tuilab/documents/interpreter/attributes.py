@@ -53,6 +53,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             known = {"device_type": value.family, "name": name_}
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
         case Elapsed():
+            if name in ("seconds", "microseconds"):
+                interpreter.trace.regions[value.region].parts.setdefault(name, interpreter.here(line))
             return Bound(value, name) if name == "total_seconds" else value
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value

@@ -18,12 +18,19 @@ from tuilab.documents.interpreter.interpreter import (
 from tuilab.documents.interpreter.library import OPEN
 from tuilab.documents.interpreter.scope import Scope, either
 from tuilab.documents.interpreter.trace import Traced
-from tuilab.documents.interpreter.unread import assumed_by, assumes_keras, is_model
+from tuilab.documents.interpreter.unread import (
+    assumed_by,
+    assumes_keras,
+    callee,
+    is_model,
+    times_functions,
+)
 from tuilab.documents.interpreter.values import (
     NONE,
     Api,
     Bound,
     Class,
+    Elapsed,
     Function,
     Graph,
     Instance,
@@ -96,6 +103,11 @@ def call_either(
 ) -> Value:
     """Call what a condition decides on: each of a few by itself. What is not known at all may do any work."""
     options = unknown.options
+    if "training" in keywords and assumes_keras(interpreter.imported):
+        # Nothing but a model of Keras or a layer is called so.
+        made = Model([], line, open=True, assumed=True)
+        model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
+        return interpreter.call(model, args, keywords, line)
     if not 1 < len(options) <= _FEW_OPTIONS or not all(isinstance(o, _CALLABLE) for o in options):
         return interpreter.opaque(unknown, args, line)
     found = interpreter.branch(
@@ -131,6 +143,13 @@ def call_object(
             # TFLite's function of a signature: it gives its outputs by their names.
             interpreter.event("host-op", "invoke", line, {"self": callee.data}, Tensor(None, None, "np"))
             return Mapping({}, open=True)
+        case OpaqueObject(kind="timed", data=Function() as function):
+            start = interpreter.clock("a timer", line)
+            given = interpreter.call(function, args, keywords, line)
+            time = interpreter.region(start.event, interpreter.clock("a timer", line).event)
+            if isinstance(time, Elapsed):
+                interpreter.trace.regions[time.region].name = function.name
+            return given
         case OpaqueObject(kind="benchmark"):
             return timers.pytest_benchmark(interpreter, "", args, keywords, line)
         case OpaqueObject(kind="decorator" | "python-decorator"):
@@ -347,6 +366,13 @@ def call_instance(
     )
 
 
+def _times(decorator: Api | Unknown) -> bool:
+    """Whether a decorator that is not read times the function: by its name, or by what makes it."""
+    name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
+    given = isinstance(decorator, Api) or decorator.reason.startswith("what ")
+    return given and times_functions(name)
+
+
 def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, line: int) -> Value:
     """Return what a decorator makes of a function; one that is not known is taken to leave it as it is."""
     match decorator:
@@ -370,6 +396,8 @@ def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, l
             made = interpreter.call(decorator, [target], {}, line)
             if not isinstance(made, Unknown):
                 return made
+        case Api() | Unknown() if isinstance(target, Function) and _times(decorator):
+            return OpaqueObject("timed", target)
         case Unknown():
             interpreter.note(line, f"a decorator is not followed: {decorator.reason}")
         case _:

@@ -108,7 +108,8 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     while root:
         root = root.rpartition(".")[0]
         if root + "." in PREFIXES:
-            return PREFIXES[root + "."](interpreter, known if root != "tf" else name, bound)
+            usual = root != "tf" or name.startswith("tf.compat.v1.")
+            return PREFIXES[root + "."](interpreter, known if usual else name, bound)
     interpreter.spans(*args, *keywords.values())
     interpreter.tell([*args, *keywords.values()], line)
     if makes_model(name) and assumes_keras(interpreter.imported) and not interpreter.deferred:

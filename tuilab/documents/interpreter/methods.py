@@ -72,6 +72,8 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return objects.method(
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
+        case Unknown() if strategy := _strategy(owner):
+            return objects.method(interpreter, objects.Asked(strategy, name, args, keywords, line))
         case Unknown() if name in OF_LITE or (name == "invoke" and not args and not keywords):
             made = (v for v in owner.options if isinstance(v, OpaqueObject) and v.kind == "lite")
             lite = next(made, None) or interpreter.lites.setdefault(
@@ -109,6 +111,14 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
 _ESTIMATORS = words(
     "sklearn xgboost lightgbm catboost statsmodels joblib pickle cuml prophet scipy cv2 mlflow surprise"
 )
+
+
+def _strategy(owner: Unknown) -> OpaqueObject | None:
+    """The strategy that what is not known may be: whichever it is, they run a function alike."""
+    for option in owner.options:
+        if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
+            return option
+    return None
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
@@ -167,6 +177,10 @@ def _tensor(
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
         return _evaluated(interpreter, tensor, line)
+    if tensor.library == "tf" and name == "run" and interpreter.deferred:
+        # An op that the session runs without bringing anything back: an initializer, a training step.
+        _evaluated(interpreter, tensor, line)
+        return NONE
     if tensor.library == "tf" and name in _OF_ARRAYS and _is_tensorflows(interpreter, tensor):
         interpreter.misfit(
             "name",

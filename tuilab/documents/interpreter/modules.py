@@ -30,8 +30,12 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
     base = interpreter.folder if not level else interpreter.beside
     for _ in range(level - 1):
         base = base.parent
-    path = base.joinpath(*dotted.split(".")) if dotted else base
-    return _module(interpreter, path, line)
+    parts = dotted.split(".") if dotted else []
+    found = _module(interpreter, base.joinpath(*parts), line)
+    if found is None and not level and len(parts) > 1 and parts[0] == interpreter.folder.resolve().name:
+        # The folder is the package that the document says it stands in.
+        found = _module(interpreter, base.joinpath(*parts[1:]), line)
+    return found
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:

@@ -444,6 +444,14 @@ def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make a tensor of a value: created, copied from the host, or the same tensor under a new name."""
     value = args.get("value", "initial_value", "input", "0")
+    second = args.get("1")
+    if name == "tf.Variable" and isinstance(second, Api) and dtype_of(second):
+        interpreter.misfit(
+            "type",
+            args.line,
+            f"{second.name} stands where tf.Variable takes `trainable`: it is no dtype there",
+            f"Write dtype={second.name}.",
+        )
     shape = shape_of(args.get("shape")) if args.given("shape") else tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value)
     moved = isinstance(value, Tensor) and value.library == "tf"

@@ -161,6 +161,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             args = [_receiver(interpreter, function, function.node.lineno)]
         target = function.scope.names.get(function.name)
         graph = target if isinstance(target, Graph) and target.target is function else None
+        timed_ = target if isinstance(target, OpaqueObject) and target.data is function else None
         if function.kind == "context":
             function.kind = "plain"
         known = _unknown_defaults(function)
@@ -168,7 +169,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             # pytest calls it, and nothing before it.
             interpreter.place = Context(block=function.block)
             known["benchmark"] = OpaqueObject("benchmark")
-        interpreter.call(graph or function, args, known, function.node.lineno)
+        interpreter.call(graph or timed_ or function, args, known, function.node.lineno)
     for made in list(interpreter.lambdas.values()):
         if not made.called:
             interpreter.place = Context(block=made.block, uncalled=True)

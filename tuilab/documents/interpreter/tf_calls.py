@@ -210,8 +210,9 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make TFLite's interpreter, which computes on the host while `invoke` is called."""
-    interpreter.event("config", name, args.line, args.values)
-    return OpaqueObject("lite", {})
+    made = OpaqueObject("lite", {})
+    interpreter.event("config", name, args.line, args.values, made)
+    return made
 
 
 @handles("tf.Session", "tf.InteractiveSession")
@@ -219,7 +220,7 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make TensorFlow 1's session. Where eager execution is left on, ops defer only inside its `with`."""
     made = OpaqueObject("session", name)
-    interpreter.event("build", "tf.Session", args.line, {}, made)
+    interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
     return made
 
 
@@ -291,10 +292,9 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         kind: Kind = "config" if name != "tf.print" else "op"
         if name == "tf.saved_model.save":
             kind = "build"
-        interpreter.event(kind, name, args.line, args.values)
-        return (
-            OpaqueObject("object", name) if word[:1].isupper() else Unknown(f"what {name} gives", args.line)
-        )
+        made = OpaqueObject("object", name) if word[:1].isupper() else None
+        interpreter.event(kind, name, args.line, args.values, made)
+        return made or Unknown(f"what {name} gives", args.line)
     for value in args.values.values():
         if isinstance(value, Function | Graph | Instance | Partial):
             interpreter.event("opaque", name, args.line, args.values)

@@ -193,6 +193,8 @@ class Region:
     told: list[tuple[int, str]] = field(default_factory=list)
     beside: set[int] = field(default_factory=set)
     file: str = ""
+    parts: dict[str, int] = field(default_factory=dict)
+    """Attributes of a timedelta that are a part of it only, and the lines on which they are taken."""
 
 
 @dataclass(frozen=True)

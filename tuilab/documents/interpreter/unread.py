@@ -25,7 +25,9 @@ _SETS_UP = re.compile(
 )
 # Calls that wait for whoever runs them: a model may be among what they are given.
 _RUNS = re.compile(
-    r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test", re.IGNORECASE
+    r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test|detect|classif|recogni[sz]"
+    r"|segment|transcri|embed|decision_function",
+    re.IGNORECASE,
 )
 
 
@@ -90,12 +92,26 @@ def is_timer(reason: str) -> bool:
     )
 
 
+_TIMES = re.compile(
+    r"^(?:\w+_)?(?:timer|timing|timed|time_?it|time_?this|stopwatch|benchmark|measure(?:_?time)?|execution_time)"
+    r"(?:_?(?:decorator|func(?:tion)?|wrapper))?$",
+    re.IGNORECASE,
+)
+
+
+def times_functions(name: str) -> bool:
+    """Return whether an unread decorator of that dotted name times the calls of what it is given."""
+    root, _, word = name.rpartition(".")
+    return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
+
+
 # By a function's name, what it does that is no computing of TensorFlow's.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
-    "an image is read": r"imread|(?:load|read|open)_(?:img|image)s?|read_file|decode_(?:jpeg|png|image)",
+    "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
+    r"|decode_(?:jpeg|png|image)",
     "results are drawn or written": r"decode_predictions|imshow|imwrite|putText|rectangle|circle"
-    r"|waitKey|savefig|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
+    r"|waitKey|savefig|save_?(?:[Ii]mages?|[Ii]mg|[Rr]esults?)|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
     "a file is read or written": r"h5py",
     "results are judged": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss|classification_report",
     "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",

@@ -193,7 +193,7 @@ def version_1(example: Example) -> Iterator[Hit]:
     if example.api is None or example.target != "auto":
         return
     found = example.facts.version_1(example.api)
-    if found is None or not example.holds(found[0].line) or example.block.number != found[0].block:
+    if found is None or not example.holds(found[0].line):
         return
     first, uses, names = found
     others = f" and {names - 1} other name{'' if names == 2 else 's'}" if names > 1 else ""

@@ -14,7 +14,7 @@ CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "i
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
     r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
-    r"|tflops|[cg]pu[ _]?(?:time|vs)",
+    r"|tflops|[cg]pu[ _]?(?:time|vs)|\bxla\b",
     re.IGNORECASE,
 )
 _RATE = re.compile(

@@ -11,7 +11,9 @@ from tuilab.documents.interpreter.unread import callee, calls_model, set_up
 from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
+    Known,
     Listing,
+    Number,
     OpaqueObject,
     Tensor,
     Value,
@@ -267,6 +269,11 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
     whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
+    # A number of Python's that a graph gives back as it was given, no device computes.
+    given_back = isinstance(event.result, Known | Number) and any(
+        v is event.result for v in event.arguments.values()
+    )
+    whole = whole or (event.kind == "graph" and given_back)
     return whole or event.name.startswith(ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
 
 
@@ -559,9 +566,13 @@ def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
     if written is not None:
         return f"print() writes (line {written.line})"
     logs = example.facts.logs_placement
-    eager = any(e.kind in ("op", "create") and e.place.traced is None for e in events)
-    logged = logs is not None and logs.index < region.first and eager
-    return f"each op's placement is logged (line {logs.line})" if logs is not None and logged else ""
+    if logs is not None and logs.index >= region.first:
+        logs = None
+    if not any(e.kind in ("op", "create") and e.place.traced is None for e in events):
+        # A session logs each op of a graph when it first runs it.
+        runs = (e for e in events if e.name == "sess.run" and not example.facts.ran_before(e, region.first))
+        logs = next((found for run in runs if (found := example.facts.logs_run(run)) is not None), None)
+    return f"each op's placement is logged (line {logs.line})" if logs is not None else ""
 
 
 def _is_within(part: Region, region: Region) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Loop, TraceEvent
 from tuilab.documents.interpreter.values import COUNTS, Graph, Number, text
+from tuilab.documents.reading.document import Passage
 from tuilab.documents.rules.rule import Hit, rule
 
 
@@ -30,9 +31,13 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
+    # Who prints by TensorFlow as well shows the difference.
+    shows = {id(event.place.traced) for event in example.written if event.name == "tf.print"}
     for event in example.written:
         traced = event.place.traced
         if event.kind != "effect" or traced is None:
+            continue
+        if event.name == "print()" and id(traced) in shows:
             continue
         if _is_meant(example, event.line, text(event.arguments.get("text")) or ""):
             continue
@@ -44,8 +49,13 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
     """Whether the code says that it watches the tracing."""
-    said = (words, example.text(line), example.block.heading, *(p.text for p in example.block.before[-12:]))
+    said = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
     return any("trac" in text.lower() for text in said)
+
+
+def _around(example: Example) -> list[Passage]:
+    """What is said shortly before an example, and after it."""
+    return [*example.block.before[-12:], *example.block.after[:12]]
 
 
 def _who(by: str) -> str:

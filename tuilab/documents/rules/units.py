@@ -114,16 +114,17 @@ def _late_policies(example: Example) -> Iterator[Hit]:
 
 _POLICY = "tf.keras.mixed_precision.set_global_policy"
 _SECONDS = ("time.time", "time.perf_counter", "time.monotonic", "time.process_time", "timeit.default_timer")
+_DATES = re.compile(r"datetime\.|pandas\.")
 _MILLISECONDS = re.compile(r"(?:\b|\})(?:ms|msecs?|mill?i-?sec\w*|millis)\b", re.IGNORECASE)
 
 
 @rule("TL115", "Seconds called milliseconds", "error")
 def called_milliseconds(example: Example) -> Iterator[Hit]:
-    """A difference of readings in seconds is printed as milliseconds.
+    """A difference of readings in seconds is printed as milliseconds; or of a timedelta only a part is taken.
 
-    Why: The figure is a thousand times what it says.
+    Why: The figure is a thousand times what it says, or lacks its seconds, or what is below one.
 
-    Instead: Multiply it by 1000, or call it seconds.
+    Instead: Multiply it by 1000, or call it seconds; take a timedelta's total_seconds().
 
     Wrong:
         tf.matmul(x, y)
@@ -138,6 +139,17 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
         print('took', 1000 * (time.perf_counter() - t), 'ms')
     """
     for region, _ in regions(example):
+        part = next(iter(region.parts), "")
+        if len(region.parts) == 1 and example.holds(region.parts[part]) and _DATES.match(region.clock):
+            lost = "its seconds are lost" if part == "microseconds" else "what is below a second is lost"
+            yield Hit(
+                region.parts[part],
+                f".{part} is one part of a timedelta: {lost}",
+                "Take its total_seconds().",
+                at=part,
+                region=region,
+                severity="warning" if part == "microseconds" else "note",
+            )
         if region.scaled or region.clock not in _SECONDS:
             continue
         for line, words in region.told:

@@ -67,7 +67,7 @@ def first_calls(example: Example) -> Iterator[First]:
         # What is not known may have run it before, in this function or whoever calls it; but for a session
         # that is made while the clock runs, or what an uncalled function made itself.
         uncalled = example.trace.events[region.first].place.uncalled
-        cold = work.name == "sess.run" and _makes_session(events)
+        cold = (work.name == "sess.run" and _makes_session(events)) or _makes_own(events, work)
         if not cold and example.facts.ran_before(work, region.first, anew):
             continue
         if work.kind == "opaque" and (example.is_of_others or not (uncalled or compares(example, region))):
@@ -95,7 +95,7 @@ def first_calls(example: Example) -> Iterator[First]:
         if work.kind == "graph" and count is not None and count >= MANY_RUNS:
             continue
         if _is_sampled(example, region):
-            anew = example.facts.is_made_anew(work, region.first)
+            anew = example.facts.is_made_anew(work, region.first) or _makes_own(events, work)
             # Each time by itself, only some of them, or a statistic that the first does not move.
             if (robust or region.picked) and not anew:
                 continue
@@ -213,8 +213,8 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
         # Beside a call that is not known, single ops do not tell whether the whole ran before.
-        if kind == "op" and unclear:
-            break
+        if kind in ("op", "create") and unclear:
+            continue
         found = [e for e in events if e.kind == kind and is_subject(e)]
         # Data that is made is what is timed only where nothing else is.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
@@ -224,6 +224,12 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
     # What is not read runs a model by its name, for all that can be seen.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
+
+
+def _makes_own(events: list[TraceEvent], work: TraceEvent) -> bool:
+    """Whether TFLite's interpreter is made while the clock runs, so that its first run is in each time."""
+    own = subject_value(work)
+    return work.name == "invoke" and any(e.kind == "config" and e.result is own for e in events)
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
@@ -268,7 +274,11 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
         z.numpy()
         print(time.perf_counter() - t)
     """
-    for works in _by_line(first_calls(example), lambda count: count != 1):
+    found = list(first_calls(example))
+    single = {first.region.line for first in found if first.count == 1}
+    for works in _by_line(iter(found), lambda count: count != 1):
+        if works[0].region.line in single:
+            continue  # TL105 tells it
         first = works[0]
         yield Hit(
             first.region.line,
