@@ -2378,6 +2378,15 @@ with tf.compat.v1.Session() as session:
         session.run(z)
     print('CPU time', time.perf_counter() - t)
 """, head=HEAD),
+    Probe("a time that says how long to wait, and is shown", "TL107", "start = time.time()", MODEL + """
+m = made()
+while True:
+    start = time.time()
+    m.predict(data)
+    took = time.time() - start
+    print('inference', took)
+    time.sleep(max(0, 1 / 8 - took))
+"""),
 ]  # fmt: skip
 
 
@@ -3947,6 +3956,14 @@ def bench(f, n):
 bench(tf.function(tf.matmul), 1)
 for n in range(100, 1000, 100):
     bench(tf.function(tf.matmul), n)
+"""),
+    Probe("a time that says how long to wait", "TL107", "", MODEL + """
+m = made()
+while True:
+    start = time.time()
+    m.predict(data)
+    end = time.time()
+    time.sleep(max(0, 1 / 8 - (end - start)))
 """),
 ]  # fmt: skip
 

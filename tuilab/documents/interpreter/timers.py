@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from typing import TypeVar
 
-from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, times_in
 from tuilab.documents.interpreter.library import Arguments, handles
 from tuilab.documents.interpreter.names import CLOCKS
 from tuilab.documents.interpreter.trace import Kind, Loop
@@ -42,9 +42,25 @@ def clock(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("time.sleep")
 def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    _paces(interpreter, args)
     kind: Kind = "effect" if interpreter.in_graph() else "sleep"
     interpreter.event(kind, "time.sleep()", args.line, args.values)
     return NONE
+
+
+@handles("cv2.waitKey", "cv2.waitKeyEx")
+def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+    """Wait for a key, at most as long as is given."""
+    _paces(interpreter, args)
+    interpreter.event("opaque", name, args.line, args.values)
+    return Unknown(f"what {name} gives", args.line)
+
+
+def _paces(interpreter: Interpreter, args: Arguments) -> None:
+    """Note that times say how long to wait."""
+    for value in args.values.values():
+        for number in times_in(value):
+            interpreter.trace.regions[number].paces = True
 
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")

@@ -166,8 +166,8 @@ class Region:
     time is divided by something, so different counts of iterations may be compared. scaled: it is multiplied
     by something, a thousand say, or divided by less than one. by: what it is divided by, as it is written;
     rate: something is divided by it.
-    repeats: the timer takes
-    several samples by itself. discarded: nobody looks at the time, as in a warm-up. gathered: it is one of
+    repeats: the timer takes several samples by itself. discarded: nobody looks at the time, as in a warm-up.
+    paces: it says how long to wait. gathered: it is one of
     several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
     lines and words by which it is printed. beside: the regions whose times stand with it in a ratio, a
     difference, a line of print or a table. file: the module beside the document that reads the clock, at the
@@ -187,6 +187,7 @@ class Region:
     rate: bool = False
     repeats: bool = False
     discarded: bool = False
+    paces: bool = False
     gathered: bool = False
     picked: bool = False
     name: str = ""

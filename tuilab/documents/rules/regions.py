@@ -33,7 +33,9 @@ _MUCH = 100_000
 def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
     """Yield the regions whose first reading stands in this example, each with the events inside it."""
     for region in example.clocked:
-        if not region.discarded and example.trace.events[region.first].place.traced is None:
+        # What only says how long a loop is to wait is nobody's figure.
+        shown = region.told or region.gathered or region.beside or not region.paces
+        if shown and not region.discarded and example.trace.events[region.first].place.traced is None:
             yield region, example.trace.inside(region)
 
 
