@@ -527,6 +527,14 @@ async def test_what_is_looked_at_while_a_search_goes_on_may_be_more_than_it_find
     assert len(runs) == 2 and runs[1].run == "r"
 
 
+def test_of_a_run_without_an_end_it_is_said_that_it_may_be_under_way():
+    line = msgspec.structs.replace(WAITING.line, status=None, answer="", rounds=9)
+    entry = msgspec.structs.replace(WAITING, brief=None, line=line)
+    assert sentence(entry).startswith("It is being measured, or was cut short")
+    over = msgspec.structs.replace(line, status="ok")
+    assert sentence(msgspec.structs.replace(entry, line=over)).startswith("No answer was saved")
+
+
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))
 def test_any_brief_can_be_shown(brief):
     entry = msgspec.structs.replace(WAITING, brief=brief)

@@ -91,6 +91,13 @@ async def test_both_keys_measure_with_the_budget_that_the_screen_shows(tmp_path,
         assert [m.budget.name for m in app.runner.measured] == ["quick", "standard", "standard"]
 
 
+async def test_how_precise_a_sweep_shall_be_is_written_as_every_share_is(tmp_path):
+    app = lab(tmp_path, hold=3)
+    async with opened(app) as pilot:
+        await press(pilot, app, "s")
+        assert "quick, ± 5 %" in text(app)
+
+
 async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_person_asked_for(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
