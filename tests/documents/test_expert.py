@@ -2387,6 +2387,33 @@ while True:
     print('inference', took)
     time.sleep(max(0, 1 / 8 - took))
 """),
+    Probe("a setting on a way that is not taken hides no GPU", "TL103", "took = time.perf_counter() - t", """
+import os
+use_gpu = True
+if not use_gpu:
+    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+z = tf.matmul(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("weights saved to an old name, beside a function that imports Keras", "TL003", "save_weights", """
+import time
+def save(model, name):
+    model.save_weights('%s.h5' % name)
+def load(path):
+    from keras.models import load_model
+    return load_model(path)
+""", head=""),
+    Probe("a format that save_weights does not take", "TL002", "save_format", """
+def train(model):
+    model.fit(x, y)
+    model.save_weights('w.weights.h5', save_format='h5')
+"""),
+    Probe("what loading weights gives no more", "TL001", "expect_partial", MODEL + """
+m = made()
+m.load_weights('w.weights.h5').expect_partial()
+"""),
 ]  # fmt: skip
 
 
@@ -3964,6 +3991,18 @@ while True:
     m.predict(data)
     end = time.time()
     time.sleep(max(0, 1 / 8 - (end - start)))
+"""),
+    Probe("a setting that hides the GPU", "TL103", "", """
+import os
+os.environ['CUDA_VISIBLE_DEVICES'] = '-1'
+tf.matmul(x, y).numpy()
+t = time.perf_counter()
+z = tf.matmul(x, y)
+took = time.perf_counter() - t
+"""),
+    Probe("what a checkpoint's restoring gives", "TL001", "", MODEL + """
+m = made()
+tf.train.Checkpoint(model=m).restore('c').expect_partial()
 """),
 ]  # fmt: skip
 

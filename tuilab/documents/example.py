@@ -15,6 +15,7 @@ from tuilab.documents.reading.document import Block, Passage
 from tuilab.model.api import ApiTable
 
 _HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
+_ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
@@ -97,7 +98,16 @@ class Example:
     @cached_property
     def hides_gpu(self) -> bool:
         """Whether the code hides the GPU from TensorFlow: by its own setting, or by the environment."""
-        return self.facts.hides_gpu or bool(_HIDDEN.search(self.block.code))
+        if self.facts.hides_gpu:
+            return True
+        for found in _HIDDEN.finditer(self.block.code):
+            line = self.block.line + self.block.code.count("\n", 0, found.end())
+            # In Python it is done where it is read; on a way that is not taken it hides nothing.
+            if "environ[" not in found[0] or any(
+                e.line == line and e.name == _ENVIRON for e in self.trace.events
+            ):
+                return True
+        return False
 
     @cached_property
     def passages(self) -> list[Passage]:

@@ -52,6 +52,10 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             name_ = f"/{'physical_' if value.physical else ''}device:{value.family}:0"
             known = {"device_type": value.family, "name": name_}
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
+        case Known(None) if name in _OF_STATUS:
+            detail = f"load_weights() in Keras {interpreter.api.keras} gives None, which has no {name}()"
+            interpreter.misfit("name", line, detail, f"Leave .{name}() out.", at=name)
+            return Unknown("what None has not", line)
         case Elapsed():
             if name in ("seconds", "microseconds"):
                 interpreter.trace.regions[value.region].parts.setdefault(name, interpreter.here(line))
@@ -79,6 +83,13 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Bound(value, name)
 
 
+# What loading weights gave with Keras 2.
+_OF_STATUS = (
+    "expect_partial",
+    "assert_consumed",
+    "assert_existing_objects_matched",
+    "assert_nontrivial_match",
+)
 # One of a model's layers, whichever it is, and what Keras 3's layers have no more.
 LAYER = "tf.keras.layers.Layer"
 _SHAPES = ("input_shape", "output_shape")

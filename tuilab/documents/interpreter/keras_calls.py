@@ -254,6 +254,14 @@ def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
     ends = _ENDINGS.get(name)
     if name == "save":
         check_format(interpreter, args)
+    if name == "save_weights" and args.given("save_format") and is_keras_3(interpreter):
+        interpreter.misfit(
+            "argument",
+            args.line,
+            f"save_weights() in Keras {interpreter.api.keras} takes no save_format, and raises a TypeError",
+            "Leave it out, and let the name end in .weights.h5.",
+            at="save_format",
+        )
     # Of Keras 2, which writes folders too.
     old = args.given("save_format") or interpreter.imported & {"tf_keras"}
     if not ends or old or not _ends_otherwise(path, ends):
@@ -355,6 +363,8 @@ def method(
     interpreter.event("build", name, line, bound.values)
     if name in ("call", "__call__"):
         return Tensor(None, None)
+    if name == "load_weights" and is_keras_3(interpreter):
+        return NONE
     return Unknown(f"what {name}() gives", line)
 
 

@@ -143,6 +143,9 @@ def _read_uncalled(interpreter: Interpreter) -> None:
     Reading one may call others and define more: those that others name come last, if nothing has called them.
     """
     index, named, waiting = 0, _named(interpreter.functions), list[Function]()
+    for function in interpreter.functions:
+        # What one of them imports, all of a module has in mind.
+        interpreter.imported |= _imports(function.node)
     while index < len(interpreter.functions) or waiting:
         last = index >= len(interpreter.functions)
         function = waiting.pop(0) if last else interpreter.functions[index]
@@ -175,6 +178,17 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             interpreter.place = Context(block=made.block, uncalled=True)
             interpreter.event("opaque", CALLER, made.node.lineno)
             interpreter.call(made, [], {}, made.node.lineno)
+
+
+def _imports(node: ast.AST) -> set[str]:
+    """Libraries that are imported in a function, by their first names."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in part.names}
+        elif isinstance(part, ast.ImportFrom) and part.module and not part.level:
+            found.add(part.module.partition(".")[0])
+    return found
 
 
 def _named(functions: Sequence[Function]) -> set[str]:
