@@ -1,6 +1,7 @@
 """The page of the history, with a real store: found, compared, changed, taken along, and what goes wrong."""
 
 import asyncio
+import re
 import sqlite3
 import time
 from contextlib import asynccontextmanager
@@ -68,6 +69,11 @@ FINDS = {
     "pinned:ghost": [GHOST],
     "zzz": [],
 }
+
+
+async def test_on_a_small_screen_too_a_run_has_the_hour_at_which_it_was(tmp_path):
+    async with page(tmp_path, size=(60, 18)) as (_, app):
+        assert re.search(r"2026-01-05 \d\d:\d\d", text(app))
 
 
 async def test_its_times_are_this_machines_or_utc_where_that_is_asked_for(tmp_path, monkeypatch):

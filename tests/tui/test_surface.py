@@ -65,6 +65,15 @@ async def test_what_was_placed_without_room_for_it_shows_once_there_is(tmp_path)
         assert "Placement: no op" not in text(app) and "CPU:0" in str(app.screen.placement.content)
 
 
+@pytest.mark.parametrize("key", "AaghmHFKRop")
+async def test_on_a_small_screen_no_pages_keys_are_cut(tmp_path, key):
+    app = lab(tmp_path)
+    async with opened(app, (60, 18)) as pilot:
+        await press(pilot, app, f"r {key}")
+        feet = [line for line in text(app).splitlines() if "╰" in line and "esc" in line]
+        assert all("esc closes ─╯" in line for line in feet), feet
+
+
 async def test_after_a_demo_that_was_left_nothing_has_been_placed_yet(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:

@@ -84,7 +84,7 @@ class ArmsScreen(Page[None]):
         with framed(
             Container(),
             "Draw",
-            "{arms.turn}: show or hide, {arms.only}: only this, {arms.all}: all, {page.close}: close",
+            "{arms.turn} on or off, {arms.only} only this, {arms.all} all, {page.close} closes",
         ):
             yield Arms(*rows, compact=True)
 

@@ -56,7 +56,7 @@ history too.
 
     def compose(self) -> ComposeResult:
         keys = (
-            "{fact-check.turn} stops and resumes, {fact-check.page} page, {fact-check.markdown} Markdown, "
+            "{fact-check.turn} pauses, {fact-check.page} page, {fact-check.markdown} Markdown, "
             "{page.close} closes"
         )
         with framed(Container(), self.check.title, keys):

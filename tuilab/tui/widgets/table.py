@@ -20,6 +20,8 @@ HEAD = TextStyle("muted", bold=True)
 SAMPLED = 200
 """Rows, taken evenly from all, by which a column's width is chosen."""
 WHEEL = 3
+LITTLE = 8
+"""Cells that a column of no fixed width keeps, as long as one of a fixed width has more."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +355,9 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        widths[max(shown, key=lambda index: widths[index])] -= 1
+        # The widest gives way; one of a fixed width, such as a date, only where the others have little left.
+        can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
+        widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))
     flexible = [index for index in shown if columns[index].flex]
     for place, index in enumerate(flexible):
