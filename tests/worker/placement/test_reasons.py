@@ -225,6 +225,7 @@ ENTRY %a (arg: f32[1,4]) -> (f32[4], c64[3]) {
   %c = f32[] constant(0)
   %fusion.1 = f32[4]{0} fusion(%arg), kind=kLoop, calls=%fused, metadata={op_type="Mul" op_name="stft/mul"}
   %fft.7 = c64[3]{0} fft(%fusion.1), fft_type=RFFT, fft_length={4}
+  %s.2 = f32[4]{0} exponential(%fusion.1), metadata={op_type="Exp" op_name="Exp"}
   %pair = (f32[4]{0}, f32[4]{0}) custom-call(%fusion.1), custom_call_target="__cublas$gemm"
   ROOT %t = (f32[4], c64[3]) tuple(%fusion.1, %fft.7)
 }
@@ -234,8 +235,9 @@ ENTRY %a (arg: f32[1,4]) -> (f32[4], c64[3]) {
 def test_operations_of_an_xla_program() -> None:
     told = [(op.name, op.op, op.dtype, op.came_from) for op in operations(HLO)]
     assert told == [
-        ("fusion.1", "fusion", "float32", "Mul stft/mul"),
+        ("fusion.1", "fusion", "float32", "Mul (stft/mul)"),
         ("fft.7", "fft", "complex64", ""),
+        ("s.2", "exponential", "float32", "Exp"),
         ("pair", "custom-call __cublas$gemm", "float32", ""),
     ]
     assert list(operations("nothing")) == []

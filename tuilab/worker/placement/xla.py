@@ -52,8 +52,13 @@ def operations(hlo: str) -> Iterator[HloOp]:
             name=match["name"],
             op=f"{op} {target[1]}" if target else op,
             dtype=_DTYPES.get(match["type"].lstrip("(").partition("[")[0], ""),
-            came_from=" ".join(f"{part}" for part in origin.groups() if part) if origin else "",
+            came_from=_told(*origin.groups()) if origin else "",
         )
+
+
+def _told(op_type: str | None, name: str | None) -> str:
+    """Name a TensorFlow op by its type, and by its own name where that is another."""
+    return f"{op_type} ({name})" if op_type and name and op_type != name else op_type or name or ""
 
 
 def arithmetic(hlo: str) -> float | None:
