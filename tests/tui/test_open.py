@@ -1,6 +1,7 @@
 """Opening a document, a preset file, a recording, code of one's own."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -181,11 +182,12 @@ async def test_a_proof_stops_and_what_cannot_be_measured_is_said(tmp_path: Path)
         await press(pilot, app, ["k"] * len(codes) + ["j"] * codes.index("TL105"))
         await pilot.press("p")
         await until(pilot, lambda: app.runner.holding)
-        assert "measuring …" in text(app)
+        assert "Measuring … " in text(app)
         await pilot.press("p")
         await until(pilot, lambda: screen._proving is None)
         await rest(pilot, app)
-        assert "stopped before there was a figure" in text(app)
+        shown = " ".join(re.sub("[│▁-█]", " ", text(app)).split())
+        assert "Stopped before there was a figure. The " in shown, "and the finding's own sentence"
 
 
 async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):

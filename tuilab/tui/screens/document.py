@@ -191,7 +191,9 @@ def about(found: Finding | Unresolved, shown: str = "") -> Content:
         kind = "" if found.severity == "error" else f"{found.severity}: "
         title = f"{found.code} {kind}{TITLES.get(found.code, '')}".strip()
         words = f"{found.message.rstrip('.')}. {found.remedy}"
+        words = f"{words[0].upper()}{words[1:]}" if shown else words
     else:
         sign, style, title, words = "· ", "$foreground-muted", "not resolved", found.reason
-    measured = (f"{shown}  ", "$accent bold") if shown else ""
+    end = " " if shown.endswith("…") else ". "
+    measured = (f"{shown[0].upper()}{shown[1:].rstrip('.')}{end}", "$accent bold") if shown else ""
     return Content.assemble((f"{sign}{found.line} {title}  ", style), measured, (words, "$foreground-muted"))
