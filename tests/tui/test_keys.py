@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 
 import pytest
 from textual.binding import Binding
@@ -43,7 +44,9 @@ async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_whic
         await press(pilot, app, "k 2")
         assert app.focused is first and app.screen.views.key == "compare", "a digit is a view"
         await press(pilot, app, "i enter 5 1 2")
-        assert "type a value" not in text(app).splitlines()[-1], "enter takes the value now"
+        foot = text(app).splitlines()[-1]
+        assert "type a value" not in foot, "enter takes the value now"
+        assert "next mark" not in foot, "n would be typed"
         await press(pilot, app, "enter")
         assert "enter type a value" in text(app).splitlines()[-1]
         assert values.settings.values["samples"] == 512 and app.screen.views.key == "compare"
@@ -53,6 +56,14 @@ async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_whic
         assert values.settings.values["samples"] == 256 and "▸  * " not in text(app)
         await press(pilot, app, "r a home j")  # a page's list
         assert app.screen.focused.highlighted == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_value_that_is_refused_is_told_what_would_be_right(tmp_path, size):
+    app = lab(tmp_path)
+    async with opened(app, size) as pilot:
+        await press(pilot, app, ["i", "enter", *"99999999999", "enter"])
+        assert re.search(r"a whole number from 256 to [\d,]+ is expected", text(app))
 
 
 async def test_the_wheel_scrolls_the_presets_and_opens_none(tmp_path):

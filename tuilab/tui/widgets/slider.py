@@ -303,8 +303,8 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that began typing end it."""
-        return self.typed is None or action != "edit"
+        """Let the key that began typing end it, and offer none that would be typed."""
+        return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:
         self.message = ""
@@ -334,7 +334,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         try:
             value = parse_value(self.parameter, text) if text else self.value
         except InputError as error:
-            self.message = f"{text}: {error.expected} is expected"
+            self.message = f"{error.expected} is expected"  # what was typed stands before it
             return
         if reason := self.control.reach.why_not(value):
             self.message = f"{words(value)}: {reason}"
