@@ -36,6 +36,7 @@ from tuilab.model.claims import Claim, Crosses, Faster, PhaseShare
 from tuilab.model.datasheets import SHEETS, DataSheet, Rating
 from tuilab.model.roofline import ArmRoof, DeviceRoofs, LinkRoof, MemoryRoof, Roofs, Work
 from tuilab.model.run import RunState
+from tuilab.report.sweep import at_best
 
 LEVELS = (MemoryRoof(1_000, 100e9), MemoryRoof(100_000, 50e9), MemoryRoof(10_000_000, 10e9))
 CPU_ROOFS = DeviceRoofs(
@@ -385,6 +386,15 @@ class TestSweep:
         assert [point.value for point in found.points] == list(sizes)
         assert found.sentence not in answer(state), "while it runs, sizes are missing"
         assert found.sentence in answer(finish(state))
+
+    @pytest.mark.parametrize(
+        ("call_s", "said"), [(40e-6, "by its data sheet"), (40e-3, "far below, by its data sheet")]
+    )
+    def test_a_bound_that_lies_under_the_picture_says_so(self, call_s: float, said: str) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})
+        told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        assert [series.note for series in at_best(summarise(finish(state)))] == [said]
 
     def test_on_a_host_that_was_never_idle_nothing_is_said_but_of_a_gpu_that_was_asked_for(self) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
