@@ -75,7 +75,7 @@ def at_best(result: RunResult) -> list[Series]:
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
     # It never moves the axes: where all of it lies under them, no line would show what is meant.
-    note = "by its data sheet" if max(ends[1]) > least * BELOW else "far below, by its data sheet"
+    note = "by its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
 
