@@ -2414,6 +2414,135 @@ def train(model):
 m = made()
 m.load_weights('w.weights.h5').expect_partial()
 """),
+    Probe("times that are added to a sum, written out", "TL104", "start = time.perf_counter()", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+total = 0
+for _ in range(10):
+    start = time.perf_counter()
+    interpreter.invoke()
+    end = time.perf_counter()
+    total = total + (end - start)
+print(total / 10)
+"""),
+    Probe("what is timed takes what a model still computes", "TL103", "begin = time.perf_counter()", MODEL + """
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+out = m(data)
+print('inference', time.perf_counter() - t)
+begin = time.perf_counter()
+shown = tf.clip_by_value(out, 0, 1).numpy()
+print('post-processing', time.perf_counter() - begin)
+""", says="the model, called on line"),
+    Probe("a prediction of one picture, whose batch a line above makes", "TL113", "m.predict(batch)", """
+import cv2
+m = keras.models.load_model('m.keras')
+picture = cv2.imread('a.png')
+batch = np.expand_dims(picture, axis=0)
+m.predict(batch)
+t = time.perf_counter()
+found = m.predict(batch)
+print('time taken for inference', time.perf_counter() - t)
+print(found)
+"""),
+    Probe("the clock of an inference that is not read", "TL107", "t = time.time()", """
+from yolov7.utils import Yolov7tflite
+yolov7 = Yolov7tflite('m.tflite')
+t = time.time()
+result = yolov7.inference('a.png')
+print(f'inference: {(time.time() - t) * 1000:.2f} ms', result)
+"""),
+    Probe("the time of day around a call, printed", "TL107", "print(datetime.datetime.now(), 'before')", """
+import datetime
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+print(datetime.datetime.now(), 'before')
+interpreter.invoke()
+print(datetime.datetime.now(), 'after')
+"""),
+    Probe("a plot that waits for somebody, in a training's time", "TL108", "plt.show()", MODEL + """
+import matplotlib.pyplot as plt
+m = made()
+t = time.perf_counter()
+h = m.fit(data, goal, epochs=30)
+plt.plot(h.history['loss'])
+plt.show()
+print('elapsed time', time.perf_counter() - t)
+""", says="closes its window"),
+    Probe("a model that is made in the time, by its class", "TL108", "PredictionModel", """
+from nets import PredictionModel
+t = time.perf_counter()
+model = PredictionModel('folder')
+found = model.predict(np.zeros((1, 8)))
+print('inference', time.perf_counter() - t, found)
+"""),
+    Probe("NumPy's double precision beside a session's single one", "TL111", "u = time.perf_counter()", """
+a = tf.random.normal((512, 512))
+product = tf.matmul(a, a)
+with tf.compat.v1.Session() as sess:
+    t = time.perf_counter()
+    sess.run(product)
+    one = time.perf_counter() - t
+b = np.random.rand(512, 512)
+u = time.perf_counter()
+np.dot(b, b)
+two = time.perf_counter() - u
+""", head=HEAD + SEEN + "tf.compat.v1.disable_eager_execution()\n"),
+    Probe("a name that left Pillow", "TL001", "Image.ANTIALIAS", """
+from PIL import Image
+picture = Image.open('a.png').resize((8, 8), Image.ANTIALIAS)
+"""),
+    Probe("a module that left scikit-learn", "TL001", "sklearn.cross_validation", """
+from sklearn.cross_validation import train_test_split
+"""),
+    Probe("functions that left SciPy", "TL001", "scipy.misc", """
+from scipy.misc import imread
+picture = imread('a.png')
+"""),
+    Probe("an interpreter that one of two ways makes", "TL104", "start = time.perf_counter()", """
+import argparse
+from mine import Interpreter
+args = argparse.ArgumentParser().parse_args()
+def image():
+    if args.lite:
+        lite = tf.lite.Interpreter('a.tflite')
+    else:
+        lite = Interpreter('a.tflite')
+    lite.allocate_tensors()
+    total = 0
+    for i in range(args.count):
+        start = time.perf_counter()
+        lite.invoke()
+        total = total + (time.perf_counter() - start)
+    print('average', total / args.count)
+def video():
+    if args.lite:
+        lite = tf.lite.Interpreter('a.tflite')
+    else:
+        lite = Interpreter('a.tflite')
+    lite.allocate_tensors()
+    lite.invoke()
+if args.video:
+    video()
+else:
+    image()
+"""),
+    Probe("placements that are logged while the clock runs", "TL108", "start = time.perf_counter()", """
+tf.debugging.set_log_device_placement(True)
+tf.matmul(x, y).numpy()
+start = time.perf_counter()
+tf.matmul(x, y).numpy()
+print('GPU time', time.perf_counter() - start)
+"""),
+    Probe("placements that a session logs while the clock runs", "TL108", "t = time.perf_counter()", """
+tf.compat.v1.disable_eager_execution()
+z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
+with tf.compat.v1.Session(config=tf.compat.v1.ConfigProto(log_device_placement=True)) as session:
+    t = time.perf_counter()
+    session.run(z)
+    print('GPU time', time.perf_counter() - t)
+""", head=HEAD),
 ]  # fmt: skip
 
 
@@ -4004,6 +4133,86 @@ took = time.perf_counter() - t
 m = made()
 tf.train.Checkpoint(model=m).restore('c').expect_partial()
 """),
+    Probe("a text to which something is added", "TL104", "", """
+tf.matmul(x, y).numpy()
+total = 'times: '
+for _ in range(10):
+    t = time.perf_counter()
+    tf.matmul(x, y).numpy()
+    total = total + str(time.perf_counter() - t)
+print(total)
+"""),
+    Probe("what is timed takes what a model has computed", "TL103", "", MODEL + """
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+out = m(data)
+tf.test.experimental.sync_devices()
+print('inference', time.perf_counter() - t)
+t = time.perf_counter()
+shown = tf.clip_by_value(out, 0, 1).numpy()
+print('post-processing', time.perf_counter() - t)
+"""),
+    Probe("what is timed takes a model's result that stayed on the CPU", "TL103", "", MODEL + """
+m = made()
+with tf.device('/CPU:0'):
+    m(data).numpy()
+    out = m(data)
+    t = time.perf_counter()
+    shown = tf.clip_by_value(out, 0, 1).numpy()
+    print('post-processing', time.perf_counter() - t)
+"""),
+    Probe("a prediction of pictures of which nobody says how many", "TL113", "", """
+m = keras.models.load_model('m.keras')
+pictures = np.load('pictures.npy')
+m.predict(pictures)
+t = time.perf_counter()
+found = m.predict(pictures)
+print('time taken for inference', time.perf_counter() - t)
+print(found)
+"""),
+    Probe("the time of day before and after a file is read", "TL107", "", """
+import datetime
+print(datetime.datetime.now(), 'before')
+text = open('a.txt').read()
+print(datetime.datetime.now(), 'after')
+"""),
+    Probe("a plot that waits for nobody", "TL108", "", MODEL + """
+import matplotlib.pyplot as plt
+plt.ion()
+m = made()
+t = time.perf_counter()
+h = m.fit(data, goal, epochs=30)
+plt.show()
+print('elapsed time', time.perf_counter() - t)
+"""),
+    Probe("a model that is made before the time", "TL108", "", """
+from nets import PredictionModel
+model = PredictionModel('folder')
+t = time.perf_counter()
+found = model.predict(np.zeros((1, 8)))
+print('inference', time.perf_counter() - t, found)
+"""),
+    Probe("NumPy's single precision beside a session's", "TL111", "", """
+a = tf.random.normal((512, 512))
+product = tf.matmul(a, a)
+with tf.compat.v1.Session() as sess:
+    t = time.perf_counter()
+    sess.run(product)
+    one = time.perf_counter() - t
+b = np.random.rand(512, 512).astype('float32')
+u = time.perf_counter()
+np.dot(b, b)
+two = time.perf_counter() - u
+""", head=HEAD + SEEN + "tf.compat.v1.disable_eager_execution()\n"),
+    Probe("somebody's own ANTIALIAS, and a missing module that is expected", "TL001", "", """
+from mine import Image
+picture = Image.open('a.png').resize((8, 8), Image.ANTIALIAS)
+try:
+    from sklearn.cross_validation import train_test_split
+except ImportError:
+    from sklearn.model_selection import train_test_split
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -4085,34 +4294,6 @@ t = time.perf_counter()
 net(rows).numpy()
 print('GPU inference', time.perf_counter() - t)
 """),
-    Probe("an interpreter that one of two ways makes", "TL104", "start = time.perf_counter()", """
-import argparse
-from mine import Interpreter
-args = argparse.ArgumentParser().parse_args()
-def image():
-    if args.lite:
-        lite = tf.lite.Interpreter('a.tflite')
-    else:
-        lite = Interpreter('a.tflite')
-    lite.allocate_tensors()
-    total = 0
-    for i in range(args.count):
-        start = time.perf_counter()
-        lite.invoke()
-        total = total + (time.perf_counter() - start)
-    print('average', total / args.count)
-def video():
-    if args.lite:
-        lite = tf.lite.Interpreter('a.tflite')
-    else:
-        lite = Interpreter('a.tflite')
-    lite.allocate_tensors()
-    lite.invoke()
-if args.video:
-    video()
-else:
-    image()
-"""),
     Probe("the first of a loop's laps", "TL104", "t = time.perf_counter()", MODEL + """
 m = made()
 t = time.perf_counter()
@@ -4178,13 +4359,6 @@ for step in range(20):
     print(step)
 print('speed', 20 / (time.perf_counter() - start))
 """),
-    Probe("placements that are logged while the clock runs", "TL108", "start = time.perf_counter()", """
-tf.debugging.set_log_device_placement(True)
-tf.matmul(x, y).numpy()
-start = time.perf_counter()
-tf.matmul(x, y).numpy()
-print('GPU time', time.perf_counter() - start)
-"""),
     Probe("printing beside an interpreter", "TL108", "start = time.perf_counter()", """
 interpreter = tf.lite.Interpreter(model_path='m.tflite')
 interpreter.allocate_tensors()
@@ -4206,14 +4380,6 @@ for step in range(10):
 print(time.perf_counter() - start)
 # frames = cv2.VideoCapture(0)
 """),
-    Probe("placements that a session logs while the clock runs", "TL108", "t = time.perf_counter()", """
-tf.compat.v1.disable_eager_execution()
-z = tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
-with tf.compat.v1.Session(config=tf.compat.v1.ConfigProto(log_device_placement=True)) as session:
-    t = time.perf_counter()
-    session.run(z)
-    print('GPU time', time.perf_counter() - t)
-""", head=HEAD),
     Probe("an unread detector's first call", "TL104", "t = time.perf_counter()", """
 import detectors, pictures
 finder = detectors.Finder('m.tflite')

@@ -52,11 +52,21 @@ def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
         )
+    if _adds(node):
+        interpreter.gather(value)
     for target in node.targets:
         bind_target(interpreter, target, value, scope)
         if isinstance(target, ast.Name) and _asks_for_name(interpreter, node.value):
             interpreter.versions.add(target.id)
     return Flow.NEXT
+
+
+def _adds(node: ast.Assign) -> bool:
+    """Whether something is added to what the target was: `total = total + took`."""
+    given = node.value
+    if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Add):
+        return False
+    return ast.unparse(node.targets[0]) in (ast.unparse(given.left), ast.unparse(given.right))
 
 
 @statement(ast.AnnAssign)

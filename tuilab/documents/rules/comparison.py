@@ -184,7 +184,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     functions = _unlike_functions(one, other)
     if functions:
         return functions, "Time the same function of both."
-    precisions = _precisions(one[1], other[1])
+    precisions = _precisions(example, one[1], other[1])
     if precisions:
         return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
     if set(first) != set(second) or one[0].divided or other[0].divided:
@@ -243,17 +243,31 @@ def _unlike_functions(one: Timing, other: Timing) -> str:
     return f"the two libraries are timed on different work: one computes {first}, the other {second}"
 
 
-def _precisions(one: list[TraceEvent], other: list[TraceEvent]) -> str:
+def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
     """The dtypes, where the same function of NumPy and of TensorFlow is timed in unlike precision."""
     for host, op in ((one, other), (other, one)):
-        numpy = {e.name.rpartition(".")[2]: _taken(e) for e in host if e.kind == "host-op"}
-        for event in op:
-            wanted = numpy.get(event.name.rpartition(".")[2]) if event.kind == "op" else None
+        numpy = {_function(e): _taken(e) for e in host if e.kind == "host-op"}
+        for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
+            wanted = numpy.get(_function(event))
             if wanted is not None and {wanted, _taken(event)} in _UNLIKE:
-                return (
-                    f"NumPy's {event.name.rpartition('.')[2]} is of {wanted}, TensorFlow's of {_taken(event)}"
-                )
+                return f"NumPy's {_function(event)} is of {wanted}, TensorFlow's of {_taken(event)}"
     return ""
+
+
+def _node(example: Example, event: TraceEvent) -> TraceEvent:
+    """What a session runs, where that is one node; else the event itself."""
+    fetched = event.runs
+    node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
+    return example.trace.events[fetched.made] if node and isinstance(fetched, Tensor) else event
+
+
+def _function(event: TraceEvent) -> str:
+    """What is computed, by the name that NumPy and TensorFlow have in common."""
+    word = event.name.rpartition(".")[2]
+    return _ALIKE.get(word, word)
+
+
+_ALIKE = {"matrix_inverse": "inv", "matrix_determinant": "det", "dot": "matmul"}
 
 
 _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "complex64"})

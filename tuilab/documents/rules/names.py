@@ -103,7 +103,46 @@ def missing_api(example: Example) -> Iterator[Hit]:
             seen.add((gone, use.line))
             modules.add(gone)
             yield _hit(example, example.api, gone, use)
+    yield from _left_others(example)
     yield from _misfits(example, "name")
+
+
+# What left other libraries that a benchmark of TensorFlow reads its pictures and its data with: a pattern of
+# its use, an import without which it is somebody else's name, since when, and what to use instead.
+_OTHERS = [
+    (re.compile(pattern), imports, since, instead)
+    for pattern, imports, since, instead in (
+        (r"\bImage\.ANTIALIAS\b", "from PIL import", "Pillow with 10", "Use Image.LANCZOS, which it was."),
+        (
+            r"\bscipy\.misc\.(?:imread|imresize|imsave|imshow|imrotate)\b"
+            r"|\bfrom scipy\.misc import (?:imread|imresize|imsave|imshow|imrotate)\b",
+            "scipy",
+            "SciPy with 1.3",
+            "Use imageio or Pillow.",
+        ),
+        (
+            r"\bsklearn\.(?:cross_validation|grid_search|externals\.(?:joblib|six))\b"
+            r"|\bfrom sklearn\.externals import (?:joblib|six)\b",
+            "sklearn",
+            "scikit-learn with 0.23",
+            "Use sklearn.model_selection, and joblib by itself.",
+        ),
+    )
+]
+_TRIES = re.compile(r"\s*try\s*:")
+
+
+def _left_others(example: Example) -> Iterator[Hit]:
+    """A name that left another library before TensorFlow 2.16, which takes later ones."""
+    for pattern, imports, since, instead in _OTHERS:
+        if imports not in example.facts.code:
+            continue
+        for line in range(example.block.line, example.block.last_line + 1):
+            found = pattern.search(example.uncommented(line))
+            if found and not _TRIES.match(example.uncommented(line - 1)):
+                name = found[0]
+                yield Hit(line, f"{name} left {since}: the code stops here", instead, at=name)
+                break
 
 
 def _left_numpy(use: Use, api: ApiTable) -> Iterator[Hit]:

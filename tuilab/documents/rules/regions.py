@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
-from tuilab.documents.example import Example, tensors_in
+from tuilab.documents.example import Example, inputs, tensors_in
 from tuilab.documents.facts import ON_HOST, may_run, subject, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
-from tuilab.documents.interpreter.unread import callee, calls_model, set_up
+from tuilab.documents.interpreter.unread import callee, calls_model, computes, makes_model, set_up
 from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
@@ -312,7 +313,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
             if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
                 waiting = [e for e in waiting if e.place.branches != event.place.branches]
                 waiting.append(event)
-            elif event.kind in ("sync", "may-wait", "opaque", "train", "host-op"):
+            elif event.kind in _MAY_WAIT:
                 waiting = [e for e in waiting if not event.place.may_follow(e.place)]
         # What NumPy has computed is there; that it is made a tensor is not what is timed.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in events)
@@ -340,12 +341,12 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 severity="note",
             )
             continue
-        before = _still_running(example, region, events)
+        before = _still_running(example, region, events) or _still_computed(example, region, events)
         if before is not None:
             yield Hit(
                 region.line,
-                f"{before.name}, called on line {before.line}, may still run when the clock starts: a GPU's "
-                f"calls return before their work is done, and its rest counts",
+                f"{_called(before)}, called on line {before.line}, may still run when the clock starts: a "
+                f"GPU's calls return before their work is done, and its rest counts",
                 "Wait for it before the first reading: take its .numpy(), or call sync_devices().",
                 region=region,
                 severity="warning",
@@ -360,7 +361,7 @@ def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
     for event in reversed(events):
         if event.kind == "opaque" and calls_model(event.name) and event.place.families != ("CPU",):
             return event
-        if event.kind in ("sync", "may-wait", "opaque", "train", "host-op"):
+        if event.kind in _MAY_WAIT:
             return None
     return None
 
@@ -379,7 +380,7 @@ def _still_running(example: Example, region: Region, events: list[TraceEvent]) -
     if count is None or count > _FEW or runs_on_cpu(example, work):
         return None
     for event in reversed(example.trace.events[max(0, region.first - _NEAR_BEFORE) : region.first]):
-        if event.kind in ("clock", "sync", "may-wait", "opaque", "train", "host-op"):
+        if event.kind in ("clock", *_MAY_WAIT):
             return None
         if event.kind in ("graph", "op") and event.place.traced is None:
             around = event.place.loops[: len(outside.loops)]
@@ -391,6 +392,38 @@ def _still_running(example: Example, region: Region, events: list[TraceEvent]) -
 
 
 _NEAR_BEFORE = 40
+
+
+def _still_computed(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
+    """A model's or a graph's call before the region that nothing has waited for, where what is timed takes
+    its result; None for none.
+    """
+    trace = example.trace
+    if (
+        region.repeats
+        or is_lap(example, region)
+        or all(event.kind in ("sync", "bind") for event in works(events))
+    ):
+        return None
+    for event in events:
+        if event.place.traced is not None or event.kind in ("bind", "print") or event.name == "sess.run":
+            continue
+        for tensor in inputs(event):
+            maker = trace.events[tensor.made] if 0 <= tensor.made < region.first else None
+            if maker is None or maker.place.traced is not None or runs_on_cpu(example, maker):
+                continue
+            heavy = maker.kind == "graph" or maker.name in CALLS or maker.name.startswith(_HEAVY)
+            between = trace.events[maker.index + 1 : region.first]
+            if heavy and maker.kind in ASYNCHRONOUS and not any(e.kind in _MAY_WAIT for e in between):
+                return maker
+    return None
+
+
+def _called(event: TraceEvent) -> str:
+    return "the model" if event.name == "tf.keras.Model" else event.name
+
+
+_MAY_WAIT = ("sync", "may-wait", "opaque", "train", "host-op")
 
 
 @rule("TL107", "Coarse or wrong clock", "warning")
@@ -439,7 +472,37 @@ def bad_clock(example: Example) -> Iterator[Hit]:
             replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
         )
 
+    yield from _printed_around(example)
 
+
+def _printed_around(example: Example) -> Iterator[Hit]:
+    """Dates that are printed before and after a call, for whoever reads them to take the difference."""
+    events = example.trace.events
+    dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
+    for one, other in pairwise(dates):
+        between = events[one.index + 1 : other.index]
+        same = one.place.loops == other.place.loops and one.place.function == other.place.function
+        called = any(e.kind in ("graph", "op") or e.name in CALLS for e in between)
+        if not same or not called or not example.holds(one.line):
+            continue
+        yield Hit(
+            one.line,
+            "the time of day is printed before and after what is timed, and nobody takes the difference: "
+            f"{one.name}() {CLOCKS[one.name]}",
+            "Subtract two readings of time.perf_counter().",
+            at=one.name,
+            also=(other.line,) if example.holds(other.line) else (),
+        )
+        return
+
+
+def _is_printed(events: list[TraceEvent], clock: TraceEvent) -> bool:
+    """Whether nothing but a print on its line takes a reading."""
+    after = events[clock.index + 1] if clock.index + 1 < len(events) else clock
+    return after.kind == "print" and after.line == clock.line
+
+
+_DATES = ("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today")
 _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
@@ -455,7 +518,8 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
         # Between the calls of a callback, or of a session's hook, it trains.
         return False
     # Where nothing is seen that computes, it may be anything's time.
-    return not any(event.kind in _COMPUTES for event in events)
+    named = bool(_ANSWER.search(label(region)))
+    return not any(e.kind in _COMPUTES or (named and e.kind == "opaque" and computes(e.name)) for e in events)
 
 
 def _is_of_numpy(example: Example) -> bool:
@@ -472,7 +536,7 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 def _is_call(event: TraceEvent, outside: int) -> bool:
     """Whether a model or a graph is called a few times, which takes milliseconds: this clock's steps show."""
     count = event.place.repeats_inside(outside)
-    called = event.kind == "graph" or event.name in CALLS
+    called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
     return called and event.place.traced is None and count is not None and count <= _FEW_CALLS
 
 
@@ -544,7 +608,14 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         talk = _talks(example, region, events) if measured else ""
         asked = talk and (compares(example, region) or any(e.name == "invoke" for e in events))
         if asked and not is_log(example, region) and not _is_video(example):
-            yield Hit(region.line, f"{talk} while the clock runs", region=region, severity="note")
+            # What somebody prints is a line; TensorFlow's log is one for each op.
+            quiet = talk.startswith("print")
+            yield Hit(
+                region.line,
+                f"{talk} while the clock runs",
+                region=region,
+                severity="note" if quiet else None,
+            )
         if others:
             first = next(iter(others.values()))
             here = example.holds(first.line)
@@ -583,6 +654,8 @@ def _is_within(part: Region, region: Region) -> bool:
 
 def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
     """How bad it is that this is in the time: testing is a note where the time is not called training's."""
+    if what == _SHOWS:
+        return "warning"
     if what.endswith(_EACH_EPOCH):
         return "warning" if region.rate else "note"
     if what.startswith(_TESTED) and not _TRAINING.search(label(region)):
@@ -590,7 +663,18 @@ def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
     return "warning" if _LASTS.match(what) and is_said(example, region) else None
 
 
+_SHOWS = "a plot is shown until somebody closes its window"
 _TESTED = "the model is tested"
+
+
+def _blocks(example: Example) -> bool:
+    """Whether showing a plot waits for somebody: in a script, where nothing says otherwise."""
+    return not example.block.notebook and not _AT_ONCE.search(example.facts.code)
+
+
+_AT_ONCE = re.compile(
+    r"block\s*=\s*False|\bion\(\)|(?:use|switch_backend)\(\s*[\"']agg|%matplotlib", re.IGNORECASE
+)
 _EACH_EPOCH = " after each epoch"
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
@@ -616,6 +700,8 @@ def _beside(event: TraceEvent) -> str:
     """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
+    if event.kind == "build" and makes_model(event.name):
+        return "the model is loaded or built"
     return "the model is saved" if _SAVES.search(callee(event.name)) else set_up(event.name)
 
 
@@ -680,6 +766,8 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
     match event.kind:
         case "import":
             return f"{event.name} is imported"
+        case "python" if event.name == "matplotlib.pyplot.show" and _blocks(example):
+            return _SHOWS
         case "python":
             draws = event.name.startswith("matplotlib.pyplot.") and not timer.startswith("on_")
             return "a plot is drawn" if draws else ""
@@ -821,9 +909,11 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             again = again or bool(_EACH_BATCH.match(event.place.function))
             # A single call for a known few rows, whose time is a device's or one answer's.
-            again = again or (rows_of(event) in _FEW_ROWS and bool(_ANSWER.search(label(region))))
+            few = rows_of(event) in _FEW_ROWS or _is_one_by_code(example, event)
+            again = again or (few and bool(_ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
-                meant = compares(example, region) and not is_log(example, region)
+                meant = compares(example, region) or bool(_ANSWER.search(label(region)))
+                meant = meant and not is_log(example, region)
                 small = meant and _is_small(example, event)
                 yield Hit(
                     event.line,
@@ -870,7 +960,9 @@ def rows_of(event: TraceEvent) -> int | None:
 
 
 _FEW_ROWS = range(1, 9)
-_ANSWER = re.compile(r"\b(?:[cg]pus?|latency|inference|predict\w*)\b", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
+)
 
 
 def _is_small(example: Example, event: TraceEvent) -> bool:
@@ -880,7 +972,29 @@ def _is_small(example: Example, event: TraceEvent) -> bool:
         return rows <= BATCH
     if _is_video(example):
         return False
-    return isinstance(given, Listing) or bool(_ONE.search(example.text(event.line)))
+    one = bool(_ONE.search(example.text(event.line))) or _is_one_by_code(example, event)
+    return isinstance(given, Listing) or one
+
+
+def _is_one_by_code(example: Example, event: TraceEvent) -> bool:
+    """Whether predict() is given what a line above makes a batch of one: `x = np.expand_dims(x, axis=0)`."""
+    named = _GIVEN.search(example.text(event.line)) if example.holds(event.line) else None
+    if named is None:
+        return False
+    name = named["name"]
+    for line in range(event.line - 1, max(example.block.line, event.line - _NEAR_LINES) - 1, -1):
+        bound = re.match(rf"\s*{name}\s*=\s*(.*)", example.uncommented(line))
+        if bound:
+            return bool(_BATCH_OF_ONE.match(bound[1]))
+    return False
+
+
+_NEAR_LINES = 40
+_GIVEN = re.compile(r"\.predict\(\s*(?:x\s*=\s*)?(?P<name>\w+)\s*[,)]")
+_BATCH_OF_ONE = re.compile(
+    r"(?:np|numpy|tf|K)\.expand_dims\(.*,\s*(?:axis\s*=\s*)?0\s*\)|\w+\[\s*(?:(?:np|numpy|tf)\.newaxis|None)\s*,"
+    r"|.*\.reshape\(\(?\s*1\s*,|(?:np|numpy)\.array\(\s*\[\s*\w+\s*\]"
+)
 
 
 # Arguments of predict() that are one batch or one image by their names.
