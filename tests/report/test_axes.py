@@ -50,6 +50,12 @@ def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
     assert 0 < low < 2.0 < high
 
 
+@given(st.floats(1e-6, 1e3), st.integers(2, 12))
+def test_a_linear_axis_from_nought_has_two_ticks_at_least(high, most):
+    values = linear(0.0, high, most)
+    assert 2 <= len(values) <= most and values[0] == 0.0
+
+
 @given(st.integers(1, 10_000), st.integers(2, 30), st.booleans())
 def test_an_axis_of_counts_has_whole_numbers_only(last, most, log):
     axis = PlotAxis("round", "count", log=log)
