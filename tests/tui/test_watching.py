@@ -113,6 +113,16 @@ async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
         assert "ended with exit code 0" in text(app)
 
 
+async def test_on_a_short_screen_what_is_not_found_takes_one_row(tmp_path: Path, made) -> None:
+    app = lab(tmp_path, watching=made)
+    async with opened(app, (60, 18)) as pilot:
+        findings = app.screen.query_one("#findings")
+        assert findings.outer_size.height == 3 and "TensorFlow was not imported yet." in text(app)
+        await asyncio.to_thread(watched.play, made)
+        await until(pilot, lambda: "train.py:12" in text(app))
+        assert findings.outer_size.height > 3
+
+
 async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
     """As a thread tells it: steps, findings, the end; the cursor stays where it was."""
     app = lab(tmp_path, watching=made)

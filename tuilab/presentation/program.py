@@ -26,7 +26,7 @@ def verdict(page: Page, *, running: bool) -> Said:
         return Said("TensorFlow was not seen.", detail=listed_notes(page))
     steps = page.steps
     if not steps.kind:
-        said = "No step was seen" + (" yet: the program prepares." if running else ".")
+        said = "No step has been seen yet: the program is starting." if running else "No step was seen."
         return Said(said, detail="" if running else listed_notes(page))
     detail = SEPARATOR.join(filter(None, [page.ran_on, step(page), cost(page)]))
     if page.findings:

@@ -317,6 +317,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.query_one(AnswerPanel).show(says.verdict(page, running=running))
         found = "" if not page.findings else f"{len(page.findings)} found"
         self.query_one("#findings").border_subtitle = found
+        self.query_one("#findings").set_class(not found, "-none")
         tables: tuple[tuple[Table[Any], tuple[Any, ...], str], ...] = (
             (self.findings, page.findings, "findings"),
             (self.ops, page.ops, "ops"),
