@@ -6,6 +6,7 @@ the devices, all of one host; and the page, the steps and the output of a watche
 """
 
 import asyncio
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator
@@ -148,6 +149,7 @@ def words_of(svg: str) -> list[str]:
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
+        os.environ["XDG_STATE_HOME"] = home  # what is opened here is none of a person's own
         for name, svg in asyncio.run(draw_all(Path(home), setattr)).items():
             (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 
