@@ -9,6 +9,7 @@ from tuilab.presentation.program import chart
 from tuilab.profile.classify import Key
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
+from tuilab.program.graph import LayerNames
 from tuilab.program.page import page_of
 from tuilab.report.program import page_text
 
@@ -61,6 +62,22 @@ def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, s
     told = page_text(of)
     assert all(op.reason in told for op in of.ops)
     assert msgspec.json.decode(msgspec.json.encode(of), type=Page) == of
+
+
+@pytest.mark.parametrize(
+    ("scopes", "found"),
+    [
+        # Entered for the second time in their graph, as in the training of a Keras model.
+        (("model_1/conv2d_1", "model_1/conv2d_1_2", "model_1/dense_2_1"), ("conv2d", "conv2d_1", "dense_2")),
+        # As they are called.
+        (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),
+    ],
+)
+def test_a_scope_is_of_the_layer_that_explains_its_number(scopes, found) -> None:
+    names = [f"StatefulPartitionedCall/gradient_tape/{scope}/MatMul" for scope in scopes]
+    layers = LayerNames({"conv2d", "conv2d_1", "dense_2"}, names)
+    assert tuple(map(layers.of, names)) == found
+    assert layers.of("Adam/Mul") == "" and LayerNames((), names).of(names[0]) == ""
 
 
 def test_one_long_step_does_not_squash_the_others() -> None:

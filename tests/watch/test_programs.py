@@ -78,6 +78,39 @@ def on_gpu(
 
 
 @pytest.mark.slow
+def test_layers_are_called_as_the_program_calls_them(tmp_path: Path) -> None:
+    """By `fit`, whose graph numbers every scope once more, and by a function that reaches the model."""
+    for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
+        file = tmp_path / f"{number}.py"
+        file.write_text(LAYERED + training)
+        page, printed = watched(file)
+        assert page.exit_code == 0, printed
+        seen = {op.layer for op in page.ops if op.op in ("Conv2D", "MatMul")}
+        assert {"conv2d", "conv2d_1"} <= seen <= {"conv2d", "conv2d_1", "dense", "dense_1"}, page.ops
+
+
+LAYERED = """
+import keras
+import numpy as np
+import tensorflow as tf
+
+layers = keras.layers
+model = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(8, 3), layers.Conv2D(16, 3), layers.Flatten()])
+model = keras.Sequential([model, layers.Dense(64), layers.Dense(1)])
+model.compile("sgd", "mse")
+x, y = np.zeros((6400, 28, 28, 1), "float32"), np.zeros((6400, 1), "float32")
+"""
+STEP = """
+@tf.function
+def step(batch):
+    return model(batch)
+
+for number in range(300):
+    step(tf.constant(x[:32]))
+"""
+
+
+@pytest.mark.slow
 def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
     """Others on its GPU, memory that is nearly gone, and tensor cores that it does not use."""
 

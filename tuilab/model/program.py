@@ -153,6 +153,8 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     number: int
     name: str = ""
     nodes: tuple[tuple[str, str, str, str, int], ...] = ()
+    layers: tuple[str, ...] = ()
+    """Names of the Keras layers that the function reaches."""
 
 
 class Window(_Told, frozen=True, kw_only=True, tag="window"):

@@ -61,6 +61,7 @@ def wait_for_tensorflow(address):
     CALL = "tuilab call"
     ENOUGH = 30  # steps of a window: more take memory (0.2 MB and more each) and time, and tell nothing more
     FLUSH_S, SAMPLE_S, PATIENCE_S, FACTS_S = 0.25, 0.05, 10.0, 1.0
+    MOST_DEPTH, PLAIN = 6, (type(None), str, bytes, int, float, type, type(sys))
     FEW = 3  # uses from which on a function, a tape's line or a pipeline stands for a step
     BATCH, LOOP = "batch", "loop"  # what stands for a step where it is neither a function nor a tape
     PHASES = (
@@ -754,18 +755,18 @@ def wait_for_tensorflow(address):
                 except Exception:
                     continue
                 for each in concrete[:3]:
-                    graphs = [each.graph]
+                    graphs, layers = [each.graph], layers_of(function)
                     for graph in graphs:
                         if id(graph) in self.seen_graphs or len(graphs) > 200:
                             continue
                         self.seen_graphs.add(id(graph))
-                        self.graph(number, graph)
+                        self.graph(number, graph, layers)
                         for inner in list(getattr(graph, "_functions", {}).values()):
                             more = getattr(inner, "graph", None) or getattr(inner, "_graph", None)
                             if more is not None and id(more) not in self.seen_graphs:
                                 graphs.append(more)
 
-        def graph(self, number, graph):
+        def graph(self, number, graph, layers):
             nodes = []
             for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
                 where = None
@@ -782,7 +783,8 @@ def wait_for_tensorflow(address):
                 nodes.append([op.name, op.type, kind, *(where or ["", 0])])
                 if index % 50 == 49:
                     time.sleep(0.001)  # the program's own threads come first
-            self.channel.send("graph", number=number, name=getattr(graph, "name", ""), nodes=nodes)
+            name = getattr(graph, "name", "")
+            self.channel.send("graph", number=number, name=name, nodes=nodes, layers=layers)
 
         def kernels(self):
             """For which devices this TensorFlow has kernels of the ops seen, where a GPU could run them."""
@@ -1099,6 +1101,37 @@ def wait_for_tensorflow(address):
                 return told
 
         module.context = stand_in(module.context, execution_mode=Mode)
+
+    def layers_of(function):
+        """Names of the Keras layers that a function can reach: by its closure, its globals, its object.
+
+        A graph numbers scopes of one name: whether `conv2d_1` is that layer or the second scope of `conv2d`
+        can only be told by who knows the layers.
+        """
+        kind = getattr(sys.modules.get("keras"), "Layer", None)
+        found, seen, waiting = set(), set(), [(function, 0)]
+        while kind is not None and waiting and len(seen) < MOST_SITES:
+            thing, depth = waiting.pop()
+            if id(thing) in seen or depth > MOST_DEPTH:
+                continue
+            seen.add(id(thing))
+            try:
+                if issubclass(type(thing), kind):
+                    found.update(str(layer.name) for layer in thing._flatten_layers())
+                    continue
+                python = getattr(thing, "_python_function", None) or getattr(thing, "func", None)
+                code = getattr(thing, "__code__", None)
+                parts = [python, getattr(thing, "__wrapped__", None), getattr(thing, "__self__", None)]
+                if code is not None:
+                    names = getattr(thing, "__globals__", {})
+                    parts += [names[name] for name in code.co_names if name in names]
+                    parts += [cell.cell_contents for cell in getattr(thing, "__closure__", None) or ()]
+                elif python is None and depth:
+                    parts = list(getattr(thing, "__dict__", {}).values()) if depth < MOST_DEPTH else []
+                waiting += [(part, depth + 1) for part in parts if not isinstance(part, PLAIN)]
+            except Exception:
+                continue  # an empty cell, or an object that answers no question
+        return sorted(found)[:MOST_SITES]
 
     def as_if_theirs(function, like):
         """A traceback that shows this function shows it where the one that it stands for is."""

@@ -133,6 +133,7 @@ class Process:
     facts: p.Facts | None = None
     datasets: list[p.Dataset] = field(default_factory=list)
     nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
+    layers: set[str] = field(default_factory=set)
     """By a node's name: its op, dtype, file, line."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     """Ops that compute in a tf.function's graphs, by its number and each graph's name."""
@@ -170,6 +171,7 @@ class Process:
                 working = sum(op not in NO_WORK for _, op, *_ in told.nodes)
                 sizes = self.sizes[told.number]
                 sizes[told.name] = max(working, sizes.get(told.name, 0))
+                self.layers.update(told.layers)
                 for name, op, dtype, file, line in told.nodes:
                     self.nodes.setdefault(name, (op, dtype, file, line))
             case p.Window():

@@ -10,6 +10,7 @@ from tuilab.profile.classify import Key
 from tuilab.program.fold import Process
 
 _INLINED = re.compile(r"^(?:StatefulPartitionedCall|PartitionedCall)(?:_\d+)?/")
+_AGAIN = re.compile(r"_\d+$")
 _SCOPES = (
     "gradient_tape",
     "gradients",
@@ -49,10 +50,18 @@ def ops_of(of: Process) -> list[Op]:
             spent[key] += value / len(of.profiled)
     merged: dict[tuple[str, str, str, str, int, str, str], float] = defaultdict(float)
     names: dict[tuple[str, str, str, str, int, str, str], str] = {}
-    models = models_of(of.nodes)
+    models, layers = models_of(of.nodes), LayerNames(of.layers, of.nodes)
     for key, value in spent.items():
         kind, dtype, file, line = node_of(of, key)
-        row = computes(key.op), key.device, dtype, file, line, layer_of(key.name, models), kind
+        row = (
+            computes(key.op),
+            key.device,
+            dtype,
+            file,
+            line,
+            layers.of(key.name) or layer_of(key.name, models),
+            kind,
+        )
         merged[row] += value
         names.setdefault(row, key.name)
     out = [
@@ -103,6 +112,29 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
     if outer.startswith(_OPTIMIZERS):
         return ""
     return inner if inner and (outer in models or outer.startswith(_MODELS)) else outer
+
+
+class LayerNames:
+    """Which of the known layers a scope is of: a graph numbers the second scope of a name and those after it.
+
+    known: the names of the program's layers. nodes: the names of its nodes.
+    """
+
+    def __init__(self, known: Collection[str], nodes: Iterable[str]) -> None:
+        self._known = known
+        scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
+        numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
+        # `dense_1` may be that layer or `dense`, entered again: whichever explains more of the scopes.
+        self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
+
+    def of(self, name: str) -> str:
+        """Return the innermost known layer in whose scope a node is, "" for none."""
+        found = ""
+        for scope in _scopes(name):
+            plain = _AGAIN.sub("", scope)
+            order = (scope, plain) if self._as_named else (plain, scope)
+            found = next((each for each in order if each in self._known), found)
+        return found
 
 
 def reason_of(op: Op, of: Process) -> str:
