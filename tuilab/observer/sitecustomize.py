@@ -755,11 +755,12 @@ def wait_for_tensorflow(address):
                 except Exception:
                     continue
                 for each in concrete[:3]:
-                    graphs, layers = [each.graph], layers_of(function)
+                    graphs, layers = [each.graph], None
                     for graph in graphs:
                         if id(graph) in self.seen_graphs or len(graphs) > 200:
                             continue
                         self.seen_graphs.add(id(graph))
+                        layers = layers_of(function) if layers is None else layers
                         self.graph(number, graph, layers)
                         for inner in list(getattr(graph, "_functions", {}).values()):
                             more = getattr(inner, "graph", None) or getattr(inner, "_graph", None)
