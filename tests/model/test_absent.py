@@ -50,7 +50,7 @@ def test_verdicts_are_marked_and_called_alike_everywhere() -> None:
         "refuted": ("✗", "error", "refuted"),
         "undecided": ("≈", "warning", "undecided"),
         "untestable": ("?", "muted", "untestable here"),
-        "impossible": ("⊘", "error", "impossible by the bound"),
+        "impossible": ("⊘", "error", "impossible on any known GPU"),
     }
 
 

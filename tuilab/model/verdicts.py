@@ -17,5 +17,5 @@ VERDICTS = {
     "refuted": Look("✗", "error", "refuted"),
     "undecided": Look("≈", "warning", "undecided"),
     "untestable": Look("?", "muted", "untestable here"),
-    "impossible": Look("⊘", "error", "impossible by the bound"),
+    "impossible": Look("⊘", "error", "impossible on any known GPU"),
 }

@@ -824,8 +824,10 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 def small_batches(case: Case) -> Iterator[Bottleneck]:
     """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to start each."""
     of = case.of
-    if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS or any(between(case)):
+    if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
+    if any(between(case)) or any(eager(case)):
+        return  # that is why
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
     if share < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return

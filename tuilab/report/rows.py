@@ -233,7 +233,8 @@ def phase_lines(result: RunResult) -> list[str]:
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Return verdict with its mark, claim, evidence."""
-    return [(f"{VERDICTS[c.verdict].mark} {c.verdict}", c.text, c.evidence) for c in result.claims]
+    looks = [VERDICTS[c.verdict] for c in result.claims]
+    return [(f"{o.mark} {o.words}", c.text, c.evidence) for o, c in zip(looks, result.claims, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -343,8 +344,8 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Say how the phases are known: `Known from: profiled: dispatch, compute; timed: python; it took 0.2 s
-    after the rounds.`; "" without an account."""
+    """Say how the phases are known: `Profiled: dispatch, compute; timed apart: python. Finding out took
+    0.2 s after the rounds.`; "" without an account."""
     if arm.account is None:
         return ""
     sources: dict[str, list[str]] = {}
@@ -352,10 +353,9 @@ def phases_known_from(arm: ArmResult) -> str:
         if part.source != "remainder":
             sources.setdefault(part.source, []).append(part.phase.replace("_", " "))
     said = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
-    note = f"{arm.account.note}. " if arm.account.note else ""
-    cost = f"; it took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
-    known = f"Known from: {said}" if said else "Nothing else is known of a call"
-    return f"{note[:1].upper()}{note[1:]}{known}{cost}."
+    cost = f"Finding out took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
+    sentences = [arm.account.note, said or "Nothing else is known of a call", cost]
+    return " ".join(f"{each[:1].upper()}{each[1:]}." for each in sentences if each)
 
 
 def _give_or_take(part: Part) -> str:

@@ -154,7 +154,7 @@ def test_phases_in_words_account_for_the_whole():
         words
         == "a: 480 µs = dispatch 110 µs ± 4.0 µs (23 %) + copy in 60.0 µs (12 %) + not known 313 µs (65 %)"
     )
-    assert rows_of.phases_known_from(timed) == "Known from: profiled: dispatch, copy in."
+    assert rows_of.phases_known_from(timed) == "Profiled: dispatch, copy in."
 
 
 def test_phases_say_why_something_is_not_known_and_what_they_cost():
@@ -162,7 +162,7 @@ def test_phases_say_why_something_is_not_known_and_what_they_cost():
     told = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
     said = rows_of.phases_known_from(msgspec.structs.replace(row, account=told))
     assert said == (
-        "The profiler lost the calls. Known from: profiled: compute; it took 210 ms after the rounds."
+        "The profiler lost the calls. Profiled: compute. Finding out took 210 ms after the rounds."
     )
 
 
@@ -189,7 +189,7 @@ async def test_every_part_of_an_account_is_told_before_whence_it_is_known():
         async with bench(widget, len(whole) * 2 // 3, height):
             told = " ".join(" ".join(rows(widget)).split())
             assert whole in told
-            assert ("Known from" in told) == (height == 12)
+            assert ("Profiled: " in told) == (height == 12)
 
 
 async def test_a_click_chooses_the_arm_that_it_is_on():
