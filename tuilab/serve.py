@@ -146,7 +146,8 @@ async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: Ap
         told = message.json()
     except (ValueError, RecursionError):  # no JSON, or nested beyond all reason
         return
-    if lab._process.returncode is not None or lab.stdin.transport.get_write_buffer_size() > MOST_WAITING:
+    pipe = lab.stdin.transport
+    if lab._process.returncode is not None or pipe.is_closing() or pipe.get_write_buffer_size() > MOST_WAITING:
         return
     match told:
         case ["stdin", str(data)]:

@@ -1,5 +1,6 @@
 """Two real users of one machine: what one keeps the other neither reads, changes nor stands in the way of."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -10,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.cli.test_bad_arguments import TRACE
@@ -19,7 +21,8 @@ from tests.remote.server import free_port
 from tuilab.history.store import FILE
 
 REPOSITORY = Path(__file__).parents[2]
-NAMES = ("tuilab-one", "tuilab-two")
+# Tests of this file may run beside each other.
+NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for number in ("one", "two"))
 
 
 class Users:
@@ -104,6 +107,12 @@ def users():
     yield found
     found.program.stdin.close()
     found.program.wait(30)
+    # A process of theirs that ends a moment later keeps its account.
+    theirs = [p for p in psutil.process_iter(["username"]) if p.info["username"] in made]
+    for process in theirs:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(theirs, 10)
     for name in made:
         subprocess.run(["userdel", name], check=True)
     shutil.rmtree(folder)
