@@ -2543,6 +2543,88 @@ with tf.compat.v1.Session(config=tf.compat.v1.ConfigProto(log_device_placement=T
     session.run(z)
     print('GPU time', time.perf_counter() - t)
 """, head=HEAD),
+    Probe("results that are gone through from the second on are no samples left out", "TL104", "start = ", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+def evaluated(name):
+    took = []
+    for _ in range(20):
+        start = time.perf_counter()
+        interpreter.invoke()
+        took.append(time.perf_counter() - start)
+    return {'name': name, 'mean': np.mean(took)}
+results = []
+results.append(evaluated('lite'))
+for result in results[1:]:
+    print(result)
+print(results[0])
+"""),
+    Probe("a model that MLflow loads", "TL113", "model.predict(image)", """
+import mlflow
+model = mlflow.keras.load_model('folder')
+image = np.zeros((1, 8), 'float32')
+model.predict(image)
+total = 0
+for _ in range(20):
+    t = time.perf_counter()
+    model.predict(image)
+    total += time.perf_counter() - t
+print('average time per prediction', total / 20)
+"""),
+    Probe("a sound that each call reads", "TL108", "librosa.load", """
+import librosa
+class Predictor:
+    def __init__(self):
+        self.interpreter = tf.lite.Interpreter(model_path='m.tflite')
+        self.interpreter.allocate_tensors()
+    def predict(self, path):
+        wave, rate = librosa.load(path, sr=16000)
+        self.interpreter.set_tensor(0, wave)
+        self.interpreter.invoke()
+predictor = Predictor()
+predictor.predict('a.wav')
+t = time.perf_counter()
+for _ in range(20):
+    predictor.predict('a.wav')
+print('average inference time', (time.perf_counter() - t) / 20)
+"""),
+    Probe("pictures that a session draws anew for a convolution", "TL108", "sess.run(net)", """
+picture = tf.random_normal((100, 100, 100, 3))
+net = tf.reduce_sum(tf.layers.conv2d(picture, 32, 7))
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())
+def once():
+    sess.run(net)
+once()
+print('GPU', timeit.timeit('once()', number=10, setup='from __main__ import once'))
+""", head=HEAD),
+    Probe("data that is made beside a model that is not read", "TL108", "np.random.random", """
+from zoo import models
+model = models['small']().build()
+def pictures(n):
+    for _ in range(n):
+        yield tf.constant(np.random.random((8, 224, 224, 3)).astype('float32'))
+for picture in pictures(1):
+    model(picture)
+t = time.perf_counter()
+for picture in pictures(20):
+    model(picture)
+print('total time', time.perf_counter() - t)
+"""),
+    Probe("a handler of ValueError around another dtype than the signature's", "TL005", "except ValueError", """
+@tf.function(input_signature=[tf.TensorSpec([None], tf.int32, name='x')])
+def cube(z):
+    return tf.pow(z, 3)
+try:
+    print(cube(tf.constant([1., 2., 3.])))
+except ValueError as error:
+    print(error)
+"""),
+    Probe("the name of a symbolic tensor's dtype", "TL001", "h.dtype.name", """
+inputs = keras.layers.Input(shape=(8,))
+h = keras.layers.Dense(4)(inputs)
+print(h.dtype.name)
+"""),
 ]  # fmt: skip
 
 
@@ -4212,6 +4294,61 @@ try:
     from sklearn.cross_validation import train_test_split
 except ImportError:
     from sklearn.model_selection import train_test_split
+"""),
+    Probe("samples of which the first is left out", "TL104", "", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+results = []
+for _ in range(20):
+    start = time.perf_counter()
+    interpreter.invoke()
+    results.append(time.perf_counter() - start)
+print(np.mean(results[1:]))
+"""),
+    Probe("a sound that is read before the clock starts", "TL108", "", """
+import librosa
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+wave, rate = librosa.load('a.wav', sr=16000)
+interpreter.set_tensor(0, wave)
+interpreter.invoke()
+t = time.perf_counter()
+for _ in range(20):
+    interpreter.invoke()
+print('average inference time', (time.perf_counter() - t) / 20)
+"""),
+    Probe("a handler of ValueError around the signature's own dtype", "TL005", "", """
+@tf.function(input_signature=[tf.TensorSpec([None], tf.int32, name='x')])
+def cube(z):
+    return tf.pow(z, 3)
+try:
+    print(cube(tf.constant([1, 2, 3])))
+except ValueError as error:
+    print(error)
+"""),
+    Probe("the name of an eager tensor's dtype", "TL001", "", """
+print(x.dtype.name, tf.as_dtype(keras.Input((8,)).dtype).name)
+"""),
+    Probe("the time of loading a model", "TL101", "", """
+from ai_edge_litert.interpreter import Interpreter
+t = time.perf_counter()
+interpreter = Interpreter(model_path='m.tflite')
+took = time.perf_counter() - t
+print(f'load_time: {took:.4f}s')
+"""),
+    Probe("an array that would be taken from PyTorch's device", "TL104", "", """
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+interpreter.invoke()
+found = interpreter.get_tensor(0)
+total = 0
+for _ in range(20):
+    t = time.perf_counter()
+    if type(found).__name__ != 'ndarray':
+        found = found.cpu().detach().numpy()
+    best = np.argmax(found, axis=1)
+    total += time.perf_counter() - t
+print('post-processing', total / 20, best)
 """),
 ]  # fmt: skip
 

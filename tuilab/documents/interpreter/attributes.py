@@ -52,6 +52,13 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             name_ = f"/{'physical_' if value.physical else ''}device:{value.family}:0"
             known = {"device_type": value.family, "name": name_}
             return Known(known[name]) if name in known else Unknown("a property of a device", line)
+        case OpaqueObject(kind=kind) if kind == names.TEXT_DTYPE and name in _OF_DTYPE:
+            detail = (
+                f"the dtype of a symbolic tensor is a text in Keras {interpreter.api.keras}: it has no {name}"
+            )
+            remedy = f"Leave .{name} out." if name == "name" else "Take tf.as_dtype(…) of it."
+            interpreter.misfit("name", line, detail, remedy, at=name)
+            return Unknown("what a text has not", line)
         case Known(None) if name in _OF_STATUS:
             detail = f"load_weights() in Keras {interpreter.api.keras} gives None, which has no {name}()"
             interpreter.misfit("name", line, detail, f"Leave .{name}() out.", at=name)
@@ -83,6 +90,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Bound(value, name)
 
 
+# What TensorFlow's dtypes have.
+_OF_DTYPE = ("name", "as_numpy_dtype", "base_dtype", "is_floating", "is_integer", "itemsize")
 # What loading weights gave with Keras 2.
 _OF_STATUS = (
     "expect_partial",
@@ -151,6 +160,8 @@ def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -
             Known(s) if s is not None else Unknown("a side that is not known", line) for s in tensor.shape
         ]
         return Listing("tuple", sides)
+    if name == "dtype" and tensor.inside and interpreter.in_graph() is None and is_keras_3(interpreter):
+        return OpaqueObject(names.TEXT_DTYPE, tensor.dtype)
     if name == "dtype":
         return Api(f"tf.{tensor.dtype}") if tensor.dtype else Unknown("a dtype that is not known", line)
     if name in ("device", "backing_device"):

@@ -1,6 +1,7 @@
 """Calls: the document's own functions and classes are read in place; libraries have their own modules."""
 
 import ast
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -53,9 +54,27 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
         if found is None:
             return builtin_calls.with_scope(interpreter, node, scope)
     callee = interpreter.evaluate(node.func, scope)
+    if isinstance(callee, Unknown) and callee.reason in _UNNAMED:
+        callee = _named(node.func, callee)
     args, keywords = arguments(interpreter, node, scope)
     # In a chain over several lines a call stands where its own name does.
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
+
+
+# Records that do not say what is called.
+_UNNAMED = ("it depends on a condition", "an item that is not known")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
+
+
+def _named(node: ast.expr, callee: Unknown) -> Unknown:
+    """What is called, by the name that the code calls it by, where that is one."""
+    name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
+    if not _DOTTED.match(name):
+        return callee
+    return Unknown(f"{name} is not set in one way", callee.line, callee.options)
+
+
+_LONGEST_NAME = 80
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:

@@ -374,7 +374,9 @@ def call_layer(
 ) -> Value:
     """Apply a layer or a model to a tensor."""
     value = args[0] if args else NONE
-    inside = isinstance(value, Tensor) and value.inside
+    inside = (isinstance(value, Tensor) and value.inside) or (
+        isinstance(value, Layer) and value.name == "Input"
+    )
     result = Tensor(None, "float32", inside=inside)
     if inside and interpreter.in_graph() is None:
         # A symbolic tensor of the functional API: the model is being built.

@@ -197,6 +197,9 @@ def _tensor(
         made = Tensor(tensor.shape, dtype, tensor.library, inside=tensor.inside)
         interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
         return made
+    if tensor.library == "np" and name in ("cpu", "detach"):
+        # PyTorch's tensor on the CPU gives itself.
+        return tensor
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)
         interpreter.event("copy", f".{name}()", line, {"input": tensor}, made)

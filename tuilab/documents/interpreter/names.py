@@ -4,7 +4,7 @@ import builtins
 import math
 import re
 
-from tuilab.documents.interpreter.values import NONE, Api, Known, Unknown, Value
+from tuilab.documents.interpreter.values import NONE, Api, Known, OpaqueObject, Unknown, Value
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
@@ -139,6 +139,10 @@ def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
     return Api(dotted, spelled or f"{owner.spelled or owner.name}.{name}", real)
 
 
+# What stands for a dtype that Keras 3 gives as a text.
+TEXT_DTYPE = "a dtype of Keras 3"
+
+
 def dtype_of(value: Value | None) -> str | None:
     """Return the dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
     word = ""
@@ -148,6 +152,8 @@ def dtype_of(value: Value | None) -> str | None:
             return None
     elif isinstance(value, Known) and isinstance(value.value, str):
         word = value.value
+    elif isinstance(value, OpaqueObject) and value.kind == TEXT_DTYPE:
+        word = value.data or ""
     word = _ALIASES.get(word, word)
     return word if word in _DTYPES else None
 

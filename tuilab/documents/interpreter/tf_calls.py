@@ -273,7 +273,9 @@ def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.as_dtype")
 def as_dtype(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return args.get("type_value", "0")
+    given = args.get("type_value", "0")
+    dtype = names.dtype_of(given)
+    return Api(f"tf.{dtype}") if isinstance(given, OpaqueObject) and dtype else given
 
 
 @handles("tf.GradientTape", "tf.name_scope", "tf.init_scope", "tf.control_dependencies")

@@ -60,6 +60,8 @@ def assumes_keras(imported: set[str]) -> bool:
 def makes_model(name: str) -> bool:
     """Return whether a function or class of that dotted name, of code that is not read, gives a model."""
     root, _, rest = name.partition(".")
+    if name.startswith(("mlflow.keras.", "mlflow.tensorflow.")):
+        root = rest
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
 
@@ -113,12 +115,14 @@ _DOES = {
     "results are drawn or written": r"decode_predictions|imshow|imwrite|putText|rectangle|circle"
     r"|waitKey|savefig|save_?(?:[Ii]mages?|[Ii]mg|[Rr]esults?)|draw\w*|plot\w*|visuali[sz]e\w*|(?:show|display)_\w+",
     "a file is read or written": r"h5py",
+    "a sound is read": r"librosa|soundfile|wavfile|audiofile|(?:load|read|open)_?(?:audio|wav|sound)s?",
     "results are judged": r"(?:accuracy|precision|recall|f1|roc_auc|r2)_score|log_loss|classification_report",
     "data is fetched": r"urlretrieve|urlopen|dataset_download|get_file|download\w*|fetch_\w+",
     "data is read or made": r"read_(?:csv|excel|parquet|pickle)|genfromtxt|loadtxt|train_test_split"
     r"|(?:load|read|get)_(?!crop)(?:\w*_)?(?:data|dataset|images?|inputs?|samples?|mnist|cifar)\w*"
     r"|image_dataset_from_directory|flow_from_directory|(?:train|test)_data|source_raw_data\w*",
-    "data is prepared": r"preprocess\w*|augment\w*|prepare_\w+|make_batch\w*|one_hot_batch|img_to_array",
+    "data is prepared": r"melspectrogram|mfccs?|preprocess\w*|augment\w*|prepare_\w+|make_batch\w*"
+    r"|one_hot_batch|img_to_array",
     "the model is loaded or built": r"load_model|from_pretrained|load_weights"
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }

@@ -1,5 +1,6 @@
 """Names, arguments and errors that the TensorFlow in question does not have."""
 
+import ast
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -8,6 +9,7 @@ from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
 from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import TraceEvent, Use
+from tuilab.documents.interpreter.values import Function, Graph, Tensor
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
@@ -353,6 +355,40 @@ def unraisable(example: Example) -> Iterator[Hit]:
                     f"ResourceExhaustedError, and none of them is a {names[0]}",
                 )
     yield from _stops_otherwise(example)
+    yield from _binds_otherwise(example)
+
+
+def _binds_otherwise(example: Example) -> Iterator[Hit]:
+    """Handlers of ValueError around a tf.function that is given another dtype than its input_signature's."""
+    for attempt in example.tries:
+        body = example.trace.events[attempt.first : attempt.last + 1]
+        called = next((e for e in body if e.kind == "graph" and _is_of_another_dtype(e)), None)
+        if called is None:
+            continue
+        for handler in attempt.handlers:
+            if handler.names == ("ValueError",) and len(attempt.handlers) == 1:
+                yield Hit(
+                    handler.line,
+                    f"this handler never catches: what {called.name} is given is not of its input_signature, "
+                    "which tf.function tells by a TypeError",
+                    "Catch TypeError.",
+                )
+
+
+def _is_of_another_dtype(event: TraceEvent) -> bool:
+    """Whether the first argument of a tf.function's call is not of the dtype of its input_signature."""
+    target = event.runs.target if isinstance(event.runs, Graph) else None
+    given = next(iter(event.arguments.values()), None)
+    if not isinstance(target, Function) or not isinstance(given, Tensor) or not given.dtype:
+        return False
+    decorators = " ".join(ast.unparse(d) for d in getattr(target.node, "decorator_list", ()))
+    wanted = _SIGNATURE.search(decorators)
+    return wanted is not None and wanted[1] != given.dtype
+
+
+_SIGNATURE = re.compile(
+    r"input_signature=[\[(]tf\.TensorSpec\([^()]*?\btf\.(u?int\d+|b?float\d+|complex\d+|bool|string)\b"
+)
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:

@@ -107,6 +107,8 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
                 severity="warning",
             )
             continue
+        if any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events):
+            continue  # it loads a model
         if works(events) or _is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
             continue
         if (
@@ -571,7 +573,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     for region, events in regions(example):
         if holds_others(example, region) or _MAKES.search(label(region)):
             continue
-        measured = any(_measures(event) for event in events)
+        measured = any(_measures(event) or _calls_model(event) for event in events)
         trained = measured and all(event.kind == "train" for event in events if _measures(event))
         # A time that is called the training's is not that of testing.
         fits = any(e.name == "fit" for e in events) and not _WHOLE.search(label(region))
@@ -627,6 +629,11 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="note" if _WHOLE.search(label(region)) or _is_video(example) else None,
             )
+
+
+def _calls_model(event: TraceEvent) -> bool:
+    """Whether a model that is not read is called, by its name."""
+    return event.kind == "opaque" and calls_model(event.name)
 
 
 def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
@@ -862,6 +869,8 @@ _PRODUCTS = (
     "tf.matrix_inverse",
     "tf.svd",
     "tf.batch_matmul",
+    "tf.layers.conv2d",
+    "tf.layers.dense",
 )
 
 

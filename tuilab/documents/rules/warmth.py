@@ -26,8 +26,13 @@ SMALL = 4_096
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
 _CUT_BY = re.compile(r"\[\s*\w*(?:warm|skip|discard|burn)\w*\s*:", re.IGNORECASE)
-# Names to which something is added, or a list is given: samples may be gathered in them.
-_GATHERS = re.compile(r"(\w+)(?:\.(?:append|extend)\(|\s*\+?=\s*(?:\[|list\(|np\.|sorted\())")
+# Names to which a time or a benchmark's result is added, or a list is given: samples may be gathered in them.
+_GATHERS = re.compile(
+    r"(\w+)(?:\.(?:append|extend)\("
+    r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
+    r"|\s*\+?=\s*(?:\[(?!\s*\])|list\((?!\))|np\.|sorted\())",
+    re.IGNORECASE,
+)
 _ROBUST = re.compile(
     rf"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*{_TIMES}|\.min\(\)", re.IGNORECASE
 )
