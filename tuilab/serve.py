@@ -147,7 +147,11 @@ async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: Ap
     except (ValueError, RecursionError):  # no JSON, or nested beyond all reason
         return
     pipe = lab.stdin.transport
-    if lab._process.returncode is not None or pipe.is_closing() or pipe.get_write_buffer_size() > MOST_WAITING:
+    if (
+        lab._process.returncode is not None
+        or pipe.is_closing()
+        or pipe.get_write_buffer_size() > MOST_WAITING
+    ):
         return
     match told:
         case ["stdin", str(data)]:
