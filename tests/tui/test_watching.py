@@ -123,6 +123,16 @@ async def test_on_a_short_screen_what_is_not_found_takes_one_row(tmp_path: Path,
         assert findings.outer_size.height > 3
 
 
+async def test_one_wait_has_one_gain(tmp_path: Path, made) -> None:
+    watched.play(made)
+    app = lab(tmp_path, watching=made)
+    async with opened(app, (80, 24)) as pilot:
+        rows = [line for line in text(app).splitlines() if "-in-map " in line or "input-bound  " in line]
+        assert ["5.88 ×" in row for row in rows] == [True, False] and "└ python-in-map" in rows[1]
+        await press(pilot, app, "down")
+        assert "Of the same time as input-bound: .map(decode) calls Python" in " ".join(text(app).split())
+
+
 async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
     """As a thread tells it: steps, findings, the end; the cursor stays where it was."""
     app = lab(tmp_path, watching=made)

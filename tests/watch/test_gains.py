@@ -5,8 +5,10 @@ import pytest
 
 from tests.tui.watched import events, seen
 from tuilab.model.program import Bottleneck, Function, Hello, Steps, Traces, Window
+from tuilab.presentation.program import gain
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
+from tuilab.report.program import gained
 
 
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
@@ -111,3 +113,22 @@ def test_what_follows_a_pause_may_start_its_ops_sooner_without_it() -> None:
     assert of.gain_at_most == pytest.approx(7 / 2, rel=0.01)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(7 / 0.5, rel=0.01)
     assert "starting ops, 21 % of a step, may be quicker" in of.message
+
+
+def test_what_is_of_the_same_time_says_so_and_stands_right_after() -> None:
+    """One wait is told once: Python in the map, and that nothing is prefetched, gain no more than the wait."""
+    process = Process()
+    for told in events():
+        process.apply(told)
+    window = seen()
+    window.steps = [{"waiting for input": 0.030, "compute on CPU": 0.065, "python": 0.005}] * 12
+    window.stages = {"Root::Batch": 0.001, "Root::Batch::Map": 0.03}
+    process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
+    first, *parts = (each for each in findings(Case(process, {}, Beside())) if each.code != "retraced")
+    assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.change
+    assert [each.code for each in parts] == ["python-in-map", "no-prefetch"]
+    for each in parts:
+        assert each.part_of == "input-bound"
+        assert gained(each).endswith("at most, of the same time as input-bound")
+    assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43 ×", "the same", "the same"]
+    assert "the same" not in gain(parts[0], parts)  # where the other is not in sight

@@ -284,6 +284,8 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """The preset that shows the same."""
     sizes: dict[str, int] = {}
     """The program's own sizes, as that preset's parameters, where they are known."""
+    part_of: Code | None = None
+    """The finding whose time this one's is part of: mending both gains no more than that one says."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):

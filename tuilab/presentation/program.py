@@ -1,6 +1,6 @@
 """What the screen says of a watched program: its verdict, its state, and why a part of it is empty. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 
 from tuilab.analysis.words import percent, times
@@ -77,12 +77,26 @@ def status(page: Page, *, running: bool) -> Status:
 def about(finding: Bottleneck) -> tuple[str, str]:
     """Return what was found, with what mending it gains; and what to change."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
-    if gains := gained(finding):
+    if finding.part_of:
+        said = f"Of the same time as {finding.part_of}: {finding.message}."
+    elif gains := gained(finding):
         said += f" Mending it {gains}."
     change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
     if finding.preset:
         change += f" {{table.select}} measures {finding.preset}."
     return said, change
+
+
+def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
+    """Return `8.43 ×`; of a finding that is part of another of these `the same`, or `1.25 × of it`."""
+    if finding.gain_at_most is None:
+        return "–"
+    whole = next((f for f in found if f.code == finding.part_of), None)
+    if whole is None:
+        return times(finding.gain_at_most)
+    return (
+        "the same" if finding.gain_at_most == whole.gain_at_most else f"{times(finding.gain_at_most)} of it"
+    )
 
 
 SQUASHED = 10.0

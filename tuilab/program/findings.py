@@ -137,11 +137,17 @@ class Case:
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return every finding, the one that could gain most first."""
+    """Return every finding, the one that could gain most first, and right after it what is part of it."""
     found: list[Bottleneck] = []
     for look in LOOKS:
         found += look(case)
-    return tuple(sorted(found, key=lambda f: -(f.gain_at_most or 0.0)))
+    order = sorted(found, key=lambda f: -(f.gain_at_most or 0.0))
+    return tuple(
+        each
+        for first in order
+        if not first.part_of
+        for each in (first, *(f for f in order if f.part_of == first.code))
+    )
 
 
 def gain(
@@ -161,7 +167,7 @@ def gain(
 def _made(
     code: Code, at: tuple[str, int], message: str, share: float | None, change: str, preset: str = "",
     interval: tuple[float, float] | None = None, sizes: Mapping[str, int] = MappingProxyType({}),
-    beside: float = 0.0,
+    beside: float = 0.0, part_of: Code | None = None,
 ) -> Bottleneck:  # fmt: skip
     """beside: the share of a step that would go, too, which is not what the finding is about."""
     shares = (interval[0] + beside, interval[1] + beside) if interval else None
@@ -177,6 +183,7 @@ def _made(
         change=change,
         preset=preset,
         sizes=dict(sizes),
+        part_of=part_of,
     )
 
 
@@ -295,7 +302,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
     yield _input_bound(case, stage, kind, share, interval, beside, parallel and stage is held and not kind)
     if stage is not None and kind == "python":
         how = ", one at a time (the interpreter's lock)"
-        yield _python_in_map(case, stage, how, share, interval, beside)
+        yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _made(
             "serial-map",
@@ -306,6 +313,8 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
             "serial-augmentation",
             interval,
             batches(case.of),
+            beside,
+            "input-bound",
         )
     yield from _not_prefetched(case, share, interval)
 
@@ -350,7 +359,8 @@ def _input_bound(
         said += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
         said += f", and has up to {percent(beside)} of the processors that the step computes on"
-    instead = "" if parallel else ", run it in parallel"
+    # Python in a map takes turns for the interpreter's lock, in parallel too.
+    instead = "" if parallel or kind == "python" else ", run it in parallel"
     change = f"make the stage that holds the others up cheaper{instead}, or keep its results (.cache())"
     if kind == "generator":
         change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
@@ -375,6 +385,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
         "slow-map",
         (min(interval[0], 1 - interval[1]), overlap) if interval else None,
         batches(case.of),
+        part_of="input-bound",
     )
 
 
@@ -395,7 +406,13 @@ def _python_beside(case: Case, share: float, interval: tuple[float, float] | Non
 
 
 def _python_in_map(
-    case: Case, stage: Stage, how: str, share: float, interval: tuple[float, float] | None, beside: float
+    case: Case,
+    stage: Stage,
+    how: str,
+    share: float,
+    interval: tuple[float, float] | None,
+    beside: float,
+    part_of: Code | None = None,
 ) -> Bottleneck:
     return _made(
         "python-in-map",
@@ -407,6 +424,7 @@ def _python_in_map(
         interval,
         batches(case.of),
         beside,
+        part_of,
     )
 
 

@@ -145,11 +145,12 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 def gained(finding: Bottleneck) -> str:
-    """Return `gains 4.90 × [4.20 21.5] at most`; "" where no bound is known."""
+    """Return `gains 4.90 × [4.20 21.5] at most`, and of which time; "" where no bound is known."""
     if finding.gain_at_most is None:
         return ""
+    part = f", of the same time as {finding.part_of}" if finding.part_of else ""
     ends = [significant(end, 3) for end in finding.gain_ci95 or ()]
-    return f"gains {times(finding.gain_at_most)} {f'[{ends[0]} {ends[1]}] ' if ends else ''}at most"
+    return f"gains {times(finding.gain_at_most)} {f'[{ends[0]} {ends[1]}] ' if ends else ''}at most{part}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:

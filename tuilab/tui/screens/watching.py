@@ -18,7 +18,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
-from tuilab.analysis.words import percent, times
+from tuilab.analysis.words import percent
 from tuilab.lab.offers import Offer
 from tuilab.model.program import (
     Bottleneck,
@@ -249,7 +249,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
                 yield Container(self.processes, id="view-processes")
                 yield Container(VerticalScroll(Static(markup=False), id="notes"), id="view-notes")
                 yield Container(Output(self.watching.output), id="view-output")
-        with framed(Container(id="last"), "Output"):
+        with framed(Container(id="last"), "Last lines"):
             yield Output(self.watching.output)
         yield KeyBar()
         yield Small()
@@ -506,16 +506,17 @@ class Findings(Table[Bottleneck]):
 def findings_table() -> Table[Bottleneck]:
     """Return the table of what was found, what gains most first."""
     columns: list[Column[Bottleneck]] = [
-        Column("found", lambda row: row.code, most=16, style=lambda _: BAD),
+        Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
         Column("share", lambda row: percent(row.share) if row.share is not None else "–", align="right",
                key=lambda row: row.share or 0.0),
-        Column("gain at most", lambda row: times(row.gain_at_most) if row.gain_at_most else "–",
-               align="right", key=lambda row: row.gain_at_most or 0.0),
+        Column("gain at most", lambda row: says.gain(row, table.rows), align="right",
+               key=lambda row: row.gain_at_most or 0.0),
         Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED,
                sparse=True),
     ]  # fmt: skip
-    return Findings(columns, noun="finding")
+    table = Findings(columns, noun="finding")
+    return table
 
 
 def ops_table() -> Table[OpRow]:
