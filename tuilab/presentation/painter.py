@@ -25,6 +25,10 @@ LEAST_S = 0.1
 """Paints for anything but measured rounds are no closer than this."""
 TICK_S = 1.0
 
+SUMMED = Change.RUN | Change.REPORT
+"""What shows a summary."""
+WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
+
 Draw = Callable[[Change, Callable[[], None]], None]
 """Shows what changed, and calls back once it is on the terminal."""
 
@@ -143,7 +147,11 @@ class Painter:
             self._late.cancel()
             self._late = None
         state, begun = self._lab.state, asyncio.get_running_loop().time()
-        if self._dirty & (Change.RUN | Change.REPORT) and not state.summing and state.long:
+        if state.summing:
+            # Drawn beside the summary, both would take twice as long; its own paint takes the rest along.
+            if self._dirty & WAITED_FOR:
+                self._draw(begun)
+        elif self._dirty & SUMMED and state.long:
             drawing = self._lab.sum_up(lambda: self._draw(begun))
             self._summing = asyncio.ensure_future(drawing)
         else:
@@ -152,7 +160,8 @@ class Painter:
     def _draw(self, begun: float) -> None:
         if self._closed:
             return
-        dirty, self._dirty = self._dirty, Change.NOTHING
+        later = SUMMED if self._lab.state.summing else Change.NOTHING
+        dirty, self._dirty = self._dirty & ~later, self._dirty & later
         loop = asyncio.get_running_loop()
         self._painted_at, self._begun = loop.time(), begun
         self._show(dirty, self._painted)

@@ -42,7 +42,7 @@ LEGEND_FROM, NOTES_FROM = 40, 64
 """Columns of a plot that has a legend, and of one with more in it than names."""
 ABSENT = 26
 """Cells of a legend that the name of a series without points, and why it has none, may have."""
-STRIP, MOST_SAMPLES = 8, 2_000
+STRIP, MOST_SAMPLES = 8, 500
 """Cells of a distribution; of a longer run every so many'th sample makes it."""
 APART = 14
 """Columns from one marker of a trace to its next."""
