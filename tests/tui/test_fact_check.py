@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.test_walk import heed
 from tuilab.tui.screens.document import DocumentScreen
@@ -67,6 +69,26 @@ async def test_it_stops_and_goes_on(tmp_path):
         app.lab.state.settings = None
         await press(pilot, app, "F")
         assert not isinstance(app.screen, FactCheckScreen), "there is no document to check"
+
+
+@pytest.mark.parametrize("keys", ["F", "D 1"])
+@pytest.mark.parametrize("hold", [None, 3])
+async def test_leaving_what_measured_other_presets_comes_back_to_where_the_person_was(tmp_path, keys, hold):
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        state = app.lab.state
+        await press(pilot, app, "j enter")
+        was, run = state.settings, state.shown.run
+        app.runner.hold = hold
+        await pilot.press(*keys.split())
+        await until(pilot, lambda: state.settings != was and state.shown.run not in ("", run))
+        await press(pilot, app, "escape")
+        assert isinstance(app.screen, LabScreen) and not app.screen.query("DemoBar")
+        app.runner.let_go()
+        await rest(pilot, app)
+        assert state.settings == was and state.shown.run == run and not state.running
+        assert "STFT of 4,096 samples" in text(app).splitlines()[0] and "done, 8 rounds" in text(app)
+        assert app.screen.presets.listed[app.screen.presets.highlighted].name == was.preset.name
 
 
 async def test_what_ends_while_the_page_closes_is_no_fault(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from tuilab.lab.hosts import EVERYWHERE
 from tuilab.lab.replay import Replay, label
 from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import Settings
-from tuilab.lab.state import LabState
+from tuilab.lab.state import LabState, Place
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.events import Event, Finished, Log
 from tuilab.model.requests import Measure, Painted
@@ -217,6 +217,13 @@ class RunController:
             self._spawn(self.runner.send(Painted(id=shown.run)))
 
     # Settings
+
+    def go_back(self, place: Place) -> None:
+        """Be where the person was before other presets were measured; what is measured now ends."""
+        if self.state.settings != place.settings:
+            self.stop()
+        if self.state.go_back(place):
+            self._told(Change.FIGURES | Change.WORKER)
 
     def set(self, settings: Settings, final: bool = True) -> None:
         """Take new settings; measure them when they have rested, where live sliders are on.

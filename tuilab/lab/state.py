@@ -81,6 +81,16 @@ def _what(state: RunState) -> tuple[object, ...]:
     return state.run, progress.stage, progress.arm, moved
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a person is before something measures other presets for them, and comes back to."""
+
+    settings: Settings | None
+    past: tuple[Settings, ...]
+    shown: RunState
+    replay: str
+
+
 @dataclass
 class LabState:
     """Everything the screens draw. One at a time: `shown` is the run on the screen."""
@@ -347,6 +357,21 @@ class LabState:
     def rewind(self) -> None:
         """Forget what a replay has shown: its events come again from the first."""
         self.shown, self.stage = RunState(), Stage()
+
+    @property
+    def place(self) -> Place:
+        """Where the person is now."""
+        return Place(self.settings, tuple(self.past), self.shown, self.replay)
+
+    def go_back(self, place: Place) -> bool:
+        """Be at that place again, with its run where that was over; False where nothing has changed since."""
+        if place.settings is None or place.settings == self.settings:
+            return False
+        self.settings, self.past, self.replay = place.settings, [*place.past], place.replay
+        self.future.clear()
+        self._show(RunState() if place.shown.running else place.shown)
+        self.stage = Stage()
+        return True
 
     @property
     def stale(self) -> bool:

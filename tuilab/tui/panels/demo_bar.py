@@ -30,7 +30,7 @@ One document after another: guess whether its claim holds on this machine (**{de
 {demo.guess-3}**), then see it measured
 and the verdict with its reason. **{demo.next}** goes to the next, **{demo.back}** back,
 **{demo.pause}** pauses, **{demo.leave}** leaves the
-demo and keeps what is on the screen.
+demo and goes back to where you were; the runs are in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -46,6 +46,7 @@ demo and keeps what is on the screen.
     def __init__(self, lab: "Lab", demo: Demo, done: Callable[[], object]) -> None:
         super().__init__(id="demo", classes="frame")
         self.lab, self._demo, self._done = lab, demo, done
+        self._came_from = lab.state.place
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._tick)
@@ -117,6 +118,7 @@ demo and keeps what is on the screen.
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo; what is on the screen stays."""
+        """End the demo, back where the person was; what was measured is in the history."""
+        self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

@@ -10,10 +10,11 @@ from textual.content import Content
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.text_area import Selection
 
+from tuilab.analysis.words import listed
 from tuilab.documents import RULES, DocumentReport, Finding, Unresolved
 from tuilab.documents.report import collapsed
 from tuilab.lab.offers import of_presets
-from tuilab.lab.proof import Proof, Proven, proofs, prove
+from tuilab.lab.proof import PATTERNS, Proof, Proven, proofs, prove
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
@@ -73,6 +74,7 @@ ever run.
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
         # What is being measured for a finding.
         self._proving: Finding | None = None
+        self._came_from = lab.state.place
 
     def action_prove(self) -> None:
         """Measure what the finding under the cursor tells of; stop what is being measured for one."""
@@ -87,7 +89,9 @@ ever run.
             self._tell(found, "measuring …")
             self.run_worker(self._prove(found, proof), exit_on_error=False)
         else:
-            self.notify("Nothing can be measured of this finding.", markup=False)
+            code = found.code if isinstance(found, Finding) else "What was not resolved"
+            said = f"{code} tells of no time that could be measured; {listed(list(PATTERNS))} do."
+            self.notify(said, markup=False)
 
     async def _prove(self, found: Finding, proof: Proof) -> None:
         words = "stopped before there was a figure"
@@ -111,9 +115,10 @@ ever run.
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Close; what is being measured for a finding ends."""
+        """Close, back where the person was; what is being measured for a finding ends."""
         if self._proving is not None:
             self._lab.stop()
+        self._lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_fact_check(self) -> None:

@@ -52,7 +52,7 @@ The runs are kept in the history too.
         self.check = check
         self.lab = lab
         self._checker = Checker(lab, check, presets, self._show)
-        self._said = ""
+        self._said, self._came_from = "", lab.state.place
 
     def compose(self) -> ComposeResult:
         keys = (
@@ -87,9 +87,10 @@ The runs are kept in the history too.
             self._go()
 
     def action_close(self) -> None:
-        """Close; what was measured is in the history."""
+        """Close, back where the person was; what was measured is in the history."""
         if self.check.going:
             self._checker.stop()
+        self.lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
