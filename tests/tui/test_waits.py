@@ -4,6 +4,7 @@ import asyncio
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.lab.test_state import lab_state, play
@@ -181,4 +182,36 @@ async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_bu
         await until(pilot, lambda: "First look, not counted" in words(app))
         assert "at best CPU graph 520 µs and GPU graph resident 1.1 ms a call. First call" in words(app)
         assert "1 arm failed (A)." in words(app) and "UnimplementedError" not in words(app)
+        app.runner.let_go()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_what_makes_a_run_doubtful_stands_in_the_first_line_of_any_screen(
+    tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it was of gives way, then the title; never how sure it is, nor the key that stops a run."""
+    badge = f"busy host, {'two speeds, ' * (width > 60)}± 14 % (wanted ± 2 %)"
+    app = lab(tmp_path)
+    async with opened(app, (width, 24)) as pilot:
+        await press(pilot, app, "r")
+        state, found = app.lab.state, app.lab.state.result()
+        assert found is not None and found.confidence is not None
+        doubtful = msgspec.structs.replace(found.confidence, badge=badge)
+        monkeypatch.setattr(
+            state, "result", lambda: msgspec.structs.replace(found, confidence=doubtful), raising=False
+        )
+        state.shown.workers = 20
+        app.screen.show(Change.RUN)
+        await until(pilot, lambda: badge in text(app).splitlines()[0])
+        assert "done" in text(app).splitlines()[0]
+        app.runner.hold = 3
+        await press(pilot, app, "s")
+        begun = "size 1 of 9 · warming up, 0.4 of 1.0 s · CPU graph, input copied · about 3 min left"
+        short = "size 1 of 9 · about 3 min left"
+        monkeypatch.setattr("tuilab.presentation.status.run_stage", lambda *_: begun.rpartition(" · ")[0])
+        monkeypatch.setattr("tuilab.presentation.status.time_left", lambda *_: "about 3 min left")
+        app.screen.show(Change.RUN)
+        said = begun if width == 120 else short
+        await until(pilot, lambda: f"{said} · x stops" in text(app).splitlines()[0])
+        monkeypatch.undo()
         app.runner.let_go()

@@ -31,6 +31,8 @@ class Status:
     """Whether there is something that can be stopped."""
     share: float | None = None
     """How much of it is done, 0 … 1; None where that is not known."""
+    short: str = ""
+    """What matters most of the text, for where that has no room; "" where it cannot be shorter."""
 
 
 def status(lab_state: LabState) -> Status:
@@ -48,9 +50,10 @@ def status(lab_state: LabState) -> Status:
         return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", stop=True)
     if state.running:
         said = run_stage(state, lab_state.held_s)
+        short, *_ = said.split(" · ")
         if left := time_left(state, now - lab_state.asked_at):
-            said += f" · {left}"
-        return Status("busy", said, True, share_done(state))
+            said, short = f"{said} · {left}", f"{short} · {left}"
+        return Status("busy", said, True, share_done(state), short)
     if worker.phase == "down":
         return Status("bad", worker.message or "the worker has exited")
     if worker.phase == "starting":
@@ -72,9 +75,11 @@ def status(lab_state: LabState) -> Status:
             f" of {state.workers} processes" if state.workers > 1 else ""
         )
         if sure is not None and sure.badge:
-            return Status("doubtful", f"{done} · {sure.badge}")
-        reached = sure.half_width if sure is not None else None
-        return Status("good", done if reached is None else f"{done} · ± {percent(reached)}")
+            return Status("doubtful", f"{done} · {sure.badge}", short=f"done · {sure.badge}")
+        if sure is None or sure.half_width is None:
+            return Status("good", done)
+        reached = f"± {percent(sure.half_width)}"
+        return Status("good", f"{done} · {reached}", short=f"done · {reached}")
     return Status("quiet", "ready, {run} measures")
 
 

@@ -35,6 +35,8 @@ TONES: dict[str, tuple[str, TextStyle]] = {
     "doubtful": ("⚠", WARN),
     "bad": ("▲", BAD),
 }
+LEAST_TITLE = 24
+"""Cells that are left to the lab's name and the title."""
 BAR = 10
 """Cells of the bar that says how much is done, where there is room for it."""
 
@@ -53,7 +55,8 @@ and the key that stops it.
 
     def __init__(self) -> None:
         super().__init__(id="header")
-        self._title, self._tone, self._state = "", "busy", "starting"
+        self._title, self._tone = "", "busy"
+        self._states: Sequence[str] = ("starting",)
         self._machine: Sequence[str] = ()
         self._share: float | None = None
 
@@ -65,13 +68,16 @@ and the key that stops it.
         self._title = state.settings.title if state.settings else ""
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
-        self._state = spoken(self, now.text + (" · {stop} stops" if now.stop else ""))
+        stops = " · {stop} stops" if now.stop else ""
+        self._states = tuple(spoken(self, said + stops) for said in (now.text, now.short) if said)
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state always has room; the title gets what it needs of the rest.
-        said = whole_words(self._state, min(cell_len(self._state), max(12, width - 24)))
+        # The state always has room, in short where it leaves none for the title, which gets the rest.
+        states = self._states
+        said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
+        said = whole_words(said, max(12, width - 12))
         bar: list[Run] = []
         if self._share is not None and cell_len(said + self._title) + BAR + 16 <= width:
             done = round(self._share * BAR)

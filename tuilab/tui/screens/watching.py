@@ -84,7 +84,7 @@ class ProgramHeader(Header):
         self._machine = [
             word for word in (page.host, f"TensorFlow {page.tensorflow}" * bool(page.tensorflow)) if word
         ]
-        self._state = spoken(self, now.text + (" · {watch.stop} stops" if now.stop else ""))
+        self._states = [spoken(self, now.text + (" · {watch.stop} stops" if now.stop else ""))]
         self.repaint()
 
 
