@@ -1,5 +1,6 @@
 """A finding is proved by what was recognised in its example; a run's figures become a factor and a sentence."""
 
+from textwrap import indent
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,8 @@ from tests.calling import here
 from tests.made import account
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped
-from tuilab.lab.proof import PATTERNS, _host_map, proofs, proven
+from tuilab.lab.proof import PATTERNS, _host_map, proofs, prove, proven
+from tuilab.model.preset import Preset
 from tuilab.model.result import ArmResult
 
 HEAD = "import time\nimport tensorflow as tf\nx = tf.random.normal((256, 256))\n"
@@ -149,3 +151,30 @@ def test_the_command_says_where_nothing_can_be_measured(tmp_path):
     done = here("check", "--prove", str(article))
     assert done.returncode == 0 and done.stdout == ""
     assert "no finding whose pattern can be measured" in done.stderr
+
+
+class Bench:
+    """Measures what it is asked to, on a machine with such devices, and remembers it."""
+
+    def __init__(self, *gpus: str) -> None:
+        self.gpus, self.asked = gpus, list[tuple[str, ...]]()
+
+    async def ready(self) -> dict[str, SimpleNamespace]:
+        return {"": SimpleNamespace(gpus=self.gpus)}
+
+    async def measure(self, preset: Preset, budget: str) -> SimpleNamespace:
+        self.asked.append(preset.arms.devices)
+        (device,) = preset.arms.devices
+        made = arm(device=f"{device}:0", label=f"{device} eager", median_s=1e-2, first_call_s=0.2)
+        return SimpleNamespace(arms=(made,), status="ok", preset=preset.name, run="r1")
+
+
+async def test_what_an_article_times_on_a_gpu_is_proved_on_the_cpu_where_there_is_none():
+    wanted = [proof_of("TL105", f"with tf.device('/GPU:0'):\n{indent(FIRST, '    ')}")]
+    assert wanted[0].preset.arms.devices == ("GPU",)
+    without, beside = Bench(), Bench("GPU:0")
+    (cpu,) = await prove(without, wanted, "quick", lambda shown: None)
+    (gpu,) = await prove(beside, wanted, "quick", lambda shown: None)
+    assert (without.asked, beside.asked) == ([("CPU",)], [("GPU",)])
+    assert cpu.factor == gpu.factor == pytest.approx(20)
+    assert cpu.sentence == f"without a GPU, on the CPU: {gpu.sentence.replace('GPU', 'CPU')}"
