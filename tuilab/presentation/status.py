@@ -75,11 +75,11 @@ def status(lab_state: LabState) -> Status:
             f" of {state.workers} processes" if state.workers > 1 else ""
         )
         if sure is not None and sure.badge:
-            return Status("doubtful", f"{done} · {sure.badge}", short=f"done · {sure.badge}")
+            return Status("doubtful", f"{done} · {sure.badge}", short=f"done, {sure.badge}")
         if sure is None or sure.half_width is None:
             return Status("good", done)
         reached = f"± {percent(sure.half_width)}"
-        return Status("good", f"{done} · {reached}", short=f"done · {reached}")
+        return Status("good", f"{done} · {reached}", short=f"done, {reached}")
     return Status("quiet", "ready, {run} measures")
 
 
