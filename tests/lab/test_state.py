@@ -23,13 +23,16 @@ from tuilab.model.events import (
     Progress,
     Ready,
     Refused,
+    RoofsKnown,
     Round,
     RunStarted,
     Warming,
     WorkerExited,
+    WorkKnown,
 )
 from tuilab.model.preset import Preset
 from tuilab.model.result import Crossover
+from tuilab.model.roofline import DeviceRoofs, Roofs, Work
 from tuilab.model.scenario import Axis, Sweep
 from tuilab.presentation.answer import answer, next_steps
 from tuilab.presentation.status import status
@@ -99,10 +102,37 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
     assert now.share == pytest.approx(1 / 3)
     blocks = (Block(arm, 0, 1, 0.5), Block(arm, 1, 1, 2.0))
     made.apply(Round(run=request.id, index=0, blocks=blocks, elapsed_s=2.5))
-    made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
     made.clock.now += 10
-    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls, of which there were 2.8 s in 20 s.
-    assert status(made).text.endswith("about 60 s left")
+    made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
+    # Four times as long at four times the size: 4 × (0.1 + 2) s of calls, of which there were 2.7 s in 20 s.
+    assert status(made).text.endswith("about 62 s left")
+    made.clock.now += 50
+    assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
+
+
+def test_what_a_sweep_has_left_knows_how_its_work_grows_before_a_call_is_long():
+    """Attention's work grows with the square of its tokens, of which small calls show nothing yet."""
+    made, sizes = lab_state(), (16, 256, 4096, 65536)
+    request = made.request("quick", sweep=Sweep(axes=(Axis("samples", sizes),)))
+    points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
+    made.apply(
+        RunStarted(
+            run=request.id, scenario=request.scenario, arms=request.arms, points=points, budget=request.budget,
+            machine=CPU_MACHINE, at="2026-01-05T10:00:00Z", sweep=request.sweep,
+        )
+    )  # fmt: skip
+    arm = next(arm.id for arm in request.arms if arm.device == "CPU:0")
+    devices = {"CPU:0": DeviceRoofs(peaks={"float32": 1e11})}
+    roofs = Roofs(
+        machine=CPU_MACHINE.key, at="2026-01-05T10:00:00Z", seconds=3.0, sync_s=1e-6, devices=devices
+    )
+    made.apply(RoofsKnown(run=request.id, roofs=roofs))
+    for point, size in enumerate(sizes[:2]):
+        made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=256.0 * size**2)))
+        made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=1e-4))
+        made.clock.now += 3
+    # A call of 65,536 tokens is 1.1e12 FLOP, 11 s; five of them at least, and 3 s for each size that is left.
+    assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
 def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():

@@ -133,6 +133,8 @@ class LabState:
     """The run on the screen, empty before the first."""
     stage: Stage = field(default_factory=Stage)
     """What that run is at, and since when."""
+    sized: Stage = field(default_factory=Stage)
+    """At which size that run is, of a sweep, and since when."""
     asked: str = ""
     """The id of the run that was asked for and is not over, "" for none."""
     asked_at: float = 0.0
@@ -536,6 +538,8 @@ class LabState:
             return self._elsewhere(identity, event)
         state.apply(event)
         self.stage = self.stage.then(state, self.clock())
+        if state.sweep is not None and (size := (state.run, sizes_begun(state))) != self.sized.what:
+            self.sized = Stage(size, self.clock())
         match event:
             case ArmStatus(detail=str(detail)) if detail:
                 self._trace(detail)
@@ -591,6 +595,12 @@ class LabState:
             for g in known.values()
             if g.scenario and g.scenario.workload == state.scenario.workload and g.sweep is None
         ]
+
+
+def sizes_begun(state: RunState) -> int:
+    """Count the sizes of a sweep at which something is known of an arm, from 1."""
+    begun = {point for arm in state.arms.values() for point in (*arm.cells, *arm.work)}
+    return max(1, min(len(state.points), len(begun)))
 
 
 def _first_called(state: RunState) -> bool:

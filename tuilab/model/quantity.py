@@ -100,8 +100,10 @@ def seconds(value: float, half_width: float | None = None) -> str:
 
 
 def rough(seconds: float) -> str:
-    """Return a length of time in whole seconds or minutes, for what is only expected: `9 s`, `3 min`."""
-    return f"{max(1, round(seconds))} s" if seconds < 100 else f"{round(seconds / 60)} min"
+    """Return a length of time in whole seconds, minutes or hours, for what is only expected: `3 min`."""
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5_970 else f"{round(seconds / 3_600)} h"
 
 
 def median_of(value: float, half_width: float | None = None) -> str:

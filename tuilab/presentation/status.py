@@ -8,8 +8,9 @@ from operator import mul
 from statistics import median
 from typing import Literal
 
+from tuilab.analysis.roofline import arm_floor
 from tuilab.analysis.words import percent
-from tuilab.lab.state import LabState
+from tuilab.lab.state import LabState, sizes_begun
 from tuilab.model.events import Progress
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import count, plural, rough
@@ -51,7 +52,8 @@ def status(lab_state: LabState) -> Status:
     if state.running:
         said = run_stage(state, lab_state.held_s)
         short, *_ = said.split(" · ")
-        if left := time_left(state, now - lab_state.asked_at):
+        began = max(lab_state.asked_at, lab_state.sized.since)
+        if left := time_left(state, began - lab_state.asked_at, now - began):
             said, short = f"{said} · {left}", f"{short} · {left}"
         return Status("busy", said, True, share_done(state), short)
     if worker.phase == "down":
@@ -145,12 +147,6 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
     return "No phases were measured in this run; {run} measures with them."
 
 
-def sizes_begun(state: RunState) -> int:
-    """Count the sizes of a sweep at which something is known of an arm, from 1."""
-    begun = {point for arm in state.arms.values() for point in (*arm.cells, *arm.work)}
-    return max(1, min(len(state.points), len(begun)))
-
-
 def most_processes(state: RunState) -> int:
     """Count the processes that a run may have: more where they can be forked, beside no GPU. One that was
     stopped may be gone on with in one more.
@@ -160,23 +156,32 @@ def most_processes(state: RunState) -> int:
     return max(state.budget.workers, 0 if state.machine.gpus else state.budget.forks)
 
 
-def time_left(state: RunState, passed_s: float) -> str:
+def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     """Tell about how long the sizes that are left of a sweep will take; "" before one is done.
 
     Of one size nobody knows yet how the time grows: then at least. A crossover may add some.
-    passed_s: since the sweep was asked for.
+    passed_s: from when the sweep was asked for until the present size began; on_this_s: since then.
     """
     done = sizes_begun(state) - 1
     if state.sweep is None or not done or done >= len(state.points):
         return ""
-    if done < 2:
-        return f"at least {rough(passed_s * (len(state.points) - 1))} left"
     sizes = [_extent(state, index) for index in range(len(state.points))]
+    calling = [_calling_s(state, arm, sizes, done) for arm in state.arms.values()]
+    each = [math.fsum(of_size) for of_size in zip(*calling, strict=True)]
+    if done < 2:
+        each = [max(passed_s, least) for least in each]
+        return f"at least {rough(_from_now(each, on_this_s))} left"
     # What goes on around the calls that are counted, such as an arm's making and its account, is taken to be
     # in proportion to them.
-    spent = sum(_spent_s(cell) for arm in state.arms.values() for cell in arm.cells.values())
-    calling = sum(_calling_s(arm, sizes, done) for arm in state.arms.values())
-    return f"about {rough(passed_s * calling / spent)} left" if spent else ""
+    cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index < done]
+    spent = sum(map(_spent_s, cells))
+    each = [passed_s * calling / spent for calling in each] if spent else []
+    return f"about {rough(_from_now(each, on_this_s))} left" if each else ""
+
+
+def _from_now(each: Sequence[float], on_this_s: float) -> float:
+    """Return the seconds of these sizes, of which the first has gone on for some already."""
+    return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
 def _spent_s(cell: ArmSamples) -> float:
@@ -187,26 +192,55 @@ def _spent_s(cell: ArmSamples) -> float:
 
 MOST_POWER = 3.0
 """Of a size, with which a call's time grows: that of a matrix' side in a product."""
+FEWEST_CALLS = 5
+"""Of a call that is longer than a budget allows: the first two, one that is looked at, a round, phases."""
 
 
-def _calling_s(arm: ArmState, sizes: Sequence[float], done: int) -> float:
-    """Work out for how long an arm will be called at the sizes that are left, in seconds.
+def _calling_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> list[float]:
+    """Work out for how long an arm will be called at each size that is left, in seconds.
 
-    Its call is taken to grow as between the last two sizes, as a power of the size. Where it still fits into
-    a block of then, it is called for as long as then; a longer one for as much longer. One that is a block by
-    itself has outgrown what any size costs, and grows with the size at least.
+    Its call is taken to grow as between the last two sizes, as a power of the size, and takes what its
+    counted work needs at the least. Where it still fits into a block of then, it is called for as long as
+    then; a longer one for as much longer, until the budget leaves it no more than the fewest calls. One that
+    is a block by itself has outgrown what any size costs, and grows with the size at least.
     """
+    least = _least_s(state, arm, sizes, done)
     known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
     if not known:
-        return 0.0
+        return [FEWEST_CALLS * each for each in least]
     last = arm.cells[known[-1]]
     took, block = float(median(last.samples)), float(median(map(mul, last.samples, last.calls)))
     power = 1.0 if max(last.calls) == 1 else 0.0
-    if len(known) > 1 and sizes[known[-1]] > sizes[known[-2]]:
-        grown = math.log(took / median(arm.cells[known[-2]].samples))
-        power = min(MOST_POWER, max(power, grown / math.log(sizes[known[-1]] / sizes[known[-2]])))
-    longer = [max(1.0, took * (size / sizes[known[-1]]) ** power / block) for size in sizes[done:]]
-    return _spent_s(last) * math.fsum(longer)
+    if len(known) > 1:
+        power = max(power, _power(sizes, known[-2:], [median(arm.cells[i].samples) for i in known[-2:]]))
+    spent, out = _spent_s(last), []
+    enough = max(spent, state.budget.limit_s / len(state.arms)) if state.budget else math.inf
+    for size, at_least in zip(sizes[done:], least, strict=True):
+        call = max(took * (size / sizes[known[-1]]) ** power, at_least)
+        out.append(min(spent * max(1.0, call / block), enough + FEWEST_CALLS * call))
+    return out
+
+
+def _least_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> list[float]:
+    """Return what a call takes at least at each size that is left, by its work and the machine's roofs.
+
+    The work grows as it did until the present size, of which it is known before any call.
+    """
+    known = [i for i in range(min(done + 1, len(sizes))) if i in arm.work][-2:]
+    floors = [arm_floor(state, arm, i) for i in known]
+    needs = [found.work_s for found in floors if found is not None]
+    if len(needs) < 2 or min(needs) <= 0:
+        return [0.0] * (len(sizes) - done)
+    power = _power(sizes, known, needs)
+    return [needs[-1] * (size / sizes[known[-1]]) ** power for size in sizes[done:]]
+
+
+def _power(sizes: Sequence[float], at: Sequence[int], values: Sequence[float]) -> float:
+    """Return the power of the size with which something has grown between two of them, 0 to the most."""
+    if not 0 < sizes[at[0]] < sizes[at[1]]:
+        return 0.0
+    grown = math.log(values[1] / values[0]) / math.log(sizes[at[1]] / sizes[at[0]])
+    return min(MOST_POWER, max(0.0, grown))
 
 
 def _extent(state: RunState, index: int) -> float:
