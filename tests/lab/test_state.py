@@ -369,8 +369,11 @@ def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not
     made.apply(Finished(run=made.shown.run, status="cancelled"))
     more = made.further()
     assert more is not None and more.id == made.shown.run and more.worker
-    words = f"the {len(more.points)} sizes left" if sweep else "this run"
     assert bool(more.points) == (sweep is not None)
-    assert next_steps(made)[0] == f"{{run}} goes on with {words}"
+    assert next_steps(made)[0] == f"{{run}} goes on with {'3 measured too roughly' if sweep else 'this run'}"
+    if sweep:  # it was stopped at the first size
+        for arm in made.shown.arms.values():
+            arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
+        assert next_steps(made)[0].endswith("goes on with the 2 sizes left and 1 measured too roughly")
     made.change(made.settings.with_value("samples", 512))
     assert made.further() is None

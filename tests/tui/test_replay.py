@@ -6,6 +6,7 @@ import pytest
 
 from tests.tui.lab import PRESETS, lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, Script
+from tuilab.lab.changes import Change
 from tuilab.lab.replay import SPEEDS, Replay
 from tuilab.lab.settings import choose
 from tuilab.lab.state import LabState
@@ -109,3 +110,20 @@ async def test_rounds_come_at_the_speed_that_was_chosen():
         return loop.time() - begun
 
     assert await took(0.5) > 2 * await took(8.0)
+
+
+async def test_of_a_preset_that_is_not_here_nothing_else_is_offered_as_its_settings(tmp_path):
+    """As of an own model that was not opened: the sliders beside it are another preset's."""
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await recorded(pilot, app)
+        state = app.screen.lab.state
+        assert "r measures these settings on this machine" in text(app)
+        state.shown.preset = "mine"
+        app.screen.show(Change.RUN)
+        await rest(pilot, app)
+        assert "next: x ends the replay" in text(app)
+        app.screen.lab._anew_said = False
+        await press(pilot, app, "r")
+        (said,) = (note.message for note in app._notifications)
+        assert said == f"This is a replay. r again measures {state.settings.title} on this machine."

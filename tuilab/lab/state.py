@@ -376,6 +376,11 @@ class LabState:
         return True
 
     @property
+    def replay_is_here(self) -> bool:
+        """Whether the settings beside a replay are of its own preset, which may be unknown here."""
+        return self.settings is not None and self.settings.preset.name == self.shown.preset
+
+    @property
     def stale(self) -> bool:
         """The settings are not those of the run on the screen."""
         if self.settings is None or self.shown.scenario is None:

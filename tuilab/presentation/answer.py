@@ -139,7 +139,9 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if lab_state.guessing and not now.stop:
         return ("guess, or {demo.next} measures",)
     if lab_state.replay:
-        return ("{run} measures these settings on this machine",)
+        if lab_state.replay_is_here:
+            return ("{run} measures these settings on this machine",)
+        return ("{stop} ends the replay",)
     if now.stop:
         return ("{stop} stops",)
     if settings is None:
@@ -175,8 +177,14 @@ def going_on(lab_state: LabState) -> str:
     if more is None or machine is None:
         return ""
     if lab_state.shown.status == "cancelled":
-        left = f"the {plural(len(more.points), 'size')} left" if more.points else "this run"
-        return f"{{run}} goes on with {left}"
+        if not more.points:
+            return "{run} goes on with this run"
+        cells = [each for arm in lab_state.shown.arms.values() for each in arm.cells.items()]
+        begun = {point for point, cell in cells if cell.samples}
+        rough = sum(point.index in begun for point in more.points)
+        left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
+        left += [f"{rough} measured too roughly"] if rough else []
+        return f"{{run}} goes on with {' and '.join(left)}"
     return f"{{run}} goes on: {told(more, machine, lab_state.import_s)}"
 
 

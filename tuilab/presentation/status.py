@@ -41,8 +41,10 @@ def status(lab_state: LabState) -> Status:
     now = lab_state.clock()
     worker, state = lab_state.worker, lab_state.shown
     if lab_state.replay:
-        said = f"{lab_state.replay}, {plural(state.rounds, 'round')}"
-        return Status("busy", said, stop=True) if state.running else Status("quiet", said)
+        rounds = plural(state.rounds, "round")
+        said, short = f"{lab_state.replay}, {rounds}", f"replay, {rounds}"
+        tone: Tone = "busy" if state.running else "quiet"
+        return Status(tone, said, stop=state.running, short=short)
     if lab_state.wanted is not None or (lab_state.asked and not state.running):
         if lab_state.asked == state.run and state.progress is not None:  # a run that is gone on with
             return Status("busy", run_stage(state, lab_state.held_s), stop=True)
@@ -199,20 +201,22 @@ FEWEST_CALLS = 5
 def _calling_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> list[float]:
     """Work out for how long an arm will be called at each size that is left, in seconds.
 
-    Its call is taken to grow as between the last two sizes, as a power of the size, and takes what its
-    counted work needs at the least. Where it still fits into a block of then, it is called for as long as
-    then; a longer one for as much longer, until the budget leaves it no more than the fewest calls. One that
-    is a block by itself has outgrown what any size costs, and grows with the size at least.
+    Its call is taken to grow as between the last two sizes, as a power of the size: no more than its counted
+    work grew, and so that it takes what that needs at the least. Where it still fits into a block of then, it
+    is called for as long as then; a longer one for as much longer, until the budget leaves it no more than
+    the fewest calls. One that is a block by itself, of which the work is not known, grows with the size at
+    least.
     """
-    least = _least_s(state, arm, sizes, done)
+    most, least = _of_work(state, arm, sizes, done)
     known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
     if not known:
         return [FEWEST_CALLS * each for each in least]
     last = arm.cells[known[-1]]
     took, block = float(median(last.samples)), float(median(map(mul, last.samples, last.calls)))
-    power = 1.0 if max(last.calls) == 1 else 0.0
+    power = 0.0 if max(last.calls) > 1 or done < 2 or any(least) else 1.0
     if len(known) > 1:
-        power = max(power, _power(sizes, known[-2:], [median(arm.cells[i].samples) for i in known[-2:]]))
+        grown = _power(sizes, known[-2:], [median(arm.cells[i].samples) for i in known[-2:]])
+        power = max(power, min(most, grown))
     spent, out = _spent_s(last), []
     enough = max(spent, state.budget.limit_s / len(state.arms)) if state.budget else math.inf
     for size, at_least in zip(sizes[done:], least, strict=True):
@@ -221,18 +225,19 @@ def _calling_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int
     return out
 
 
-def _least_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> list[float]:
-    """Return what a call takes at least at each size that is left, by its work and the machine's roofs.
+def _of_work(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> tuple[float, list[float]]:
+    """Return the power of the size with which a call's work grows, the most where that is not known; and the
+    seconds that it takes at least at each size that is left, by the machine's roofs.
 
     The work grows as it did until the present size, of which it is known before any call.
     """
     known = [i for i in range(min(done + 1, len(sizes))) if i in arm.work][-2:]
-    floors = [arm_floor(state, arm, i) for i in known]
-    needs = [found.work_s for found in floors if found is not None]
-    if len(needs) < 2 or min(needs) <= 0:
-        return [0.0] * (len(sizes) - done)
-    power = _power(sizes, known, needs)
-    return [needs[-1] * (size / sizes[known[-1]]) ** power for size in sizes[done:]]
+    least = arm_floor(state, arm, known[-1]) if known else None
+    flop = [arm.work[i].flop or 0.0 for i in known]
+    if least is None or len(known) < 2 or min(flop) <= 0:
+        return MOST_POWER, [0.0] * (len(sizes) - done)
+    power = _power(sizes, known, flop)
+    return power, [least.arithmetic_s * (size / sizes[known[-1]]) ** power for size in sizes[done:]]
 
 
 def _power(sizes: Sequence[float], at: Sequence[int], values: Sequence[float]) -> float:

@@ -101,7 +101,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Say once, before a replay is replaced, that this action measures anew; whether it was said now."""
         spared = self.lab.spare_replay()
         if spared:
-            self.say(f"This is a replay. {{{action}}} again measures its settings anew on this machine.")
+            state = self.lab.state
+            what = "its settings anew" if state.replay_is_here or not state.settings else state.settings.title
+            self.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
         return spared
 
     def action_stop(self) -> None:
