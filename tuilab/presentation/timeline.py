@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
 
 DEPTH = 4
+WORK = ("compute", "copy", "input")
+"""Phases for which a call is made."""
 MOST_SPANS = 4_000
 """Of a few calls; they are kept with the run."""
 
@@ -183,7 +185,7 @@ class Track:
 def tracks(spans: Sequence[Span]) -> list[Track]:
     """Return the lanes, each in as many tracks as its spans overlap (at most four).
 
-    What overlaps even four deep is left out.
+    Of what overlaps deeper the last track has the work itself: it matters more than what starts it.
     """
     lanes: dict[int, list[list[Span]]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
@@ -193,6 +195,8 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
             free.append(span)
         elif len(levels) < DEPTH:
             levels.append([span])
+        elif span.phase in WORK and levels[-1][-1].phase not in WORK:
+            levels[-1][-1] = span
     return [
         Track(lane, depth, level, [span.start_s for span in level])
         for lane, levels in sorted(lanes.items())
