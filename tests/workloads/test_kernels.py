@@ -2,6 +2,7 @@
 
 import pytest
 
+from tuilab.model.events import Fact
 from tuilab.workloads.parts import kernels
 
 
@@ -41,6 +42,13 @@ def test_ops_without_a_kernel_are_found_in_functions_and_what_they_call(tf):
     assert kernels.without_kernel(tf, lambda x: inner(x) + 1, spec) == ["BandedTriangularSolve"]
     ints = tf.TensorSpec((3, 3), tf.int32)
     assert kernels.without_kernel(tf, lambda x: x @ x, ints) == ["MatMul"]
+
+
+def test_a_transforms_fact_says_what_placement_says_of_its_sizes(make):
+    """Every op has a kernel, and those that work out sizes would not compute on a GPU all the same."""
+    facts = [event for event in make("stft", "whole", samples=512).ears.events if isinstance(event, Fact)]
+    (told,) = (fact.text for fact in facts if fact.name == "host-only-ops")
+    assert told.endswith("a GPU kernel for every op, though those of int32 work in host memory")
 
 
 def test_a_build_without_gpu_kernels_says_nothing_about_gpus(make, monkeypatch):

@@ -54,9 +54,13 @@ demo and goes back to where you were; the runs are in the history.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
-        out: list[Line] = [((line, STRONG),) for line in clip(sentence, width, 2)]
-        out += [((line, ACCENT),) for line in clip(question, width, 1)]
-        if self._demo.stage == "told":
+        told = self._demo.stage == "told"
+        # What came of it is whole where it can be; its reason, which the answer has too, has what is left.
+        first = clip(sentence, width, max(1, height - 1 - (not told)))
+        out: list[Line] = [((line, STRONG),) for line in first]
+        if (left := height - 1 - len(first)) > 0:
+            out += [((line, ACCENT),) for line in clip(question, width, left if told else 1)]
+        if told:
             out = [tuple(numbers_strong(text)) for ((text, _),) in out]
         return [*out, ((fit(keys, width), MUTED),)]
 

@@ -23,7 +23,7 @@ def machines_table() -> Table[MachineLine]:
     """Return a row for each machine under each preset."""
     columns: list[Column[MachineLine]] = [
         Column("preset", lambda line: line.preset, most=24, flex=True),
-        Column("with", lambda line: line.differing, most=24),
+        Column("with", lambda line: line.differing, most=24, sparse=True),
         Column("machine", lambda line: line.row.summary.machine, most=24),
         Column("CPU", lambda line: median(line.row.summary.on_cpu), align="right",
                key=lambda line: _seconds(line.row.summary.on_cpu)),

@@ -59,8 +59,10 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
     """Tell, as the fact `host-only-ops`, how many op types of `function` lack a GPU kernel, and which."""
     if not b.observing or not has_gpu_rows():
         return
-    missing = without_kernel(b.tf, function, *inputs)
-    told = f"{what}: a GPU kernel for every op"
+    nodes = _computing(b.tf, function, *inputs)
+    missing = sorted({node.type for node in nodes if not _runs_on(node, "GPU")})
+    held = any(_held(b.tf, node) for node in nodes)
+    told = f"{what}: a GPU kernel for every op" + ", though those of int32 work in host memory" * held
     if missing:
         told = f"{what}: no GPU kernel for {', '.join(missing)}"
     b.fact("host-only-ops", len(missing), told)
@@ -68,9 +70,19 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
     """Return the op types that `function` computes with, for which `device` has no kernel of their dtypes."""
+    return sorted({node.type for node in _computing(tf, function, *inputs) if not _runs_on(node, device)})
+
+
+def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
+    """The nodes of its graph, and of the functions in it, that compute."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
-    missing = {node.type for node in _nodes(graph) if not _runs_on(node, device)}
-    return sorted(missing - PLUMBING)
+    return [node for node in _nodes(graph) if node.type not in PLUMBING]
+
+
+def _held(tf: Any, node: Any) -> bool:
+    """Whether all that it takes and gives is int32, such as sizes: a GPU's kernels keep that on the host."""
+    dtypes = {tensor.dtype for tensor in (*node.inputs, *node.outputs)}
+    return dtypes == {tf.int32}
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
