@@ -2625,6 +2625,153 @@ inputs = keras.layers.Input(shape=(8,))
 h = keras.layers.Dense(4)(inputs)
 print(h.dtype.name)
 """),
+    Probe("an unread detector's first call", "TL104", "t = time.perf_counter()", """
+import detectors, pictures
+finder = detectors.Finder('m.tflite')
+times = []
+for name in ('a.png', 'b.png', 'c.png', 'd.png', 'e.png', 'f.png', 'g.png', 'h.png', 'i.png'):
+    image = pictures.taken(name)
+    t = time.perf_counter()
+    finder.detect(image)
+    times.append(time.perf_counter() - t)
+print('latency', sum(times) / 9)
+"""),
+    Probe("a step that is not read, never run before", "TL104", "t = time.perf_counter()", """
+from mine import train_step
+t = time.perf_counter()
+for _ in range(10):
+    train_step(x)
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("an interpreter of Coral's, never run before", "TL104", "t = time.perf_counter()", """
+from pycoral.utils.edgetpu import make_interpreter
+engine = make_interpreter('m_edgetpu.tflite')
+engine.allocate_tensors()
+times = []
+for trial in range(100):
+    engine.set_tensor(0, np.ones((1, 8), 'float32'))
+    t = time.perf_counter()
+    engine.invoke()
+    times.append(time.perf_counter() - t)
+print('average', np.mean(times))
+"""),
+    Probe("one answer of an unread detector", "TL105", "t = time.perf_counter()", """
+import detectors, cv2
+finder = detectors.Finder('m.pb')
+image = cv2.imread('a.png')
+t = time.perf_counter()
+faces = finder.detect(image)
+print('Detection took', time.perf_counter() - t)
+"""),
+    Probe("an interpreter beside what is not read", "TL104", "t = time.perf_counter()", """
+import pictures
+interpreter = tf.lite.Interpreter(model_path='m.tflite')
+interpreter.allocate_tensors()
+times = []
+for name in pictures.names():
+    t = time.perf_counter()
+    interpreter.set_tensor(0, pictures.resized(name))
+    interpreter.invoke()
+    times.append(time.perf_counter() - t)
+print('average', sum(times) / len(times))
+"""),
+    Probe("a session that what is not read was never given", "TL104", "t = time.perf_counter()", """
+import tensorflow.compat.v1 as tf1
+import batches
+tf1.disable_eager_execution()
+fed = tf1.placeholder(tf1.float32, (None, 8))
+z = tf1.matmul(fed, tf1.ones((8, 8)))
+with tf1.Session() as sess:
+    t = time.perf_counter()
+    for step in range(100):
+        sess.run(z, feed_dict={fed: batches.following(32)})
+    print('CPU time', time.perf_counter() - t)
+"""),
+    Probe("a pretrained model's first answer", "TL105", "t = time.perf_counter()", """
+from transformers import TFBertModel, BertTokenizer
+words = BertTokenizer.from_pretrained('b')
+bert = TFBertModel.from_pretrained('b')
+t = time.perf_counter()
+z = bert(words('hello', return_tensors='tf'))
+print('inference time', time.perf_counter() - t)
+"""),
+    Probe("one gradient alone is no training", "TL103", "print('gradient", """
+w = tf.Variable(x)
+def loss(): return tf.reduce_sum(tf.matmul(w, w))
+with tf.GradientTape() as tape:
+    z = loss()
+tape.gradient(z, w)
+t = time.perf_counter()
+with tf.GradientTape() as tape:
+    z = loss()
+g = tape.gradient(z, w)
+print('gradient time', time.perf_counter() - t)
+"""),
+    Probe("the times of a callback's batches of predict()", "TL104", "self.start = time.perf_counter()", """
+class Latency(keras.callbacks.Callback):
+    def on_predict_begin(self, logs=None):
+        self.times = []
+    def on_predict_batch_begin(self, batch, logs=None):
+        self.start = time.perf_counter()
+    def on_predict_batch_end(self, batch, logs=None):
+        self.times.append(time.perf_counter() - self.start)
+"""),
+    Probe("the mean of predict() for any batch", "TL113", "m.predict(rows)", MODEL + """
+def bench(m, size):
+    rows = np.random.rand(size, 512)
+    m.predict(rows)
+    t = time.perf_counter()
+    for _ in range(10):
+        m.predict(rows)
+    return (time.perf_counter() - t) / 10
+print([bench(made(), int(size)) for size in input().split()])
+"""),
+    Probe("an array that is loaded in the time", "TL108", "np.load(", MODEL + """
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+rows = np.load('rows.npy')
+z = m(rows).numpy()
+print('inference time', time.perf_counter() - t)
+"""),
+    Probe("results that are dumped in the time", "TL108", "pickle.dump(", MODEL + """
+import pickle
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+z = m(data).numpy()
+pickle.dump(z, open('z.pkl', 'wb'))
+print('inference time', time.perf_counter() - t)
+"""),
+    Probe("a log's file that is written in the time", "TL108", "with open(", MODEL + """
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+z = m(data).numpy()
+with open('log.txt', 'a') as log:
+    log.write(str(z.shape))
+print('inference time', time.perf_counter() - t)
+"""),
+    Probe("a picture of PIL's that is opened in the time", "TL108", "Image.open", MODEL + """
+from PIL import Image
+m = made()
+m(data).numpy()
+for name in ('a.png', 'b.png', 'c.png'):
+    t = time.perf_counter()
+    z = m(np.array(Image.open(name))[None]).numpy()
+    print('inference time', time.perf_counter() - t)
+"""),
+    Probe("a time called by its key", "TL113", "m.predict(image)", MODEL + """
+import cv2
+from mine import answers
+m = made()
+def answer(request):
+    t = time.perf_counter()
+    image = cv2.imread(request.path)[None]
+    z = m.predict(image)
+    took = time.perf_counter() - t
+    return answers({'label': int(np.argmax(z)), 'inference_time': took})
+"""),
 ]  # fmt: skip
 
 
@@ -4350,17 +4497,69 @@ for _ in range(20):
     total += time.perf_counter() - t
 print('post-processing', total / 20, best)
 """),
+    Probe("what is saved is what is timed", "TL108", "", MODEL + """
+import pickle
+m = made()
+z = m(data).numpy()
+t = time.perf_counter()
+z = tf.nn.softmax(z).numpy()
+pickle.dump(z, open('z.pkl', 'wb'))
+print('saving took', time.perf_counter() - t)
+"""),
+    Probe("a file of a whole run", "TL108", "", MODEL + """
+m = made()
+m(data).numpy()
+t = time.perf_counter()
+z = m(np.load('rows.npy')).numpy()
+print('total time', time.perf_counter() - t)
+"""),
+    Probe("a model that what is not read has run", "TL104", "", MODEL + """
+from mine import evaluate
+m = made()
+evaluate(m)
+t = time.perf_counter()
+for _ in range(10):
+    m(data, training=False).numpy()
+print('latency', (time.perf_counter() - t) / 10)
+"""),
+    Probe("a detector of another library", "TL105", "", """
+import dlib, cv2
+finder = dlib.get_frontal_face_detector()
+image = cv2.imread('a.png')
+t = time.perf_counter()
+faces = finder.detect(image)
+print('Detection took', time.perf_counter() - t)
+"""),
+    Probe("an article's excerpt of a detector", "TL105", "", """
+```python
+import tensorflow as tf
+from mine import finder
+t = time.perf_counter()
+finder.detect(image)
+print('detection', time.perf_counter() - t)
+```
+""", head="", file="x.md"),
+    Probe("a callback that leaves its first batch out", "TL104", "", """
+class Latency(keras.callbacks.Callback):
+    def on_predict_begin(self, logs=None):
+        self.times = []
+    def on_predict_batch_begin(self, batch, logs=None):
+        if batch == 1:
+            self.start = time.perf_counter()
+    def on_predict_batch_end(self, batch, logs=None):
+        if batch == 99:
+            print('mean', (time.perf_counter() - self.start) / 99)
+"""),
+    Probe("predict() for rows that are many", "TL113", "", MODEL + """
+m = made()
+rows = np.random.rand(10_000, 512)
+m.predict(rows)
+print('mean', timeit.timeit(lambda: m.predict(rows), number=10) / 10)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
 SUPPOSED = [
-    Probe("a step that is not read, never run before", "TL104", "t = time.perf_counter()", """
-from mine import train_step
-t = time.perf_counter()
-for _ in range(10):
-    train_step(x)
-print('latency', time.perf_counter() - t)
-"""),
     Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
 from mine import train_step
 train_step(x)
@@ -4516,17 +4715,6 @@ for step in range(10):
     print(interpreter.get_tensor(0).shape)
 print(time.perf_counter() - start)
 # frames = cv2.VideoCapture(0)
-"""),
-    Probe("an unread detector's first call", "TL104", "t = time.perf_counter()", """
-import detectors, pictures
-finder = detectors.Finder('m.tflite')
-times = []
-for name in ('a.png', 'b.png', 'c.png', 'd.png', 'e.png', 'f.png', 'g.png', 'h.png', 'i.png'):
-    image = pictures.taken(name)
-    t = time.perf_counter()
-    finder.detect(image)
-    times.append(time.perf_counter() - t)
-print('latency', sum(times) / 9)
 """),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from math import inf
 from tuilab.documents.api.names import old_uses
 from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import CALLER, Kind, Trace, TraceEvent, Use
-from tuilab.documents.interpreter.unread import runs_tensorflow
+from tuilab.documents.interpreter.unread import runs_tensorflow, runs_what_it_is_given
 from tuilab.documents.interpreter.values import (
     NONE,
     Bound,
@@ -192,6 +192,29 @@ class Facts:
         return found
 
     @cached_property
+    def _run_by_others(self) -> dict[int, int]:
+        """The same of those calls alone that run what they are given, by what they are called."""
+        found: dict[int, int] = {}
+        for event in self._trace.events:
+            if event.kind == "opaque" and runs_what_it_is_given(event.name):
+                for value in event.arguments.values():
+                    for held in _held(value):
+                        found.setdefault(id(held), event.index)
+        return found
+
+    def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
+        """Return whether a call that is not read was given what an event runs, and is called so that it runs
+        it.
+        """
+        given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
+        return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
+
+    def is_session_kept(self, work: TraceEvent, before: int) -> bool:
+        """Return whether the document made the session of a run, and gave it to no call that is not read."""
+        session = work.arguments.get("session")
+        return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
+
+    @cached_property
     def _opaque_called(self) -> dict[str, int]:
         """By the records of calls that are not known: the first such event."""
         found: dict[str, int] = {}
@@ -341,6 +364,10 @@ class Facts:
     def _built(self) -> dict[int, int]:
         built = (e for e in self._trace.events if e.kind in ("build", "config") and e.result is not None)
         return {id(event.result): event.index for event in built}
+
+    def is_made(self, value: Value | None) -> bool:
+        """Return whether the document makes a model, a session or an interpreter."""
+        return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
         """Return whether a function that nothing calls made what it runs: then nobody ran it before."""

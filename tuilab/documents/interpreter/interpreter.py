@@ -137,6 +137,18 @@ def _is_plain(value: Unknown) -> bool:
     return bool(value.options) and all(isinstance(option, Known | Elapsed) for option in value.options)
 
 
+def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
+    """By region, the keys of dictionaries under which times stand: they are called so."""
+    found: dict[int, str] = {}
+    for value in values:
+        for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
+            if isinstance(item, Mapping) and depth < 2:
+                found |= _keys_of([item], depth + 1)
+            elif isinstance(key, str):
+                found |= dict.fromkeys(times_in(item), key.replace("_", " ")[:80])
+    return found
+
+
 _WORD = re.compile(r"[^\W\d_]{2}")
 # How far above a bare time its title is printed.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
@@ -376,10 +388,12 @@ class Interpreter:
         """Record that times are printed or logged together, with the words between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
-        if times and not _WORD.search(words):
+        called = _keys_of(values)
+        if times and not called and not _WORD.search(words):
             words = f"{self._title(line)} {words}"
         for number in times:
-            self.trace.regions[number].told.append((self.away or line, words))
+            told = f"{called[number]} {words}" if number in called else words
+            self.trace.regions[number].told.append((self.away or line, told))
         self.compare(times)
 
     def _title(self, line: int) -> str:

@@ -14,6 +14,7 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " PIL pandas sklearn scipy requests tqdm progressbar streamlit mlflow wandb matplotlib seaborn plotly"
         " yaml h5py tabulate prettytable colorama pynvml GPUtil datasets imageio skimage librosa boto3"
         " tensorrt pycuda openvino paddle flask fastapi gradio rich click absl termcolor joblib nltk"
+        " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
 # What hands out items, or opens and closes something around a body.
@@ -127,15 +128,34 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = "what cv2.VideoCapture"
+# The same by the whole name, where the last word alone says too little.
+_DOES_BY_NAME = {
+    "an image is read": r"PIL\.Image\.open",
+    "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
+    r"|(?:json|pickle|cPickle|dill|joblib|yaml|toml)\.(?:load|dump|safe_load|safe_dump)|h5py\.File"
+    r"|scipy\.io\.(?:loadmat|savemat)|shutil\.\w+|zipfile\.ZipFile|tarfile\.open|(?:nib|nibabel)\.(?:load|save)",
+    "data is fetched": r"requests\.(?:get|post|put)|urllib\.request\.\w+",
+}
+_NAMED = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES_BY_NAME.items()}
+# Methods of whatever another call gave that write a file, or fetch one.
+_WRITES = re.compile(
+    r"to_(?:csv|json|excel|parquet|pickle|hdf)$|(?:write|read)_(?:text|bytes)$|(?:up|down)load_(?:blob|file|fileobj)$"
+)
 _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()}
 
 
 def set_up(name: str) -> str:
     """Say what a function of that dotted name does beside computing, "" where it does not tell."""
+    dotted = callee(name)
+    parts = dotted.split(".")[-2:]
     if name.startswith("what ") and not name.startswith(_CAMERA):
         # A call of what another one gave.
-        return ""
-    parts = callee(name).split(".")[-2:]
+        picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
+        writes = picture or bool(_WRITES.match(parts[-1]))
+        return "a file is read or written" if writes else ""
+    by_name = next((what for what, known in _NAMED.items() if known.match(dotted)), "")
+    if by_name:
+        return by_name
     return next((what for what, words_ in _WORDS.items() if any(words_.match(p) for p in parts)), "")
 
 
@@ -152,12 +172,25 @@ _MODEL_CALLED = re.compile(
 )
 
 
+# Libraries all of whose functions compute with TensorFlow.
+_ON_TENSORFLOW = frozenset(
+    words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit")
+)
+
+
 def computes(name: str) -> bool:
     """Return whether an unread call of that record runs a model, by what it is called."""
     word = _called(name)
     if not runs_tensorflow(name) or _SETS_UP.match(word) or word[:1].isupper():
         return False
+    if callee(name).partition(".")[0] in _ON_TENSORFLOW:
+        return True
     return bool(_RUNS.search(word) or _MODEL_CALLED.search(word))
+
+
+def runs_what_it_is_given(name: str) -> bool:
+    """Return whether an unread call of that record runs a model that it is given, by what it is called."""
+    return runs_tensorflow(name) and bool(_RUNS.search(_called(name)))
 
 
 def calls_model(name: str) -> bool:

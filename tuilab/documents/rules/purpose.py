@@ -8,6 +8,10 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import integer
 from tuilab.documents.words import words
 
+# Words by which a time is that of one answer of a model.
+ANSWER = re.compile(
+    r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
+)
 # What calls a model or a graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
 # Words by which code says that its times are compared, and not only logged.
@@ -23,7 +27,9 @@ _RATE = re.compile(
     r"|(?:time|took|elapsed)_[cg]pu|[cg]pu_time",
     re.IGNORECASE,
 )
-_GRADIENTS = words("gradient apply_gradients minimize train_on_batch fit fit_generator train_step")
+_GRADIENTS = words("apply_gradients minimize train_on_batch fit fit_generator train_step")
+# What changes weights by a gradient that somebody takes.
+_CHANGES = words("assign assign_add assign_sub apply_gradients update_weights step")
 
 
 # Other libraries' optimizers, in unread calls' records.
@@ -32,12 +38,13 @@ _OPTIMIZERS = ("what torch.optim.", "what optax.", "what jax.example_libraries.o
 
 def trains(events: list[TraceEvent]) -> bool:
     """Return whether a model is trained: by its methods, by gradients, or by another library's optimizer."""
-    return any(
-        e.name.startswith(_OPTIMIZERS)
-        if e.kind == "opaque"
-        else e.kind in ("train", "op", "build") and e.name.rpartition(".")[2] in _GRADIENTS
-        for e in events
-    )
+    known = [e.name.rpartition(".")[2] for e in events if e.kind in ("train", "op", "build")]
+    if any(word in _GRADIENTS for word in known):
+        return True
+    unread = [e.name for e in events if e.kind == "opaque"]
+    # A gradient alone is computed as anything else; with what is not read it may be used to train.
+    uses = bool(unread) or any(word in _CHANGES for word in known)
+    return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
 
 def is_log(example: Example, region: Region) -> bool:
@@ -218,6 +225,6 @@ def is_only_timed(example: Example, region: Region) -> bool:
 
 
 _GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")
-_TRAINS = re.compile(r"train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
+_TRAINS = re.compile(r"(?<!pre)(?<!pre[_-])train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
 _LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
 _LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)

@@ -21,7 +21,7 @@ from tuilab.documents.interpreter.values import (
     elements,
     integer,
 )
-from tuilab.documents.rules.purpose import CALLS, compares, is_log, is_long, is_said, label
+from tuilab.documents.rules.purpose import ANSWER, CALLS, compares, is_log, is_long, is_said, label
 from tuilab.documents.rules.rule import Hit, Severity, rule
 from tuilab.documents.words import words
 
@@ -520,7 +520,7 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
         # Between the calls of a callback, or of a session's hook, it trains.
         return False
     # Where nothing is seen that computes, it may be anything's time.
-    named = bool(_ANSWER.search(label(region)))
+    named = bool(ANSWER.search(label(region)))
     return not any(e.kind in _COMPUTES or (named and e.kind == "opaque" and computes(e.name)) for e in events)
 
 
@@ -686,7 +686,7 @@ _EACH_EPOCH = " after each epoch"
 # Labels of a time that is meant to be of setting up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
-    r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b",
+    r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
     re.IGNORECASE,
 )
 # What lasts beside a training, too: that it takes minutes is no excuse.
@@ -919,11 +919,13 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             again = again or bool(_EACH_BATCH.match(event.place.function))
             # A single call for a known few rows, whose time is a device's or one answer's.
             few = rows_of(event) in _FEW_ROWS or _is_one_by_code(example, event)
-            again = again or (few and bool(_ANSWER.search(label(region))))
+            again = again or (few and bool(ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
-                meant = compares(example, region) or bool(_ANSWER.search(label(region)))
+                meant = compares(example, region) or bool(ANSWER.search(label(region)))
                 meant = meant and not is_log(example, region)
-                small = meant and _is_small(example, event)
+                # A benchmark's mean over batches of any size holds what each call sets up, too.
+                unknown = rows_of(event) is None and not _is_video(example) and _is_averaged(region)
+                small = meant and (_is_small(example, event) or unknown)
                 yield Hit(
                     event.line,
                     "predict() sets itself up anew at each call: the time is that and the model's together",
@@ -931,6 +933,11 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                     at="predict",
                     severity="warning" if small else None,
                 )
+
+
+def _is_averaged(region: Region) -> bool:
+    """Whether a time is one of several that are taken together."""
+    return bool(region.repeats or region.gathered or region.divided or region.via == "timeit")
 
 
 # Methods of a callback that Keras calls for each batch.
@@ -969,9 +976,6 @@ def rows_of(event: TraceEvent) -> int | None:
 
 
 _FEW_ROWS = range(1, 9)
-_ANSWER = re.compile(
-    r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
-)
 
 
 def _is_small(example: Example, event: TraceEvent) -> bool:
@@ -1002,7 +1006,7 @@ _NEAR_LINES = 40
 _GIVEN = re.compile(r"\.predict\(\s*(?:x\s*=\s*)?(?P<name>\w+)\s*[,)]")
 _BATCH_OF_ONE = re.compile(
     r"(?:np|numpy|tf|K)\.expand_dims\(.*,\s*(?:axis\s*=\s*)?0\s*\)|\w+\[\s*(?:(?:np|numpy|tf)\.newaxis|None)\s*,"
-    r"|.*\.reshape\(\(?\s*1\s*,|(?:np|numpy)\.array\(\s*\[\s*\w+\s*\]"
+    r"|.*\.reshape\(\(?\s*1\s*,|(?:np|numpy)\.array\(\s*\[\s*\w+\s*\]|.*\)\[\s*(?:(?:np|numpy|tf)\.newaxis|None)\s*[,\]]"
 )
 
 

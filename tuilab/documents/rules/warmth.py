@@ -9,8 +9,8 @@ from tuilab.documents.facts import is_subject, may_run, subject_value
 from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, computes
-from tuilab.documents.interpreter.values import Graph, Model, Tensor, elements, integer
-from tuilab.documents.rules.purpose import compares, is_beside, is_said, label
+from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Tensor, Value, elements, integer
+from tuilab.documents.rules.purpose import ANSWER, compares, is_beside, is_said, label
 from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
 from tuilab.documents.rules.rule import Hit, Severity, rule
 
@@ -45,13 +45,15 @@ _MEAN = re.compile(
 class First:
     """A timing whose work was never done before, that work, and how often it does it.
 
-    sure: nothing that is not understood may have done it before, and its time counts beside others.
+    sure: nothing that is not understood may have done it before, and its time counts beside others. likely:
+    something may have, and by its name does not; and the time counts.
     """
 
     region: Region
     work: TraceEvent
     count: int | None
     sure: bool
+    likely: bool = False
 
 
 def first_calls(example: Example) -> Iterator[First]:
@@ -75,20 +77,31 @@ def first_calls(example: Example) -> Iterator[First]:
         cold = (work.name == "sess.run" and _makes_session(events)) or _makes_own(events, work)
         if not cold and example.facts.ran_before(work, region.first, anew):
             continue
-        if work.kind == "opaque" and (example.is_of_others or not (uncalled or compares(example, region))):
+        answers = bool(ANSWER.search(label(region)))
+        meant = uncalled or answers or compares(example, region)
+        if work.kind == "opaque" and (example.is_of_others or not meant):
             continue
         own = not uncalled or example.facts.is_own(work, region.first)
         if not cold and not own and not compares(example, region):
             continue
         # A call that is not understood runs no model that it was never given.
-        known = work.name == SAVED or (
-            work.name != "sess.run" and isinstance(subject_value(work), Graph | Model)
-        )
+        value = subject_value(work)
+        known = work.name == SAVED or (work.name != "sess.run" and isinstance(value, Graph | Model))
+        known = known or _is_own_interpreter(value)
+        known = known or (work.name == "sess.run" and example.facts.is_session_kept(work, region.last))
         unclear = example.facts.may_have_run(work, region.last if known else region.first)
         unclear = unclear or (not known and any(may_run(e) for e in events))
         # What the example says that it makes, in code that it leaves out, nothing ran before.
         unclear = unclear and not (anew and known and not uncalled)
         sure = cold or (own and not unclear)
+        likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
+        likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
+        # An article may leave out what has run it; a script and a notebook are all there is.
+        whole = example.block.script or example.block.notebook
+        likely = likely and (whole or example.facts.is_made(value))
+        likely = likely and not (
+            isinstance(value, Model) and value.assumed and not example.facts.is_made(value)
+        )
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
@@ -105,9 +118,15 @@ def first_calls(example: Example) -> Iterator[First]:
             if (robust or region.picked) and not anew:
                 continue
             sure = sure and (region.gathered or anew)
+            likely = likely and (region.gathered or anew)
             count = None
         # Of the laps of a loop the first has its cost.
-        yield First(region, work, None if lap else count, sure and not lap)
+        yield First(region, work, None if lap else count, sure and not lap, likely)
+
+
+def _is_own_interpreter(value: Value | None) -> bool:
+    """Whether it is an interpreter of TFLite that the document makes."""
+    return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 
 def _is_robust(code: str) -> bool:
@@ -218,9 +237,11 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
         # Beside a call that is not known, single ops do not tell whether the whole ran before.
-        if kind in ("op", "create") and unclear:
-            continue
         found = [e for e in events if e.kind == kind and is_subject(e)]
+        if kind in ("op", "create") and unclear:
+            found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
+            if not found:
+                continue
         # Data that is made is what is timed only where nothing else is.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
@@ -289,7 +310,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
             first.region.line,
             f"nothing ran {_names(works)} before the clock starts{_SEEN[first.sure]}: {_cost(first.work)}",
             region=first.region,
-            severity=None if first.sure else "note",
+            severity=None if first.sure or first.likely else "note",
             calls=first.count or 0,
         )
     yield from _batches(example)
@@ -308,7 +329,7 @@ def _batches(example: Example) -> Iterator[Hit]:
                 "the time of the first batch, in which Keras traces its step, is among those of the others",
                 "Leave out the first batches.",
                 region=region,
-                severity="note",
+                severity=None if _counts(example, region) else "note",
             )
 
         elif function == "on_epoch_begin" and region.gathered and not region.picked:
@@ -319,6 +340,13 @@ def _batches(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="note",
             )
+
+
+def _counts(example: Example, region: Region) -> bool:
+    """Whether a callback's times of batches are figures of a model's answers, and taken of each batch."""
+    begins = example.trace.events[region.first].place
+    answers = begins.function.startswith(("on_predict", "on_test"))
+    return answers and not begins.branches
 
 
 _BATCH_BEGINS = re.compile(r"on_(?:train_|test_|predict_)?batch_begin$")
@@ -347,6 +375,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
     """
     for works in _by_line(first_calls(example), lambda count: count == 1):
         region, work, sure = works[0].region, works[0].work, works[0].sure
+        likely = sure or works[0].likely
         epochs = work.arguments.get("epochs")
         long = work.kind == "train" and epochs is not None and integer(epochs) != 1
         # Of so many the first hardly shows; of a few it does, where speed is what the code is about.
@@ -359,7 +388,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
             f"the one call of {_names(works)} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
             "Report the time of its first epoch separately." if long else "",
             region=region,
-            severity=_severity(few and sure, many or not sure or (long and not is_beside(example, region))),
+            severity=_severity(few and sure, many or not likely or (long and not is_beside(example, region))),
             calls=(integer(epochs) or 0) if epochs is not None else 1,
         )
 
