@@ -24,6 +24,7 @@ from tuilab.presentation.devices import devices
 from tuilab.report import rows as rows_of
 from tuilab.report.rows import to_fastest
 from tuilab.report.sweep import heat_of
+from tuilab.tui.filters import asciify
 from tuilab.tui.widgets import bars, heatmap, phases
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out, numbers_strong
 from tuilab.tui.widgets.bars import Bars
@@ -173,6 +174,11 @@ def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
     assert phases.looks_of([phased(1.0, {"compute": 0.1})])["compute"] == looks["compute"]
 
 
+def test_known_phases_are_told_apart_without_colours_and_in_ascii():
+    fills = [fill for _, fill in phases.KNOWN.values()]
+    assert len(set(fills)) == len(set(map(asciify, fills))) == len(fills)
+
+
 async def test_phases_that_were_not_measured_say_why():
     widget = Phases(empty="Switched off.")
     widget.show_arms([arm(None, account=None, phases_s={})], {})
@@ -263,7 +269,7 @@ async def test_panning_zooming_and_stepping():
         assert widget.window[0] == pytest.approx(whole[0])
         await pilot.press("home")
         assert widget.window == pytest.approx(whole)
-        await press(pilot, "n down enter")
+        await press(pilot, "down down enter")
         assert widget.span.name == "stft/rfft"
         assert "stft/rfft: " in rows(widget)[-1] and "on host python; dispatch" in rows(widget)[-1]
         assert widget.window[1] - widget.window[0] == pytest.approx(3 * widget.span.duration_s)
@@ -278,7 +284,9 @@ async def test_a_timeline_says_which_colour_is_which_however_low_it_is(height):
     widget.show_profile(profile(40))
     async with bench(widget, 80, height):
         lines = rows(widget)
-        assert "█ dispatch" in "".join(lines[-2:]) and "from the start" in lines[-1]
+        assert "█ dispatch" in "".join(lines[-2:]) and "on GPU:0" in lines[-1]
+        lanes = [line for line in lines if "stream 7" in line[:16] or "host python" in line[:16]]
+        assert "GPU:0 stream 7" in lanes[0], "what the question is about has its row on any screen"
 
 
 @given(st.floats(0, 1), st.integers(1, 60))

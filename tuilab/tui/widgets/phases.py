@@ -22,7 +22,7 @@ KNOWN: Mapping[str, Look] = {
     "copy_in": (TextStyle("h4"), "▓"),
     "input_wait": (TextStyle("h5"), "░"),
     "compute": (TextStyle("h2"), "█"),
-    "copy": (TextStyle("h1"), "▓"),
+    "copy": (TextStyle("h1"), "▤"),
     "copy_out": (TextStyle("h3"), "▚"),
 }
 """The phases in the order in which a call goes through them; the same look in every run."""

@@ -83,7 +83,8 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        self._tracks = tracks(spans)
+        # A GPU's own lanes first: on a short screen those of the host's threads have no room left beside them.
+        self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
         finish = max((span.end_s for span in spans), default=1.0)
