@@ -377,3 +377,12 @@ def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not
         assert next_steps(made)[0].endswith("goes on with the 2 sizes left and 1 measured too roughly")
     made.change(made.settings.with_value("samples", 512))
     assert made.further() is None
+
+
+def test_a_sweep_that_is_too_rough_is_swept_again_and_not_measured_at_one_size():
+    made = lab_state()
+    play(made, rounds=2, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
+    assert status(made).tone == "doubtful"
+    assert next_steps(made)[0] == "{budget}, then {sweep} measures longer"
+    play(made, rounds=2)
+    assert "{sweep} measures longer" not in next_steps(made)[0]

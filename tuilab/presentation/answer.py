@@ -155,7 +155,8 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if now.tone == "doubtful":
         steps.append("{answer} says what to doubt")
         if result is not None and result.confidence is not None and not result.confidence.precise:
-            steps[-1] = "{budget}, then {run} measures longer"
+            again = "{run}" if state.sweep is None else "{sweep}"
+            steps[-1] = f"{{budget}}, then {again} measures longer"
     if more := going_on(lab_state):
         steps = [more]
     if state.sweep is not None:

@@ -83,7 +83,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # A GPU's own lanes first: on a short screen those of the host's threads have no room left beside them.
+        # A GPU's own lanes first: on a short screen those of the host's threads leave them no room.
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
