@@ -2772,6 +2772,24 @@ def answer(request):
     took = time.perf_counter() - t
     return answers({'label': int(np.argmax(z)), 'inference_time': took})
 """),
+    Probe("a metric under its short name", "TL004", "history['acc']", MODEL + """
+m = keras.Sequential([keras.layers.Dense(4)])
+m.compile('adam', 'mse', metrics=['accuracy'])
+h = m.fit(data, goal)
+print(h.history['acc'])
+"""),
+    Probe("a loss of validation where nothing is tested", "TL004", "history['val_loss']", MODEL + """
+h = made().fit(data, goal)
+print(h.history['val_loss'])
+"""),
+    Probe("a cell that repeats ops and does nothing else", "TL103", "%%time", """
+```python
+%%time
+for _ in range(10):
+    z = tf.matmul(x, y)
+```
+""", head="```python\nimport tensorflow as tf\nx = y = tf.random.normal((512, 512))\ntf.matmul(x, y)\n```\n",
+          file="x.md"),
 ]  # fmt: skip
 
 
@@ -4555,6 +4573,18 @@ m = made()
 rows = np.random.rand(10_000, 512)
 m.predict(rows)
 print('mean', timeit.timeit(lambda: m.predict(rows), number=10) / 10)
+"""),
+    Probe("a metric under its own name", "TL004", "", MODEL + """
+m = keras.Sequential([keras.layers.Dense(4)])
+m.compile('adam', 'mse', metrics=['acc'])
+h = m.fit(data, goal, validation_split=0.1)
+print(h.history['acc'], h.history['val_acc'], h.history['val_loss'])
+"""),
+    Probe("metrics that are not known by name", "TL004", "", MODEL + """
+m = keras.Sequential([keras.layers.Dense(4)])
+m.compile('adam', 'mse', metrics=[keras.metrics.MeanSquaredError(name='acc')])
+h = m.fit(data, goal)
+print(h.history['acc'])
 """),
 ]  # fmt: skip
 

@@ -82,6 +82,8 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case OpaqueObject(kind="object", data=str(made)) if name == "lr" and ".optimizers." in made:
             interpreter.use(Api(names.OLD_RATE, f"{made.rpartition('.')[2]}.{name}"), line)
             return Unknown(names.OLD_RATE, line)
+        case OpaqueObject(kind="history", data=tuple()) if name == "history":
+            return OpaqueObject("logs", value.data)
         case Graph() if name == "python_function":
             return value.target
         case Unknown() | Model(assumed=True):

@@ -206,6 +206,8 @@ def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Va
             return iterate(interpreter, value, node.lineno).element
         case Tensor():
             return _of_tensor(interpreter, value, index, node.lineno)
+        case OpaqueObject(kind="logs"):
+            return _of_logs(interpreter, value, index, node.lineno)
         case OpaqueObject(kind="info"):
             return _of_info(interpreter, value, index, node.lineno)
         case Api() | Bound():
@@ -264,6 +266,22 @@ def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: i
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
         interpreter.misfit("key", line, f"the result of {name} has no key {index.value!r}", remedy)
     return Unknown("a figure that is known when it runs", line)
+
+
+def _of_logs(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
+    """A key of what fit() logged: its metrics are called as compile() was told, `val_` where it tests."""
+    metrics, tested = logs.data
+    key = index.value if isinstance(index, Known) and isinstance(index.value, str) else ""
+    name = key.removeprefix("val_")
+    other = {"acc": "accuracy", "accuracy": "acc"}.get(name, "")
+    if key != name and not tested:
+        detail = f"fit() is given no validation_data here, and logs no {key!r}"
+        interpreter.misfit("key", line, detail, "Give it validation_data or validation_split.", at=key)
+    elif metrics is not None and other in metrics and name not in metrics:
+        detail = f"fit() logs the metric under the name that compile() was given, {other!r}, and not {key!r}"
+        remedy = f"Its key is {key.removesuffix(name) + other!r}."
+        interpreter.misfit("key", line, detail, remedy, at=key)
+    return Unknown("what fit() logged", line)
 
 
 def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope: Scope) -> None:

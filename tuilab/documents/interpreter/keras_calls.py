@@ -352,7 +352,12 @@ def method(
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)
-        return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
+        if name != "fit":
+            return Tensor(None, "float32", "np")
+        tested = bound.open or validates(bound)
+        return OpaqueObject("history", (model.metrics, tested) if isinstance(model, Model) else None)
+    if name == "compile" and isinstance(model, Model):
+        model.metrics = None if bound.open else _texts(bound.get("metrics", "2"))
     if name in ("call", "__call__") and isinstance(model, Model):
         return call_layer(interpreter, model, args, keywords, line)
     if name == "add" and isinstance(model, Model):
@@ -366,6 +371,20 @@ def method(
     if name == "load_weights" and is_keras_3(interpreter):
         return NONE
     return Unknown(f"what {name}() gives", line)
+
+
+def validates(args: Arguments) -> bool:
+    """Return whether a training is given what it tests the model on after each epoch."""
+    return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
+
+
+def _texts(value: Value) -> tuple[str, ...] | None:
+    """The texts of a list, None where one is none."""
+    if value == NONE:
+        return ()
+    items = value.items if isinstance(value, Listing) and not value.open else [value]
+    texts = tuple(v.value for v in items if isinstance(v, Known) and isinstance(v.value, str))
+    return texts if len(texts) == len(items) else None
 
 
 @called(Layer, Model)

@@ -250,12 +250,14 @@ class Model(Value):
     """A Keras model of known layers. open: it may have others.
 
     assumed: what it is called, or what made it, says that it is one; nothing more is known of it.
+    metrics: what it was compiled with, None where that is not known.
     """
 
     layers: list[Value]
     line: int
     open: bool = False
     assumed: bool = False
+    metrics: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,13 @@ _OTHERS = [
             "scikit-learn with 0.23",
             "Use sklearn.model_selection, and joblib by itself.",
         ),
+        (
+            r"\bfrom sklearn\.datasets import fetch_mldata\b|\bsklearn\.datasets\.fetch_mldata\b",
+            "sklearn",
+            "scikit-learn with 0.22",
+            "Use sklearn.datasets.fetch_openml.",
+        ),
+        (r"\b(?:np|numpy)\.asscalar\b", "numpy", "NumPy with 1.23", "Call .item()."),
     )
 ]
 _TRIES = re.compile(r"\s*try\s*:")

@@ -57,7 +57,7 @@ def is_log(example: Example, region: Region) -> bool:
         e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events
     )
     if whole_cell:
-        return not is_said(example, region)
+        return not is_said(example, region) and not _only_computes(events)
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
     logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
     if not is_training and not written and not logged:
@@ -70,6 +70,15 @@ def is_log(example: Example, region: Region) -> bool:
     if is_beside(example, region) or _DEVICE.search(label(region)):
         return False
     return any(is_long(e) for e in events) or not is_said(example, region)
+
+
+def _only_computes(events: list[TraceEvent]) -> bool:
+    """Whether a cell repeats ops and does nothing else: then it is there for its time."""
+    work = [e for e in events if e.kind in ("op", "graph")]
+    return any(e.place.repeats != 1 for e in work) and all(e.kind in _OF_COMPUTING for e in events)
+
+
+_OF_COMPUTING = ("op", "graph", "create", "copy", "host-create", "sync", "bind", "clock", "python", "print")
 
 
 # What a time is called that is a device's, or a way's of computing.
