@@ -112,6 +112,22 @@ async def test_without_a_gpu_it_can_be_paused_and_stepped_without_a_guess(tmp_pa
         assert "Untestable here: No GPU" in text(app) and "You said" not in text(app)
 
 
+async def test_the_verdict_is_whole_on_a_small_screen_whatever_its_length(tmp_path):
+    evidence = (
+        "Of 6 windows, padded at the end or not, none needs an op without a GPU kernel; we take “limited”"
+    )
+    evidence += " as at least 1. The document says “may”, which one machine cannot refute."
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "D 1")
+        bar = app.screen.query_one(DemoBar)
+        bar._demo.verdict = Verdict("c", "undecided", evidence)
+        bar.repaint()
+        await rest(pilot, app)
+        said = " ".join(text(app).replace("│", " ").split())
+        assert f"Undecided: {evidence}" in said and "esc ends the demo" in said
+
+
 async def test_leaving_while_it_measures_leaves_the_run(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:

@@ -212,6 +212,8 @@ async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, MachinesScreen) and app.screen.table.rows)
         page = app.screen
+        (head,) = (line for line in text(app).splitlines() if "preset" in line and "fastest" in line)
+        assert "with" not in head, "nothing differs between the runs of one preset"
         assert {line.row.summary.machine for line in page.table.rows} == {"gpu-07"}
         line = page.table.rows[0]
         replace = msgspec.structs.replace
