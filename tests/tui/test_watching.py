@@ -121,6 +121,8 @@ async def test_on_a_short_screen_what_is_not_found_takes_one_row(tmp_path: Path,
         await asyncio.to_thread(watched.play, made)
         await until(pilot, lambda: "train.py:12" in text(app))
         assert findings.outer_size.height > 3
+        await settled(pilot, app)
+        assert app.screen.max_scroll_y == 0 and "└ python-in-map" in text(app), "all of it fits"
 
 
 async def test_one_wait_has_one_gain(tmp_path: Path, made) -> None:
