@@ -2790,6 +2790,20 @@ for _ in range(10):
 ```
 """, head="```python\nimport tensorflow as tf\nx = y = tf.random.normal((512, 512))\ntf.matmul(x, y)\n```\n",
           file="x.md"),
+    Probe("an inference time around another one", "TL108", "Image.open", """
+from PIL import Image, ImageOps
+net = tf.saved_model.load('net')
+def answer(path):
+    image = ImageOps.fit(Image.open(path), (224, 224))
+    begun = time.perf_counter()
+    z = net(np.array(image)[None])
+    z.numpy()
+    print('net', time.perf_counter() - begun)
+for path in ('a.png', 'b.png'):
+    t = time.perf_counter()
+    answer(path)
+    print('Inference time:', time.perf_counter() - t)
+"""),
 ]  # fmt: skip
 
 
@@ -4585,6 +4599,20 @@ m = keras.Sequential([keras.layers.Dense(4)])
 m.compile('adam', 'mse', metrics=[keras.metrics.MeanSquaredError(name='acc')])
 h = m.fit(data, goal)
 print(h.history['acc'])
+"""),
+    Probe("a whole around a part that is timed", "TL108", "t = time.perf_counter()", """
+from PIL import Image
+net = tf.saved_model.load('net')
+def answer(path):
+    image = np.array(Image.open(path))[None]
+    begun = time.perf_counter()
+    z = net(image)
+    z.numpy()
+    print('net', time.perf_counter() - begun)
+for path in ('a.png', 'b.png'):
+    t = time.perf_counter()
+    answer(path)
+    print('picture done in', time.perf_counter() - t)
 """),
 ]  # fmt: skip
 

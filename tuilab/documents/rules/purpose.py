@@ -3,6 +3,7 @@
 import re
 
 from tuilab.documents.example import Example
+from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import integer
@@ -54,7 +55,7 @@ def is_log(example: Example, region: Region) -> bool:
     whole_cell = region.via == "magic" and not region.repeats
     # A training loop says how often it goes through the data, and what the loss is.
     is_training = trains(events) or any(
-        e.kind in ("graph", "opaque") and _TRAINS.search(e.name) for e in events
+        (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     if whole_cell:
         return not is_said(example, region) and not _only_computes(events)

@@ -571,7 +571,9 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         print(time.perf_counter() - t)
     """
     for region, events in regions(example):
-        if holds_others(example, region) or _MAKES.search(label(region)):
+        called = label(region)
+        # What is called one answer's time is none of a whole, though a part of it is timed too.
+        if _MAKES.search(called) or (holds_others(example, region) and not _ONE_ANSWER.search(called)):
             continue
         measured = any(_measures(event) or _calls_model(event) for event in events)
         trained = measured and all(event.kind == "train" for event in events if _measures(event))
@@ -691,6 +693,7 @@ _MAKES = re.compile(
 )
 # What lasts beside a training, too: that it takes minutes is no excuse.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
+_ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECASE)
 _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
