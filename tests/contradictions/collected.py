@@ -17,6 +17,7 @@ from tuilab.model.claims import Claim
 from tuilab.model.events import ops_of
 from tuilab.model.quantity import median_of, rate, share_words
 from tuilab.model.result import ArmResult, RunResult
+from tuilab.model.roofline import binding
 from tuilab.model.run import RunState
 from tuilab.presentation.timeline import summary_lines
 from tuilab.report.formats import FORMATS
@@ -245,13 +246,14 @@ def _bound(state: RunState, result: RunResult, arm: ArmResult, parts: dict[str, 
     by, most = arm.roof.bound_by, max(sums.values())
     if sums[by] < most * (1 - 1e-12):
         yield f"bound by {by}, which takes {sums[by]} of {arm.median_s}; something else takes {most}"
-    if f"bound by {by}" not in arm.roof.sentence and "is not known" not in arm.roof.sentence:
+    words = binding(by)
+    if f"bound by {words}" not in arm.roof.sentence and "is not known" not in arm.roof.sentence:
         yield f"the roofline says {arm.roof.sentence!r}, the field {by}"
     for row in roof_rows(result):
-        if row[0] == arm.label and row[-1] != by:
+        if row[0] == arm.label and row[-1] != words:
             yield f"the table of roofs says {row[-1]}, the field {by}"
     for series in roofline_chart(state).series:
-        if series.key == arm.id and series.note and not series.note.endswith(by):
+        if series.key == arm.id and series.note and not series.note.endswith(words):
             yield f"the roofline's label says {series.note!r}, the field {by}"
 
 

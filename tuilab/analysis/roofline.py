@@ -44,6 +44,7 @@ from tuilab.model.roofline import (
     Roofs,
     SweepBound,
     Work,
+    binding,
 )
 from tuilab.model.run import ArmState, RunState
 
@@ -436,7 +437,7 @@ def _arm_sentence(
         text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
     if work.uncounted:
         text += f" (not counted: {uncounted(work)})"
-    return f"{text}; bound by {by}." if by != "not known" else f"{text}; what binds it is not known."
+    return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; what binds it is not known."
 
 
 MOST_NAMED = 3

@@ -9,6 +9,15 @@ BoundBy = Literal["arithmetic", "memory", "compute", "launches", "copies", "inpu
 memory's."""
 
 
+BOUND_WORDS = {"compute": "neither roof"}
+"""Of what takes most of a call, where its own name would be taken for that of a roof."""
+
+
+def binding(by: BoundBy) -> str:
+    """Name what takes most of a call: a roof that is near, `neither roof` of computing, `launches`, …"""
+    return BOUND_WORDS.get(by, by)
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one call has to do at least, however it is carried out. None stands for not known."""
 

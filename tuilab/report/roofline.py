@@ -6,11 +6,10 @@ from tuilab.analysis.reading import device_of, summary_point
 from tuilab.analysis.roofline import Raised, against_roof, level_name, needed, peak, raised, work_of
 from tuilab.model.arms import family
 from tuilab.model.quantity import rate, share_words
-from tuilab.model.roofline import DeviceRoofs, MemoryRoof
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof, binding
 from tuilab.model.run import ArmState, RunState
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
-from tuilab.report.rows import bound_words
 
 MARGIN = 3.0
 """How far the roofs reach beyond the leftmost and the rightmost point, as a factor."""
@@ -48,7 +47,7 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
         return None
     least = "at least " if told is not None and told.uncounted else ""
     share = f"{least}{share_words(told.share)}, " if told is not None and told.share is not None else ""
-    by = bound_words(told.bound_by) if told is not None else ""
+    by = binding(told.bound_by) if told is not None else ""
     note = f"{share}{by}" if points else f"no arithmetic counted; {by}"
     xs, ys = zip(*points, strict=True) if points else ((), ())
     return Series(arm.arm.id, arm.label, xs, ys, "curve", arm.arm.id, note=note)

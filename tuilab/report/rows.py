@@ -17,7 +17,7 @@ from tuilab.model.environment import whose
 from tuilab.model.models import Layer
 from tuilab.model.quantity import HELD, as_shown, held, interval, median_of, rate, seconds, share_words, size
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
-from tuilab.model.roofline import BoundBy
+from tuilab.model.roofline import binding
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
 
@@ -142,15 +142,6 @@ def unmeasured_lines(result: RunResult) -> list[str]:
     return lines
 
 
-BOUND_WORDS = {"compute": "neither roof"}
-"""Of what takes most of a call, where its own name would be taken for that of a roof."""
-
-
-def bound_words(by: BoundBy) -> str:
-    """Name what takes most of a call: a roof that is near, `neither roof` of computing, `launches`, …"""
-    return BOUND_WORDS.get(by, by)
-
-
 ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
@@ -170,7 +161,7 @@ def roof_rows(result: RunResult) -> list[list[str]]:
             share += (
                 f", without {listed(names)}" if roof.share is None else f" at least, without {listed(names)}"
             )
-        rows.append([arm.label, done, moved, share, roof.roof or "–", bound_words(roof.bound_by)])
+        rows.append([arm.label, done, moved, share, roof.roof or "–", binding(roof.bound_by)])
     return rows if any(row[4] != "–" for row in rows) else []
 
 
@@ -201,7 +192,7 @@ def layer_row(layer: Layer) -> list[str]:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
     of_roof = share_words(layer.of_roof) if layer.of_roof is not None else "–"
-    by = bound_words(layer.bound_by)
+    by = binding(layer.bound_by)
     return [layer.name, layer.kind, percent(layer.share), flop, size(layer.bytes), of_roof, by]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tuilab.model.quantity import interval, median_of, seconds, share_words
 from tuilab.model.result import ArmResult
-from tuilab.report.rows import bound_words
+from tuilab.model.roofline import binding
 from tuilab.tui.widgets.look import MUTED, STRONG, WARN, Mark, TextStyle
 from tuilab.tui.widgets.table import Column, Table
 
@@ -38,7 +38,7 @@ last line gives those of the row under the cursor.
             Column("first call", lambda arm: _time(arm.first_call_s), align="right", drop=3,
                    key=lambda arm: arm.first_call_s or 0.0),
             Column("of roof", _of_roof, align="right", drop=6, style=_soft),
-            Column("bound by", lambda arm: bound_words(arm.roof.bound_by) if arm.roof else "", drop=7,
+            Column("bound by", lambda arm: binding(arm.roof.bound_by) if arm.roof else "", drop=7,
                    style=_soft),
             Column("ran on", lambda arm: arm.device or ("?" if arm.status == "ok" else ""), drop=2,
                    style=lambda arm: WARN if _moved(arm) else MUTED),
