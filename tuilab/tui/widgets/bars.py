@@ -82,10 +82,10 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """`1.27 × [1.24 1.30]`, `fastest`; `least` where some arm's ratio to it is below 1."""
+        """`1.27 × [1.24 1.30]`, `fastest`; `least median` where some arm's ratio to it is below 1."""
         found = self._ratios.get(arm.id)
         if found is None:
-            return "least" if arm.does in self._beaten else "fastest"
+            return "least median" if arm.does in self._beaten else "fastest"
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
