@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from textual.widgets import Input, TextArea
 
 from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.scripted import ScriptedRunner
 from tuilab.cli import check
 from tuilab.documents import Unresolved
 from tuilab.lab.files import remember_opened, reopened
@@ -232,6 +233,26 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
         await until(pilot, asked)
         assert asked() == [f"{tmp_path}/model.keras"], "the worker is asked what it is"
         assert not any("There is no preset" in said.message for said in app._notifications)
+
+
+@pytest.mark.parametrize("rerun", [True, False])
+async def test_what_is_asked_for_while_own_code_is_read_is_measured_then(tmp_path: Path, rerun, monkeypatch):
+    """Until then another preset is on the screen, which is not what is meant."""
+    (tmp_path / "model.py").write_text("def forward(x): return x")
+    held, declare = [], ScriptedRunner._declare
+    monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
+    app = lab(tmp_path, rerun=rerun)
+    async with opened(app) as pilot:
+        app.runner.declares["forward"] = MINE
+        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: held)
+        app.screen.action_run()
+        await pilot.pause()
+        assert not app.runner.measured
+        assert any("model.py:forward is still being read" in said.message for said in app._notifications)
+        declare(*held[0])
+        await until(pilot, lambda: app.runner.measured)
+        assert [one.scenario.file for one in app.runner.measured] == [f"{tmp_path}/model.py:forward"]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -88,6 +88,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
         if not self.filled:
             self._hasty = True
+        elif self.reading:
+            self._hasty = True
+            self.say(f"{self.reading} is still being read; it is measured then.")
         elif self._spared("run"):
             pass
         elif said := under_way(self.lab.state):

@@ -46,7 +46,6 @@ class Filling(Opening):
         self._make_lab, self._read_keymap = lab, read_keymap
         self._ready = asyncio.Event()
         """The lab is there; until then only `run` and what is the app's can be done."""
-        self._hasty = False
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:

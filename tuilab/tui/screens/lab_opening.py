@@ -25,6 +25,10 @@ class Opening(Playing):
 
     _mistyped = ""
     """What was to be opened and could not be, to be put right."""
+    reading = ""
+    """The file of own code that is read now: what is measured next is meant to be that."""
+    _hasty = False
+    """A run was asked for before there was what is meant."""
 
     def action_open(self) -> None:
         """Open a document, a preset file or code of one's own."""
@@ -72,8 +76,11 @@ class Opening(Playing):
                 self.app.watch_program(words.removeprefix(opening.WATCH))  # type: ignore[attr-defined]
             else:
                 if kind == "code":
-                    self.say(f"Reading {Path(words).name}…")
+                    self.reading = Path(words).name
+                    self.say(f"Reading {self.reading}…")
                 (taken or self._take)(*await opening.preset(self.lab, words, heard))
+                if self._hasty and not self.lab.rerun:
+                    self.lab.begin()
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:
@@ -82,6 +89,8 @@ class Opening(Playing):
             self.lab.log(error.detail or str(error), "error")
             more = " The log ({view-log}) has the details." if error.detail else ""
             self.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
+        finally:
+            self.reading, self._hasty = "", False
 
     def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
         """List one more preset, open it and measure it."""
