@@ -2804,6 +2804,83 @@ for path in ('a.png', 'b.png'):
     answer(path)
     print('Inference time:', time.perf_counter() - t)
 """),
+    Probe("what lies between one lap's end and the next one's", "TL108", "saver.save(", """
+import tensorflow.compat.v1 as tf1
+tf1.disable_eager_execution()
+fed = tf1.placeholder(tf1.float32, (None, 8))
+z = tf1.matmul(fed, tf1.get_variable('w', (8, 8)))
+saver = tf1.train.Saver()
+laps = []
+with tf1.Session() as sess:
+    for step in range(100):
+        sess.run(z, feed_dict={fed: np.ones((4, 8))})
+        if step > 0:
+            laps.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        saver.save(sess, 'kept')
+print('mean lap', np.mean(laps))
+"""),
+    Probe("a lap that begins in the iteration before", "TL107", "begun = time.time()", MODEL + """
+m = made()
+laps = []
+for step in range(100):
+    m(data).numpy()
+    if step > 5:
+        if step > 6:
+            laps.append(time.time() - begun)
+        begun = time.time()
+print('mean latency', np.mean(laps))
+"""),
+    Probe("a step of many between two lines of a log", "TL107", "start_time = time.time()", """
+import tensorflow.compat.v1 as tf1
+tf1.disable_eager_execution()
+fed = tf1.placeholder(tf1.float32, (None, 8))
+w = tf1.get_variable('w', (8, 8))
+loss = tf1.reduce_mean(tf1.matmul(fed, w))
+train = tf1.train.GradientDescentOptimizer(0.1).minimize(loss)
+LOG_FREQUENCY = 100
+start_time = time.time()
+with tf1.Session() as sess:
+    sess.run(tf1.global_variables_initializer())
+    for step in range(1000):
+        _, l = sess.run([train, loss], feed_dict={fed: np.ones((4, 8))})
+        if step % LOG_FREQUENCY == 0:
+            elapsed = time.time() - start_time
+            start_time = time.time()
+            print('Step %d, %.1f ms' % (step, 1000 * elapsed / LOG_FREQUENCY))
+            print('Minibatch loss: %.3f' % l)
+"""),
+    Probe("a circuit of a library on TensorFlow", "TL103", "%timeit", """
+```python
+import tensorflow as tf
+import tensorcircuit as tc
+K = tc.set_backend('tensorflow')
+f = K.jit(K.grad(lambda v: v * v))
+z = f(K.ones([8]))
+```
+
+```python
+%timeit f(K.ones([8]))
+```
+""", head="", file="x.md"),
+    Probe("boxes that are drawn in the time", "TL108", "draw.rectangle", MODEL + """
+from PIL import Image, ImageDraw
+m = made()
+m(data).numpy()
+def detect(image):
+    t = time.perf_counter()
+    boxes = m(data).numpy()
+    draw = ImageDraw.Draw(image)
+    for box in boxes:
+        draw.rectangle([0, 0, 8, 8])
+    print('inference time', time.perf_counter() - t)
+detect(Image.open('a.png'))
+"""),
+    Probe("a text's size that left Pillow", "TL001", "draw.textsize", """
+from PIL import Image, ImageDraw
+draw = ImageDraw.Draw(Image.new('L', (8, 8)))
+print(draw.textsize('a'))
+"""),
 ]  # fmt: skip
 
 
@@ -4613,6 +4690,49 @@ for path in ('a.png', 'b.png'):
     t = time.perf_counter()
     answer(path)
     print('picture done in', time.perf_counter() - t)
+"""),
+    Probe("a lap that begins in its own iteration", "TL108", "", """
+import tensorflow.compat.v1 as tf1
+tf1.disable_eager_execution()
+fed = tf1.placeholder(tf1.float32, (None, 8))
+z = tf1.matmul(fed, tf1.get_variable('w', (8, 8)))
+saver = tf1.train.Saver()
+laps = []
+with tf1.Session() as sess:
+    for step in range(100):
+        begun = time.perf_counter()
+        sess.run(z, feed_dict={fed: np.ones((4, 8))})
+        laps.append(time.perf_counter() - begun)
+        saver.save(sess, 'kept')
+print('mean lap', np.mean(laps))
+"""),
+    Probe("how long the rest will take", "TL107", "", MODEL + """
+m = made()
+begun = time.time()
+for step in range(100):
+    m(data).numpy()
+    done = step + 1
+    print('time remaining', (time.time() - begun) / done * (100 - done))
+"""),
+    Probe("what another backend's model has", "TL001", "", MODEL + """
+m = made()
+if keras.config.backend() == 'torch':
+    m.zero_grad()
+"""),
+    Probe("what stands below the program's end", "TL107", "", MODEL + """
+import sys
+m = made()
+m(data).numpy()
+sys.exit(0)
+t = time.time()
+m(data).numpy()
+print('latency', time.time() - t)
+"""),
+    Probe("what the host is given by a library on TensorFlow", "TL103", "", """
+import tf_quant_finance as tff
+t = time.perf_counter()
+price = tff.black_scholes.option_price(volatilities=x).numpy()
+print('GPU time', time.perf_counter() - t)
 """),
 ]  # fmt: skip
 

@@ -33,7 +33,7 @@ _TEXTS = re.compile(r"#[^\n]*|\"\"\".{0,4000}?\"\"\"|\"(?:[^\"\\\n]|\\.)*\"|'(?:
 _STRICT = "tf.config.set_soft_device_placement"
 _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_devices")
 
-_LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras")
+_LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras", "edgetpu", "pycoral")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
 # What makes a model that nobody has compiled.
 _MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")

@@ -186,6 +186,7 @@ class Interpreter:
         # Names that hold a library's version, or what was made of one.
         self.versions: set[str] = set()
         self.unrolled = 1
+        self.again = 0
         # TensorFlow 1: an op's call builds a graph, and a session runs it.
         self.deferred = False
         # The session whose `with` is being read.

@@ -101,9 +101,54 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
     if found.count != 1:
         _forget_counters(interpreter, node, scope)
     flow = _body(interpreter, node, loop, found.element, scope)
+    if found.count != 1 and flow is Flow.NEXT:
+        _begin_again(interpreter, node, scope)
     if interpreter.once(node, _leaves_early):
         loop.count = None if found.count is None or found.count > 1 else found.count
     return flow if flow in (Flow.RETURN, Flow.RAISE) and found.count else Flow.NEXT
+
+
+def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
+    """Read the body's beginning once more, up to where it takes a time since a clock that it read further
+    down: in the iteration before.
+    """
+    until = interpreter.once(node, _takes_before_it_reads)
+    if not until or interpreter.again >= _MOST_AGAIN:
+        return
+    loop = _loop(interpreter, node, 1, None)
+    loop.unrolled = True
+    interpreter.again += 1
+    try:
+        with interpreter.inside(loop):
+            interpreter.execute(node.body[:until], scope)
+    finally:
+        interpreter.again -= 1
+
+
+# So many loops, one in another, of which the beginning is read once more.
+_MOST_AGAIN = 2
+
+
+def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
+    """How many statements of a loop's body there are up to the last that takes a time since a clock which the
+    body reads only after that; 0 for none.
+    """
+    taken: dict[str, tuple[int, int, int]] = {}
+    read: dict[str, tuple[int, int]] = {}
+    for number, each in enumerate(node.body, 1):
+        for part in ast.walk(each):
+            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub):
+                name = ast.unparse(part.right) if isinstance(part.right, ast.Name | ast.Attribute) else ""
+                at = part.lineno, part.col_offset
+                if name and (name not in taken or at < taken[name][:2]):
+                    taken[name] = (*at, number)
+            elif isinstance(part, ast.Assign) and isinstance(part.value, ast.Call | ast.Name):
+                at = part.lineno, part.col_offset
+                for target in part.targets:
+                    if isinstance(target, ast.Name | ast.Attribute):
+                        read.setdefault(ast.unparse(target), at)
+                        read[ast.unparse(target)] = min(at, read[ast.unparse(target)])
+    return max((taken[n][2] for n in taken if n in read and taken[n][:2] < read[n]), default=0)
 
 
 def _forget_counters(
@@ -201,6 +246,8 @@ def while_loop(interpreter: Interpreter, node: ast.While, scope: Scope) -> Flow:
     _forget_counters(interpreter, node, scope)
     with interpreter.inside(_loop(interpreter, node, None, None)):
         flow = interpreter.execute(node.body, scope)
+    if flow is Flow.NEXT:
+        _begin_again(interpreter, node, scope)
     endless = isinstance(node.test, ast.Constant) and node.test.value is True
     return flow if flow in (Flow.RETURN, Flow.RAISE) and endless else Flow.NEXT
 

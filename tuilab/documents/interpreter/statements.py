@@ -40,7 +40,13 @@ def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
     if isinstance(value, Elapsed) and node is not interpreter.shown:
         region = interpreter.trace.regions[value.region]
         region.discarded = not region.told
-    return Flow.NEXT
+    return Flow.RAISE if interpreter.once(node, _exits) else Flow.NEXT
+
+
+def _exits(node: ast.Expr) -> bool:
+    """Whether a statement ends the program."""
+    name = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
+    return name in ("sys.exit", "exit", "quit", "os._exit")
 
 
 @statement(ast.Assign)
@@ -119,13 +125,27 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
         return interpreter.execute(node.body if known else node.orelse, scope)
     guarded = _asks_for_name(interpreter, node.test)
     interpreter.guards += guarded
-    reads = [lambda: interpreter.execute(node.body, scope), lambda: interpreter.execute(node.orelse, scope)]
+    other = interpreter.once(node.test, _is_of_other_backend)
+
+    def body() -> Flow:
+        interpreter.guards += other
+        flow = interpreter.execute(node.body, scope)
+        interpreter.guards -= other
+        return flow
+
+    reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
     # Where one branch goes on, so does the reading: what the other returned was kept.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
 
+def _is_of_other_backend(test: ast.expr) -> bool:
+    """Whether a condition asks for another backend of Keras than TensorFlow, whose names are then meant."""
+    return bool(_OTHER_BACKEND.search(ast.unparse(test)[:400]))
+
+
+_OTHER_BACKEND = re.compile(r"==\s*['\"](?:(?:py)?torch|jax|mxnet|theano|cntk|paddle)['\"]", re.IGNORECASE)
 _VERSIONS = re.compile(
     r"tf|tensorflow|keras|version|legacy|compat|old|v[12]|py[23]|__name__|TYPE_CHECKING", re.I
 )

@@ -137,6 +137,7 @@ _DOES_BY_NAME = {
     "data is fetched": r"requests\.(?:get|post|put)|urllib\.request\.\w+",
 }
 _NAMED = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES_BY_NAME.items()}
+_DRAWN = re.compile(r"(?:rectangle|text|line|ellipse|polygon|arc|point)$")
 # Methods of whatever another call gave that write a file, or fetch one.
 _WRITES = re.compile(
     r"to_(?:csv|json|excel|parquet|pickle|hdf)$|(?:write|read)_(?:text|bytes)$|(?:up|down)load_(?:blob|file|fileobj)$"
@@ -151,6 +152,8 @@ def set_up(name: str) -> str:
     if name.startswith("what ") and not name.startswith(_CAMERA):
         # A call of what another one gave.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
+        if dotted.startswith("PIL.ImageDraw.Draw.") and _DRAWN.match(parts[-1]):
+            return "results are drawn or written"
         writes = picture or bool(_WRITES.match(parts[-1]))
         return "a file is read or written" if writes else ""
     by_name = next((what for what, known in _NAMED.items() if known.match(dotted)), "")
@@ -172,6 +175,8 @@ _MODEL_CALLED = re.compile(
 )
 
 
+# What only gives the host what is computed.
+_GIVES = words("numpy item tolist dates shape")
 # Libraries all of whose functions compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(
     words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit")
@@ -181,9 +186,11 @@ _ON_TENSORFLOW = frozenset(
 def computes(name: str) -> bool:
     """Return whether an unread call of that record runs a model, by what it is called."""
     word = _called(name)
-    if not runs_tensorflow(name) or _SETS_UP.match(word) or word[:1].isupper():
+    # A class is made; a method may have a great letter, too.
+    made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
+    if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:
         return False
-    if callee(name).partition(".")[0] in _ON_TENSORFLOW:
+    if is_on_tensorflow(name):
         return True
     return bool(_RUNS.search(word) or _MODEL_CALLED.search(word))
 
@@ -195,7 +202,12 @@ def runs_what_it_is_given(name: str) -> bool:
 
 def calls_model(name: str) -> bool:
     """Return whether an unread call of that record is of a model or a step, and gives what it computes."""
-    return computes(name) and bool(_MODEL_CALLED.search(_called(name)))
+    return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_called(name))))
+
+
+def is_on_tensorflow(name: str) -> bool:
+    """Return whether an unread call of that record is of a library that computes with TensorFlow."""
+    return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
 def _called(name: str) -> str:

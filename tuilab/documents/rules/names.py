@@ -135,7 +135,32 @@ _OTHERS = [
             "scikit-learn with 0.22",
             "Use sklearn.datasets.fetch_openml.",
         ),
+        (
+            r"\bfrom sklearn\.datasets import load_boston\b"
+            r"|\bfrom sklearn\.metrics import plot_confusion_matrix\b",
+            "sklearn",
+            "scikit-learn with 1.2",
+            "Use another data set, or ConfusionMatrixDisplay.",
+        ),
         (r"\b(?:np|numpy)\.asscalar\b", "numpy", "NumPy with 1.23", "Call .item()."),
+        (
+            r"\bdraw\w*\.textsize\b|\bfont\w*\.getsize\b",
+            "ImageDraw",
+            "Pillow with 10",
+            "Use textbbox, or getbbox.",
+        ),
+        (
+            r"\blibrosa\.display\.waveplot\b|\blibrosa\.output\.write_wav\b",
+            "librosa",
+            "librosa with 0.10",
+            "Use librosa.display.waveshow, and soundfile.write.",
+        ),
+        (
+            r"\bfrom collections import (?:Iterable|Mapping|MutableMapping|Sequence|Callable|Hashable)\b",
+            "collections",
+            "Python with 3.10",
+            "Import it from collections.abc.",
+        ),
     )
 ]
 _TRIES = re.compile(r"\s*try\s*:")

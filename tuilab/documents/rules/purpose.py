@@ -68,6 +68,9 @@ def is_log(example: Example, region: Region) -> bool:
         return False
     if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
         return False
+    # The time of one step, of the many between two lines of a log, is a figure of the step.
+    if region.divided and _STEPS.search(" ".join(region.by)) and _MILLISECONDS.search(label(region)):
+        return False
     if is_beside(example, region) or _DEVICE.search(label(region)):
         return False
     return any(is_long(e) for e in events) or not is_said(example, region)
@@ -118,6 +121,10 @@ _AVERAGE = re.compile(
     r"|\b(?:time|duration|latency|elapsed)s?\b\W{0,3}(?:\w+\W{1,2}){0,1}(?:avg|average|mean|median)\b",
     re.IGNORECASE,
 )
+
+
+_STEPS = re.compile(r"freq|steps?\b|iter|interval|batches|every", re.IGNORECASE)
+_MILLISECONDS = re.compile(r"\bm(?:illi)?s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
 
 
 def label(region: Region) -> str:

@@ -8,7 +8,14 @@ from tuilab.documents.example import Example, inputs, tensors_in
 from tuilab.documents.facts import ON_HOST, may_run, subject, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
-from tuilab.documents.interpreter.unread import callee, calls_model, computes, makes_model, set_up
+from tuilab.documents.interpreter.unread import (
+    callee,
+    calls_model,
+    computes,
+    is_on_tensorflow,
+    makes_model,
+    set_up,
+)
 from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
@@ -36,8 +43,21 @@ def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
     for region in example.clocked:
         # What only says how long a loop is to wait is nobody's figure.
         shown = region.told or region.gathered or region.beside or not region.paces
+        shown = shown and not _is_forecast(region)
         if shown and not region.discarded and example.trace.events[region.first].place.traced is None:
             yield region, example.trace.inside(region)
+
+
+def _is_forecast(region: Region) -> bool:
+    """Whether a time only serves to say how long the rest will take."""
+    said = [words for _, words in region.told if words.strip(" {}")]
+    if any(map(_PROGRESS.search, region.by)) and not said:
+        return True
+    return bool(said) and all(map(_REMAINING.search, said))
+
+
+_PROGRESS = re.compile(r"progress|percent|fraction", re.IGNORECASE)
+_REMAINING = re.compile(r"\b(?:remaining|time left|eta)\b", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
@@ -340,7 +360,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 f"nothing waits for what {callee(given.name)}() gives, so far as can be seen: where a GPU "
                 "computes it, the clock is read before that is done",
                 region=region,
-                severity="note",
+                severity=None if is_on_tensorflow(given.name) else "note",
             )
             continue
         before = _still_running(example, region, events) or _still_computed(example, region, events)
@@ -361,6 +381,8 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
     """The call of a model that is not read, where nothing after it reads a value; None for none."""
     for event in reversed(events):
+        if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
+            return None
         if event.kind == "opaque" and calls_model(event.name) and event.place.families != ("CPU",):
             return event
         if event.kind in _MAY_WAIT:
@@ -368,6 +390,8 @@ def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
     return None
 
 
+# Methods that give the host a value, once it is there.
+_HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
 # So few iterations that the rest of one before them shows in their time.
 _FEW = 10
 
@@ -611,7 +635,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 others.setdefault(beside, event)
         talk = _talks(example, region, events) if measured else ""
         asked = talk and (compares(example, region) or any(e.name == "invoke" for e in events))
-        if asked and not is_log(example, region) and not _is_video(example):
+        if asked and not is_log(example, region) and not _is_video(example, region):
             # What somebody prints is a line; TensorFlow's log is one for each op.
             quiet = talk.startswith("print")
             yield Hit(
@@ -629,7 +653,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 first.line if here else region.line,
                 f"{what}{away} inside the timed region, and counts as if it were the work",
                 region=region,
-                severity="note" if _WHOLE.search(label(region)) or _is_video(example) else None,
+                severity="note" if _WHOLE.search(label(region)) or _is_video(example, region) else None,
             )
 
 
@@ -697,9 +721,14 @@ _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECA
 _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
-def _is_video(example: Example) -> bool:
-    """Whether the code shows pictures as they come, so that a time is of the whole of it."""
-    return bool(_VIDEO.search(_COMMENT.sub("", example.block.code)))
+def _is_video(example: Example, region: Region) -> bool:
+    """Whether the code around shows pictures as they come, so that a time is of the whole of it."""
+    code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
+    return bool(_VIDEO.search(_COMMENT.sub("", code)))
+
+
+# Lines around a timing in which pictures may be shown.
+_AROUND = 60
 
 
 _COMMENT = re.compile(r"(?m)^\s*#[^\n]*")
@@ -927,8 +956,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                 meant = compares(example, region) or bool(ANSWER.search(label(region)))
                 meant = meant and not is_log(example, region)
                 # A benchmark's mean over batches of any size holds what each call sets up, too.
-                unknown = rows_of(event) is None and not _is_video(example) and _is_averaged(region)
-                small = meant and (_is_small(example, event) or unknown)
+                unknown = rows_of(event) is None and not _is_video(example, region) and _is_averaged(region)
+                small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
                     event.line,
                     "predict() sets itself up anew at each call: the time is that and the model's together",
@@ -981,12 +1010,12 @@ def rows_of(event: TraceEvent) -> int | None:
 _FEW_ROWS = range(1, 9)
 
 
-def _is_small(example: Example, event: TraceEvent) -> bool:
+def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
     """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
     given, rows = _given(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH
-    if _is_video(example):
+    if _is_video(example, region):
         return False
     one = bool(_ONE.search(example.text(event.line))) or _is_one_by_code(example, event)
     return isinstance(given, Listing) or one

@@ -194,7 +194,7 @@ def _starts_later(example: Example, region: Region) -> bool:
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
-    r"|\bstart-?up\b|\bone[- ]time\b",
+    r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
 # Calls that are numbered on from a first: what each costs is what is shown.
