@@ -2881,6 +2881,27 @@ from PIL import Image, ImageDraw
 draw = ImageDraw.Draw(Image.new('L', (8, 8)))
 print(draw.textsize('a'))
 """),
+    Probe("a model of Keras' own that is built in the time", "TL108", "keras.applications.ResNet50", """
+t = time.perf_counter()
+net = keras.applications.ResNet50()
+z = net.predict(np.zeros((1, 224, 224, 3)))
+print('inference took', time.perf_counter() - t)
+"""),
+    Probe("a summary that each run writes", "TL108", "add_summary", """
+import tensorflow.compat.v1 as tf1
+tf1.disable_eager_execution()
+fed = tf1.placeholder(tf1.float32, (None, 8))
+z = tf1.matmul(fed, tf1.ones((8, 8)))
+said = tf1.summary.scalar('mean', tf1.reduce_mean(z))
+with tf1.Session() as sess:
+    writer = tf1.summary.FileWriter('logs')
+    sess.run([z, said], feed_dict={fed: np.ones((4, 8))})
+    t = time.perf_counter()
+    for step in range(10):
+        _, text = sess.run([z, said], feed_dict={fed: np.ones((4, 8))})
+        writer.add_summary(text, step)
+    print('latency', (time.perf_counter() - t) / 10)
+"""),
 ]  # fmt: skip
 
 
@@ -4733,6 +4754,21 @@ import tf_quant_finance as tff
 t = time.perf_counter()
 price = tff.black_scholes.option_price(volatilities=x).numpy()
 print('GPU time', time.perf_counter() - t)
+"""),
+    Probe("a sweep over sizes and devices in one line", "TL111", "", """
+def took(n, device):
+    with tf.device(device):
+        v = tf.random.normal((n, n))
+        tf.matmul(v, v).numpy()
+        t = time.perf_counter()
+        tf.matmul(v, v).numpy()
+        return time.perf_counter() - t
+found = {}
+for n in (256, 1024):
+    for device in ('/CPU:0', '/GPU:0'):
+        found[n, device] = took(n, device)
+for (n, device), seconds in found.items():
+    print(n, device, seconds)
 """),
 ]  # fmt: skip
 

@@ -38,7 +38,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return names.member(value, name, line)
         case Module():
             below = modules.member(interpreter, value, name, line)
-            return below if below is not None else Unknown(f"{value.name} binds no {name}", line)
+            return below if below is not None else modules.unread(value, name, line)
         case Tensor():
             return _of_tensor(interpreter, value, name, line)
         case Instance():

@@ -6,7 +6,6 @@ from tuilab.documents.interpreter import modules
 from tuilab.documents.interpreter.interpreter import Flow, Interpreter, statement
 from tuilab.documents.interpreter.names import member, module
 from tuilab.documents.interpreter.scope import Scope
-from tuilab.documents.interpreter.values import Unknown
 
 
 @statement(ast.Import)
@@ -41,8 +40,8 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
                 public = {n: v for n, v in own.scope.names.items() if not n.startswith("_")}
             else:
                 found = modules.member(interpreter, own, alias.name, node.lineno)
-                missing = Unknown(f"{own.name} binds no {alias.name}", node.lineno)
-                public = {alias.asname or alias.name: missing if found is None else found}
+                unread = modules.unread(own, alias.name, node.lineno)
+                public = {alias.asname or alias.name: unread if found is None else found}
             for name, value in public.items():
                 interpreter.journal.write(scope.names, name, value)
         return Flow.NEXT

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tuilab.documents.interpreter.interpreter import STEPS, STEPS_PER_NODE, Interpreter
 from tuilab.documents.interpreter.scope import Scope
-from tuilab.documents.interpreter.values import Known, Module, Value
+from tuilab.documents.interpreter.values import Api, Known, Module, Unknown, Value
 from tuilab.documents.reading.decode import decode
 from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.model.errors import InputError
@@ -44,6 +44,17 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)
     return found
+
+
+def unread(module: Module, name: str, line: int) -> Value:
+    """Return what a module binds in a way that is not read: known by its name, as another library's."""
+    if module.name in _LIBRARIES or module.name in _SHORT:
+        return Unknown(f"{module.name} binds no {name}", line)
+    return Api(f"{module.name}.{name}")
+
+
+# By which the names of libraries begin here.
+_SHORT = ("tf", "np", "rng", "builtins")
 
 
 def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:

@@ -152,6 +152,8 @@ def set_up(name: str) -> str:
     if name.startswith("what ") and not name.startswith(_CAMERA):
         # A call of what another one gave.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
+        if parts[-1] == "add_summary":
+            return "a summary is written"
         if dotted.startswith("PIL.ImageDraw.Draw.") and _DRAWN.match(parts[-1]):
             return "results are drawn or written"
         writes = picture or bool(_WRITES.match(parts[-1]))

@@ -168,7 +168,9 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     if not first or not second:
         return "", ""
     places = {_family(*one), _family(*other)}
-    if places == {"CPU", "GPU"} and set(first) != set(second):
+    # One line that times each size in turn is one of a sweep.
+    sweeps = one[0].line == other[0].line and {k[:2] for k in first} == {k[:2] for k in second}
+    if places == {"CPU", "GPU"} and set(first) != set(second) and not sweeps:
         compiled = _is_compiled(other[1]) != _is_compiled(one[1])
         if compiled and not any(e.place.families for e in one[1] + other[1]):
             return (

@@ -60,7 +60,10 @@ def is_log(example: Example, region: Region) -> bool:
     if whole_cell:
         return not is_said(example, region) and not _only_computes(events)
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
-    logged = _LOGS.search(f"{label(region)} {place.function}") or _LOSS.search(example.printed(region))
+    called = label(region)
+    # A function that is called training may measure: what it gathers is a figure, where nothing is trained.
+    called = called if region.gathered and not is_training else f"{called} {place.function}"
+    logged = _LOGS.search(called) or _LOSS.search(example.printed(region))
     if not is_training and not written and not logged:
         return False
     # Of a training, its title, a rate or another beside it says that the speed is meant.

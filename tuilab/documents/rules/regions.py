@@ -826,6 +826,8 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
             return "TFLite's interpreter is made and loads its model"
         case "graph":
             return "variables are initialised" if _initialises(example, event) else _drawn(example, event)
+        case "build" if event.name.startswith("tf.keras.applications."):
+            return "the model is built"
         case "build":
             return _ONCE.get(event.name, "")
     return ""

@@ -77,7 +77,7 @@ def first_calls(example: Example) -> Iterator[First]:
         cold = (work.name == "sess.run" and _makes_session(events)) or _makes_own(events, work)
         if not cold and example.facts.ran_before(work, region.first, anew):
             continue
-        answers = bool(ANSWER.search(label(region)))
+        answers = bool(ANSWER.search(f"{label(region)} {callee(work.name).replace('_', ' ')}"))
         meant = uncalled or answers or compares(example, region)
         if work.kind == "opaque" and (example.is_of_others or not meant):
             continue
