@@ -2902,6 +2902,17 @@ with tf1.Session() as sess:
         writer.add_summary(text, step)
     print('latency', (time.perf_counter() - t) / 10)
 """),
+    Probe("a density of a library on TensorFlow", "TL107", "t = time.time()", """
+import zfit
+pdf = zfit.pdf.Gauss(obs=zfit.Space('x', limits=(-5, 5)), mu=0, sigma=1)
+z = pdf.pdf(np.zeros(8)).numpy()
+times = []
+for _ in range(10):
+    t = time.time()
+    z = pdf.pdf(np.zeros(8)).numpy()
+    times.append(time.time() - t)
+print(np.mean(times))
+"""),
 ]  # fmt: skip
 
 
@@ -4769,6 +4780,36 @@ for n in (256, 1024):
         found[n, device] = took(n, device)
 for (n, device), seconds in found.items():
     print(n, device, seconds)
+"""),
+    Probe("a GPU that is hidden above an empty line", "TL103", "", """
+import os
+os.environ["CUDA_VISIBLE_DEVICES"]=''
+
+f = tf.function(lambda v: v @ v)
+f(tf.ones((8, 8)))
+t = time.perf_counter()
+z = f(tf.ones((8, 8)))
+print('latency', time.perf_counter() - t)
+"""),
+    Probe("milliseconds of the value beside a rate", "TL115", "", MODEL + """
+m = made()
+m(data).numpy()
+last = time.perf_counter()
+for _ in range(8):
+    t = time.perf_counter()
+    m(data).numpy()
+    now = time.perf_counter()
+    print('Inference: {:5.2f} ms, FPS: {:3.1f}'.format((now - t) * 1000, 1 / (now - last)))
+    last = now
+"""),
+    Probe("a net that is put together", "TL103", "", """
+def net(v):
+    begun = time.time()
+    with tf.compat.v1.variable_scope('a'):
+        z = tf.nn.relu(v @ v)
+    print('build model finished: %ds' % (time.time() - begun))
+    return z
+net(x)
 """),
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, 
 from tuilab.documents.reading.document import Block, Passage
 from tuilab.model.api import ApiTable
 
-_HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?\s*$", re.MULTILINE)
+_HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?[ \t]*$", re.MULTILINE)
 _ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")

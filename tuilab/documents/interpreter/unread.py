@@ -181,7 +181,7 @@ _MODEL_CALLED = re.compile(
 _GIVES = words("numpy item tolist dates shape")
 # Libraries all of whose functions compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(
-    words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit")
+    words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit zfit")
 )
 
 

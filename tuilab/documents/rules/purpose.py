@@ -245,6 +245,6 @@ def is_only_timed(example: Example, region: Region) -> bool:
 
 
 _GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")
-_TRAINS = re.compile(r"(?<!pre)(?<!pre[_-])train|epoch|fit\b|optimi[sz]e", re.IGNORECASE)
+_TRAINS = re.compile(r"(?<!pre)(?<!pre[_-])train|epoch|(?:\b|_)fit\b|optimi[sz]e", re.IGNORECASE)
 _LOSS = re.compile(r"(?:print|log|info)\b[^\n]*\bloss\b", re.IGNORECASE)
 _LOGS = re.compile(r"\bepochs?\b|num_steps|checkpoint|train|episode|optimi[sz]er?\b", re.IGNORECASE)

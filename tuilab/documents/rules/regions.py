@@ -337,6 +337,9 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 waiting.append(event)
             elif event.kind in _MAY_WAIT:
                 waiting = [e for e in waiting if not event.place.may_follow(e.place)]
+        if _BUILDS_MODEL.search(label(region)):
+            # Ops of a graph that is built compute when somebody runs it.
+            continue
         # What NumPy has computed is there; that it is made a tensor is not what is timed.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in events)
         if heavy and all(e.kind == "copy" for e in waiting):
@@ -375,6 +378,11 @@ def no_sync(example: Example) -> Iterator[Hit]:
             )
 
 
+_BUILDS_MODEL = re.compile(
+    r"\b(?:build|built|construct)\w* (?:the |a )?(?:model|graph|net)"
+    r"|\b(?:model|graph|net)\w* (?:build|built|constr)",
+    re.IGNORECASE,
+)
 _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)", re.IGNORECASE)
 
 
@@ -545,7 +553,11 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
         return False
     # Where nothing is seen that computes, it may be anything's time.
     named = bool(ANSWER.search(label(region)))
-    return not any(e.kind in _COMPUTES or (named and e.kind == "opaque" and computes(e.name)) for e in events)
+    return not any(
+        e.kind in _COMPUTES
+        or (e.kind == "opaque" and (is_on_tensorflow(e.name) or named) and computes(e.name))
+        for e in events
+    )
 
 
 def _is_of_numpy(example: Example) -> bool:

@@ -150,7 +150,8 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="warning" if part == "microseconds" else "note",
             )
-        if region.scaled or region.clock not in _SECONDS:
+        # Of what something is divided by the words beside it are not the unit.
+        if region.scaled or region.rate or region.clock not in _SECONDS:
             continue
         for line, words in region.told:
             if _MILLISECONDS.search(words) and example.holds(line):
