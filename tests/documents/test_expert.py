@@ -2913,6 +2913,26 @@ for _ in range(10):
     times.append(time.time() - t)
 print(np.mean(times))
 """),
+    Probe("a loop's own validation in the training's time", "TL108", "validate_step(a, b)", """
+net = tf.keras.Sequential([tf.keras.layers.Dense(10)])
+rule = tf.keras.optimizers.SGD(0.1)
+from feeds import learning, checking
+@tf.function
+def learn(a, b):
+    with tf.GradientTape() as tape:
+        cost = tf.reduce_mean(tf.square(net(a) - b))
+    rule.apply_gradients(zip(tape.gradient(cost, net.trainable_variables), net.trainable_variables))
+@tf.function
+def validate_step(a, b):
+    return tf.reduce_mean(tf.square(net(a) - b))
+for epoch in range(4):
+    start = time.perf_counter()
+    for a, b in learning:
+        learn(a, b)
+    for a, b in checking:
+        validate_step(a, b)
+    print('training time of the epoch', time.perf_counter() - start)
+""", says="the model is tested"),
 ]  # fmt: skip
 
 
@@ -4811,6 +4831,40 @@ def net(v):
     return z
 net(x)
 """),
+    Probe("a loop's own validation behind the training's time", "TL108", "", """
+net = tf.keras.Sequential([tf.keras.layers.Dense(10)])
+rule = tf.keras.optimizers.SGD(0.1)
+from feeds import learning, checking
+@tf.function
+def learn(a, b):
+    with tf.GradientTape() as tape:
+        cost = tf.reduce_mean(tf.square(net(a) - b))
+    rule.apply_gradients(zip(tape.gradient(cost, net.trainable_variables), net.trainable_variables))
+@tf.function
+def validate_step(a, b):
+    return tf.reduce_mean(tf.square(net(a) - b))
+for epoch in range(4):
+    start = time.perf_counter()
+    for a, b in learning:
+        learn(a, b)
+    took = time.perf_counter() - start
+    for a, b in checking:
+        validate_step(a, b)
+    print('training time of the epoch', took)
+"""),
+    Probe("a loss that is evaluated in a step's time", "TL108", "", """
+import models
+net = models.Net()
+sess = tf.compat.v1.Session()
+for step in range(100):
+    start = time.perf_counter()
+    sess.run(net.train_op)
+    print('training time', time.perf_counter() - start, net.cost.eval(session=sess))
+    start = time.perf_counter()
+    sess.run(net.train_op)
+    cost = net.cost.eval(session=sess)
+    print('training time', time.perf_counter() - start, cost)
+"""),
 ]  # fmt: skip
 
 # Told as notes: for all that can be seen.
@@ -4971,6 +5025,33 @@ for step in range(10):
 print(time.perf_counter() - start)
 # frames = cv2.VideoCapture(0)
 """),
+    Probe("a validation in the time that a log has", "TL108", "validation(held_out)", """
+import models
+net = models.Net()
+sess = tf.compat.v1.Session()
+def validation(feed):
+    return sess.run([net.cost, net.accuracy], feed_dict=feed)
+for epoch in range(50):
+    start = time.perf_counter()
+    sess.run([net.train_op, net.cost], feed_dict=batch)
+    cost, accuracy = validation(held_out)
+    print('epoch', epoch, 'cost', cost, 'time', time.perf_counter() - start)
+""", says="tested by validation()"),
+    Probe("a validation that the next lap holds", "TL108", "validation(held_out)", """
+import models
+net = models.Net()
+sess = tf.compat.v1.Session()
+def validation(feed):
+    return sess.run([net.cost, net.accuracy], feed_dict=feed)
+begin = time.perf_counter()
+for step in range(5000):
+    sess.run([net.train_op, net.cost], feed_dict=batch)
+    if step % 50 == 0:
+        lap = time.perf_counter() - begin
+        begin = time.perf_counter()
+        print('step', step, lap / 50)
+        print('held out', validation(held_out))
+""", says="tested by validation()"),
 ]  # fmt: skip
 
 

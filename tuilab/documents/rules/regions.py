@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, inputs, tensors_in
-from tuilab.documents.facts import ON_HOST, may_run, subject, validates
+from tuilab.documents.facts import ON_HOST, is_training, may_run, subject, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import (
@@ -608,6 +608,17 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     """
     for region, events in regions(example):
         called = label(region)
+        tested = _tested(example, region, events)
+        if tested is not None and not _WHOLE.search(called) and not _TESTING.search(called):
+            where, line = _where_tested(example, region, tested)
+            yield Hit(
+                line,
+                f"{_TESTED}{where} inside the timed region, and counts as if it were the training",
+                region=region,
+                severity="warning"
+                if region.divided or region.rate or _OF_TRAINING.search(called)
+                else "note",
+            )
         # What is called one answer's time is none of a whole, though a part of it is timed too.
         if _MAKES.search(called) or (holds_others(example, region) and not _ONE_ANSWER.search(called)):
             continue
@@ -667,6 +678,47 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="note" if _WHOLE.search(label(region)) or _is_video(example, region) else None,
             )
+
+
+def _tested(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
+    """What tests the model, by its function's name, in the time of an iteration that trains it too."""
+    place = example.trace.events[region.first].place
+    tests: list[TraceEvent] = []
+    trained = False
+    for event in events if place.loops else ():
+        own = event.place.function == place.function
+        if event.place.traced is not None:
+            trained = trained or event.name.rpartition(".")[2] == "apply_gradients"
+        elif event.kind == "opaque":
+            last = callee(event.name).rpartition(".")[2]
+            tests += [event] if own and last != "eval" and _TESTS.search(last) else []
+        elif event.kind not in ("graph", "train") or event.name == "eval":
+            continue  # a tensor's eval() is no test
+        elif _TESTS.search(event.place.function if event.name == "sess.run" else event.name):
+            tests += [] if own and event.name == "sess.run" else [event]
+        else:
+            trained = trained or (event.name in _TRAINS_BY and is_training(example.trace, event))
+    return tests[0] if tests and trained else None
+
+
+def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
+    """By which function, of those that are called in the time, and on which line."""
+    name = event.place.function
+    if name == example.trace.events[region.first].place.function:
+        return "", event.line if example.holds(event.line) else region.last_line
+    # A lap may end above where it begins, in the next iteration.
+    last = max(region.last_line, region.line + _LINES_OF_A_LAP)
+    call = re.compile(rf"(?<!def )\b{re.escape(name)}\(")
+    lines = (n for n in range(region.line, last + 1) if call.search(example.uncommented(n)))
+    return f" by {name}() (line {event.line})", next(lines, region.last_line)
+
+
+_LINES_OF_A_LAP = 12
+_TRAINS_BY = ("sess.run",)
+_TESTS = re.compile(r"(?:^|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|val|test|scores?)(?:_|$)")
+# Labels of a time that is meant to be of testing, and of one that is meant to be of training alone.
+_TESTING = re.compile(r"\b(?:test\w*|eval\w*|valid\w*) (?:time|took|speed)", re.IGNORECASE)
+_OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|duration|sec)", re.IGNORECASE)
 
 
 def _calls_model(event: TraceEvent) -> bool:
