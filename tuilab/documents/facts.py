@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from math import inf
 
@@ -183,23 +183,19 @@ class Facts:
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
         """What was given to calls that are not known: by identity, the first such event."""
-        found: dict[int, int] = {}
-        for event in self._trace.events:
-            if may_run(event):
-                for value in event.arguments.values():
-                    for held in _held(value):
-                        found.setdefault(id(held), event.index)
-        return found
+        return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
         """The same of those calls alone that run what they are given, by what they are called."""
+        return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
+
+    def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
         found: dict[int, int] = {}
-        for event in self._trace.events:
-            if event.kind == "opaque" and runs_what_it_is_given(event.name):
-                for value in event.arguments.values():
-                    for held in _held(value):
-                        found.setdefault(id(held), event.index)
+        for event in filter(which, self._trace.events):
+            for value in event.arguments.values():
+                for held in _held(value):
+                    found.setdefault(id(held), event.index)
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:

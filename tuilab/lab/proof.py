@@ -160,11 +160,12 @@ async def prove(
         if preset is None:
             shown = _unproven(proof, "no op and shape was recognised that shows it")
         else:
+            here = preset if gpu else _on_cpu(preset)
             key = (preset.name, proof.pattern)
             if key not in results:
-                results[key] = await lab.measure(preset if gpu else _on_cpu(preset), budget=budget)
+                results[key] = await lab.measure(here, budget=budget)
             shown = proven(proof, results[key])
-            if not gpu and preset != _on_cpu(preset) and shown.true_s is not None:
+            if here is not preset and shown.true_s is not None:
                 shown = msgspec.structs.replace(
                     shown, sentence=f"without a GPU, on the CPU: {shown.sentence}"
                 )

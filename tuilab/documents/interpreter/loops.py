@@ -146,8 +146,8 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
                 at = part.lineno, part.col_offset
                 for target in part.targets:
                     if isinstance(target, ast.Name | ast.Attribute):
-                        read.setdefault(ast.unparse(target), at)
-                        read[ast.unparse(target)] = min(at, read[ast.unparse(target)])
+                        name = ast.unparse(target)
+                        read[name] = min(at, read.get(name, at))
     return max((taken[n][2] for n in taken if n in read and taken[n][:2] < read[n]), default=0)
 
 

@@ -625,7 +625,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         measured = any(_measures(event) or _calls_model(event) for event in events)
         trained = measured and all(event.kind == "train" for event in events if _measures(event))
         # A time that is called the training's is not that of testing.
-        fits = any(e.name == "fit" for e in events) and not _WHOLE.search(label(region))
+        fits = any(e.name == "fit" for e in events) and not _WHOLE.search(called)
         timer = example.trace.events[region.first].place.function
         outside = len(example.trace.events[region.first].place.loops)
         told: set[str] = set()
@@ -676,7 +676,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 first.line if here else region.line,
                 f"{what}{away} inside the timed region, and counts as if it were the work",
                 region=region,
-                severity="note" if _WHOLE.search(label(region)) or _is_video(example, region) else None,
+                severity="note" if _WHOLE.search(called) or _is_video(example, region) else None,
             )
 
 
@@ -697,7 +697,7 @@ def _tested(example: Example, region: Region, events: list[TraceEvent]) -> Trace
         elif _TESTS.search(event.place.function if event.name == "sess.run" else event.name):
             tests += [] if own and event.name == "sess.run" else [event]
         else:
-            trained = trained or (event.name in _TRAINS_BY and is_training(example.trace, event))
+            trained = trained or (event.name == "sess.run" and is_training(example.trace, event))
     return tests[0] if tests and trained else None
 
 
@@ -714,7 +714,6 @@ def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[
 
 
 _LINES_OF_A_LAP = 12
-_TRAINS_BY = ("sess.run",)
 _TESTS = re.compile(r"(?:^|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|val|test|scores?)(?:_|$)")
 # Labels of a time that is meant to be of testing, and of one that is meant to be of training alone.
 _TESTING = re.compile(r"\b(?:test\w*|eval\w*|valid\w*) (?:time|took|speed)", re.IGNORECASE)

@@ -86,9 +86,12 @@ def first_calls(example: Example) -> Iterator[First]:
             continue
         # A call that is not understood runs no model that it was never given.
         value = subject_value(work)
-        known = work.name == SAVED or (work.name != "sess.run" and isinstance(value, Graph | Model))
-        known = known or _is_own_interpreter(value)
-        known = known or (work.name == "sess.run" and example.facts.is_session_kept(work, region.last))
+        made = example.facts.is_made(value)
+        known = work.name == SAVED or _is_own_interpreter(value)
+        if work.name == "sess.run":
+            known = known or example.facts.is_session_kept(work, region.last)
+        else:
+            known = known or isinstance(value, Graph | Model)
         unclear = example.facts.may_have_run(work, region.last if known else region.first)
         unclear = unclear or (not known and any(may_run(e) for e in events))
         # What the example says that it makes, in code that it leaves out, nothing ran before.
@@ -98,10 +101,7 @@ def first_calls(example: Example) -> Iterator[First]:
         likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
         # An article may leave out what has run it; a script and a notebook are all there is.
         whole = example.block.script or example.block.notebook
-        likely = likely and (whole or example.facts.is_made(value))
-        likely = likely and not (
-            isinstance(value, Model) and value.assumed and not example.facts.is_made(value)
-        )
+        likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
         count = _repeats_inside(example, region, work)
         # On a GPU the first call starts the device, as long as ten thousand small ones take.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
