@@ -32,6 +32,7 @@ from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.account import Account
 from tuilab.model.arms import Arm, Input, Mode, family
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of, recognised
+from tuilab.model.ops import HOST_DTYPES, NO_LAUNCH
 from tuilab.model.quantity import median_of, rate, seconds, share_words, significant
 from tuilab.model.quantity import size as byte_size
 from tuilab.model.roofline import (
@@ -50,15 +51,6 @@ from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
 """The dtype in whose units another one is computed, where that one has no roof of its own."""
-
-NO_KERNEL = frozenset(
-    ("Const", "Identity", "IdentityN", "NoOp", "Placeholder", "Reshape", "Shape", "ShapeN", "Size", "Rank")
-) | frozenset(
-    ("Squeeze", "ExpandDims", "ReadVariableOp", "VarHandleOp", "_Arg", "_Retval", "StopGradient", "Pack")
-)
-"""Ops that a GPU carries out without launching anything."""
-HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "variant", ""))
-"""Of ops whose results mostly live on the host even where the op is a GPU's."""
 
 LITTLE = 0.01
 """Of the time in which kernels run: a roof that explains less than that binds nothing."""
@@ -253,7 +245,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
         if (work := other.work.get(point)) is not None and work.kernels is not None:
             return max(1, round(work.kernels))
         if nodes := [node for node in nodes_at(other, point) if node.kind == "op"]:
-            return max(1, sum(n.count for n in nodes if n.op not in NO_KERNEL and n.dtype not in HOST_DTYPES))
+            return max(1, sum(n.count for n in nodes if n.op not in NO_LAUNCH and n.dtype not in HOST_DTYPES))
     return 1
 
 

@@ -14,6 +14,7 @@ from tuilab.model.account import Account
 from tuilab.model.arms import Arm
 from tuilab.model.machine import Machine
 from tuilab.model.models import LayerWork, ModelInfo
+from tuilab.model.ops import CONTROL_FLOW
 from tuilab.model.parameters import Value
 from tuilab.model.profile import Profile
 from tuilab.model.roofline import Roofs, Work
@@ -362,7 +363,6 @@ XLA_PROGRAM = "XLA program"
 """The node that stands for all that XLA compiled into one."""
 
 
-CONTROL_FLOW = frozenset(("Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond", "ControlTrigger"))
 """What a loop or a branch of a graph is made of: the runtime carries it out itself, and launches nothing."""
 
 

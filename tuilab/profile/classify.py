@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
+from tuilab.model.ops import ITERATORS, RECEIVES, SENDS
 from tuilab.model.profile import Phase
 from tuilab.profile.xplane import HOST, XEvent
 
@@ -24,10 +25,9 @@ PROGRAM = "program"
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
 """Begins the name of the event that lasts while a graph waits for an element, on a thread of its own."""
-_INPUT_OPS = frozenset(("IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional"))
+
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
 """What CUPTI and ROCm's tracer call copies; `copyBuffer` is the kernel by which ROCm copies on a device."""
-_COPY_OPS = frozenset(("_Send", "_Recv", "_HostSend", "_HostRecv"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def _op(event: XEvent, around: Meaning) -> Meaning | None:
     if event.op:
         op, node = plain(event.op), name.removesuffix(":" + event.op)
         key = Key(op, node, HOST)
-        if op in _INPUT_OPS:
+        if op in ITERATORS:
             return Meaning("input", key, op=True)
-        return Meaning("copy" if op in _COPY_OPS else "compute", key, op=True)
+        return Meaning("copy" if op in SENDS | RECEIVES else "compute", key, op=True)
     hlo = event.stats.get("hlo_op")
     if hlo and not name.startswith("end: "):
         return Meaning("compute", hlo_key(str(hlo), HOST), op=True)
@@ -107,7 +107,7 @@ def _op(event: XEvent, around: Meaning) -> Meaning | None:
 def _eager_kernel(op: str) -> Meaning:
     if _FUNCTION.match(op):
         return Meaning("scheduling")
-    phase: Phase = "input" if op in _INPUT_OPS else "compute"
+    phase: Phase = "input" if op in ITERATORS else "compute"
     return Meaning(phase, Key(op, op, HOST), op=True)
 
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from tuilab.analysis.words import listed, percent
+from tuilab.model.ops import PYTHON
 from tuilab.model.program import Bottleneck, Code, Facts, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
@@ -53,7 +54,7 @@ MANY_STEPS, STARTED = 100, 0.7
 """Steps of a `fit`, and the share of each that goes into starting it, from which on its batches are small."""
 LOOPING = 0.3
 """Share of a program's time from which on a loop of ops stands for it."""
-PYTHON_OPS = frozenset(("PyFunc", "EagerPyFunc", "PyFuncStateless"))
+
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
@@ -327,10 +328,8 @@ def _at_fault(
     held: the slowest stage. Python in a map is at fault beside another that is not parallel: they take turns.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
-    python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON_OPS & set(s.ops)]
-    generators = [
-        s for s in stages if s.stage == "FlatMap" and (PYTHON_OPS | {"GeneratorDataset"}) & set(s.ops)
-    ]
+    python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
+    generators = [s for s in stages if s.stage == "FlatMap" and (PYTHON | {"GeneratorDataset"}) & set(s.ops)]
     if held is not None and not held.own:
         held = None
     if python and (held is None or held in python or not parallel):
@@ -396,7 +395,7 @@ def _python_beside(case: Case, share: float, interval: tuple[float, float] | Non
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
-    python = [stage for stage in python if PYTHON_OPS & set(stage.ops)]
+    python = [stage for stage in python if PYTHON & set(stage.ops)]
     beside = crowded(case.of, "Map")
     # A map that sleeps, or waits for a disk, has no processor from anybody.
     if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from tuilab.analysis.statistics import estimate
 from tuilab.model import program as p
+from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
 
 MOST_STEPS = 200_000
@@ -15,7 +16,7 @@ MOST_STEPS = 200_000
 FEW = 3
 """Calls from which on something counts as a step."""
 NEXT = "next"
-NO_WORK = frozenset(("Const", "Placeholder", "NoOp", "Identity", "IdentityN", "_Arg", "_Retval"))
+
 """Ops of a graph of which nothing is left when it runs, or that do nothing."""
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
+from tuilab.model.ops import NO_ARITHMETIC, names
+
 Shape = Optional[tuple[int, ...]]
 """Sides of a tensor; None where they depend on the data."""
 
@@ -258,34 +260,9 @@ def _tall(m: int, n: int) -> float:
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 
 
-def types(text: str) -> frozenset[str]:
-    """Split a list of op types, parted by blanks."""
-    return frozenset(text.split())
+def _named(types: str, count: Callable[[Shaped], float]) -> dict[str, Callable[[Shaped], float]]:
+    return dict.fromkeys(names(types), count)
 
-
-def _named(names: str, count: Callable[[Shaped], float]) -> dict[str, Callable[[Shaped], float]]:
-    return dict.fromkeys(types(names), count)
-
-
-NO_ARITHMETIC = types("""
-Placeholder PlaceholderWithDefault Const HostConst Identity IdentityN NoOp ReadVariableOp ResourceGather
-ResourceGatherNd Reshape Shape ShapeN Size Rank StridedSlice Slice Pack Unpack ConcatV2 Concat ConcatOffset
-ExpandDims Squeeze Transpose ConjugateTranspose Fill Cast Bitcast StopGradient PreventGradient Snapshot
-EnsureShape Gather GatherV2 GatherNd ScatterNd TensorScatterUpdate ResourceScatterUpdate Tile BroadcastTo
-BroadcastArgs BroadcastGradientArgs Pad PadV2 MirrorPad Split SplitV Reverse ReverseV2 ReverseSequence Roll
-ZerosLike OnesLike Range LinSpace OneHot Select SelectV2 Where InvertPermutation DynamicStitch
-ParallelDynamicStitch DynamicPartition SpaceToBatchND BatchToSpaceND SpaceToDepth DepthToSpace MatrixDiag
-MatrixDiagV2 MatrixDiagV3 MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 MatrixSetDiag MatrixSetDiagV2
-MatrixSetDiagV3 MatrixBandPart Diag DiagPart Complex Real Imag StridedSliceGrad Assert CheckNumerics
-CheckNumericsV2 VarHandleOp DestroyResourceOp VariableShape Empty EmptyTensorList DeepCopy CopyHost Copy
-ResourceStridedSliceAssign TensorStridedSliceUpdate StatelessRandomGetKeyCounter StatelessRandomGetAlg
-StatelessRandomGetKeyCounterAlg ExtractImagePatches SparseReshape SparseToDense RaggedRange
-RaggedTensorToTensor RaggedTensorFromVariant RaggedTensorToVariant LookupTableFindV2 LookupTableSizeV2
-OptionalFromValue OptionalGetValue OptionalNone OptionalHasValue FakeParam ImmutableConst GuaranteeConst
-_Arg _Retval _DeviceArg _DeviceRetval _HostSend _HostRecv _Send _Recv _EagerConst Conj
-AnonymousIteratorV3 MakeIterator SymbolicGradient XlaSharding Print PrintV2 StringFormat InplaceUpdate
-""")
-"""Ops that name, move, choose or shape values."""
 
 _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _FusedMatMul SparseMatMul", _product),

@@ -15,35 +15,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tuilab.worker.measure.arithmetic import NO_ARITHMETIC, Shape, Shaped, Unknown, arithmetic, types
+from tuilab.model.ops import (
+    ALIASES,
+    BRANCHES,
+    BY_SHAPE,
+    CALLS,
+    HOST_DTYPES,
+    JOINS_PRODUCT,
+    LOOPS,
+    NO_ARITHMETIC,
+    NO_LAUNCH,
+    PARTLY,
+    PRODUCTS,
+)
+from tuilab.worker.measure.arithmetic import Shape, Shaped, Unknown, arithmetic
 
 Key = Hashable
 """Names a stretch of memory: an argument, a variable, what an op made."""
 
-ALIASES = types(
-    """Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient Snapshot EnsureShape Bitcast
-    ReadVariableOp CheckNumerics GuaranteeConst"""
-)
-"""Ops that hand on the memory they were given."""
-PARTLY = types(
-    """Gather GatherV2 GatherNd ResourceGather ResourceGatherNd Slice StridedSlice TensorListGetItem
-    TensorListGather"""
-)
-"""Ops that read of their first input no more than they give."""
-BY_SHAPE = types("Shape ShapeN Size Rank VariableShape ZerosLike OnesLike NoOp")
-"""Ops that look at their inputs' shapes alone."""
-CALLS = types("PartitionedCall StatefulPartitionedCall")
-LOOPS = types("While StatelessWhile")
-BRANCHES = types("If StatelessIf Case StatelessCase")
-NO_KERNEL = (ALIASES | BY_SHAPE | CALLS | LOOPS | BRANCHES) | types(
-    """Const Placeholder VarHandleOp PlaceholderWithDefault Slice StridedSlice Pack Unpack Split SplitV Assert
-    AssignVariableOp EmptyTensorList TensorListReserve TensorListFromTensor TensorListGetItem
-    TensorListSetItem"""
-)
-"""Ops that a GPU carries out, or may carry out, without launching anything."""
-PRODUCTS = types("MatMul Conv2D DepthwiseConv2dNative Conv3D")
-_JOINS = types("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
-"""What TensorFlow may make one kernel with the product before it (grappler's remapper)."""
 FOLDED = 100 * 1024
 """Bytes that the optimiser makes a constant of, however small what they follow from is."""
 MOST_TRIPS = 200_000
@@ -225,7 +214,7 @@ class _Body:
         self._joined: set[str] = set()
 
     def walk(self, outputs: Iterable[Any]) -> None:
-        needed = _needed(self.graph, outputs)
+        needed = ops_needed(self.graph, outputs)
         uses: Counter[str] = Counter(
             t.op.name for op in self.graph.get_operations() if op.name in needed for t in op.inputs
         )
@@ -343,7 +332,7 @@ class _Body:
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
         """Whether the op needs a kernel of its own on a GPU; not what joins the product before it."""
-        if op.type in NO_KERNEL or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
+        if op.type in NO_LAUNCH or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
             return False
         if op.type in PRODUCTS or op.type.startswith("FusedBatchNorm"):
             self._joined.add(op.name)
@@ -353,7 +342,7 @@ class _Body:
             return False  # several sums become one AddN
         before = next((t.op for t in op.inputs if t.op.name in self._joined), None)
         bias = adds and any(t.shape.rank == 1 for t in op.inputs)
-        if before is not None and uses[before.name] == 1 and (bias or op.type in _JOINS):
+        if before is not None and uses[before.name] == 1 and (bias or op.type in JOINS_PRODUCT):
             self._joined.add(op.name)
             return False
         return True
@@ -475,10 +464,6 @@ class _Body:
             return None
 
 
-HOST_DTYPES = frozenset(("int32", "int64", "bool", "string", "resource", "variant", ""))
-"""Of ops whose results mostly live on the host even where the op is a GPU's."""
-
-
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
     """Bytes that one execution reads of each input, and writes back into it."""
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
@@ -516,8 +501,8 @@ def attributes(op: Any) -> bytes:
     return repr((kept, node.device)).encode()
 
 
-def _needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
-    """The ops that these tensors and the graph's side effects follow from."""
+def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
+    """Return the names of the ops that these tensors and the graph's side effects depend on."""
     waiting = [t.op for t in outputs] + list(graph.control_outputs)
     seen: set[str] = set()
     while waiting:
@@ -867,7 +852,7 @@ class Recorder:
             self._made.add(key)
             writes[key] = self.counted.sizes[key]
         found, why = _counted(shaped)
-        kernel = op not in NO_KERNEL and any(t.dtype.name not in HOST_DTYPES for t in results)
+        kernel = op not in NO_LAUNCH and any(t.dtype.name not in HOST_DTYPES for t in results)
         self.counted.parts.append(Part(op, op, shaped.dtype, 1, found, reads, writes, kernel, why))
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tuilab.model.models import LayerWork
+from tuilab.model.ops import PRODUCTS
 from tuilab.model.roofline import Work
 from tuilab.profile.sums import Sums
-from tuilab.worker.measure.counting import PRODUCTS, Counted, Part
+from tuilab.worker.measure.counting import Counted, Part
 from tuilab.worker.measure.work import computed_as
 
 Tree = Mapping[str, Any]

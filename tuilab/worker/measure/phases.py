@@ -16,6 +16,7 @@ from tuilab.analysis.statistics import estimate
 from tuilab.model.account import Account
 from tuilab.model.arms import family
 from tuilab.model.events import Accounted, Event, LayersKnown
+from tuilab.model.ops import LOOPS
 from tuilab.model.quantity import plural, seconds, size
 from tuilab.model.scenario import BudgetName
 from tuilab.profile.sums import PICO, Sums, sums
@@ -23,7 +24,6 @@ from tuilab.profile.threads import activity
 from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.counting import LOOPS
 from tuilab.worker.measure.layers import layers_of
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case

@@ -17,8 +17,9 @@ from tuilab.analysis.operations import computes
 from tuilab.analysis.reading import VANISHED
 from tuilab.analysis.words import listed, percent
 from tuilab.model.events import Node
+from tuilab.model.ops import BRANCHES, CALLS, CUBIC, LOOPS, NO_WORK, SOURCES
 from tuilab.model.quantity import plural
-from tuilab.worker.measure.counting import LOOPS, Counted, Recorder, attributes, counting
+from tuilab.worker.measure.counting import Counted, Recorder, attributes, counting, ops_needed
 from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
@@ -31,16 +32,6 @@ OF_A_STRING = 100.0
 LEAST_MERGED = 0.1
 """The share of the work that must be merged before it is said."""
 
-_NO_WORK = frozenset(
-    ("Const", "Placeholder", "PlaceholderWithDefault", "Identity", "IdentityN", "NoOp", "Shape", "ShapeN")
-) | frozenset(
-    ("Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "ReadVariableOp", "StopGradient", "EnsureShape")
-)
-_SOURCES = frozenset(("Placeholder", "PlaceholderWithDefault", "ReadVariableOp", "_Arg"))
-_CALLS = frozenset(("PartitionedCall", "StatefulPartitionedCall"))
-_CUBIC = frozenset(
-    ("Cholesky", "Qr", "Svd", "SelfAdjointEigV2", "Eig", "MatrixInverse", "MatrixDeterminant", "MatrixSolve")
-) | frozenset(("LogMatrixDeterminant", "MatrixTriangularSolve", "Lu", "MatrixSquareRoot", "MatrixLogarithm"))
 PIPELINE = "Dataset_"
 """What TensorFlow's names of functions given to tf.data begin with."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
@@ -109,13 +100,13 @@ class Asked:
     def _add(self, graph: Any, constants: set[int], *, used: bool) -> None:
         """constants: which of the graph's inputs follow from constants alone, by position."""
         known = _constant(graph, {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants})
-        needed = _needed(graph) if used else set()
+        needed = ops_needed(graph, graph.outputs) if used else set()
         same: dict[str, str] = {}
         firsts: dict[tuple[Any, ...], Any] = {}
         for op in graph.get_operations():
             wanted = op.name in needed
-            if op.type in _CALLS | LOOPS:
-                calls = op.type in _CALLS
+            if op.type in CALLS | LOOPS:
+                calls = op.type in CALLS
                 inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
@@ -153,8 +144,8 @@ def _constant(graph: Any, given: set[str]) -> set[str]:
     """The names of the ops that follow from constants alone. given: inputs of the graph that do, too."""
     known: set[str] = set()
     for op in graph.get_operations():
-        source = (op.type in _SOURCES and op.name not in given) or (
-            op.op_def is not None and op.op_def.is_stateful and op.type not in _CALLS
+        source = (op.type in SOURCES and op.name not in given) or (
+            op.op_def is not None and op.op_def.is_stateful and op.type not in CALLS
         )
         if not source and all(tensor.op.name in known for tensor in op.inputs):
             known.add(op.name)
@@ -163,7 +154,7 @@ def _constant(graph: Any, given: set[str]) -> set[str]:
 
 def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:
     """The first op that is equal to this one; itself where there is none before. same: its results' names."""
-    if op.op_def is None or op.op_def.is_stateful or op.type in _SOURCES:
+    if op.op_def is None or op.op_def.is_stateful or op.type in SOURCES:
         return op
     like = op.type, attributes(op), tuple(same.get(t.name, t.name) for t in op.inputs)
     first = firsts.setdefault(like, op)
@@ -172,21 +163,9 @@ def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str
     return first
 
 
-def _needed(graph: Any) -> set[str]:
-    """The ops that a graph's outputs and side effects follow from."""
-    waiting = [t.op for t in graph.outputs] + list(graph.control_outputs)
-    seen: set[str] = set()
-    while waiting:
-        op = waiting.pop()
-        if op.name not in seen:
-            seen.add(op.name)
-            waiting += [t.op for t in op.inputs] + list(op.control_inputs)
-    return seen
-
-
 def _work(op: Any) -> float:
     """Rough operations of an op from its static shapes; unknown sizes count as 32."""
-    if op.type in _NO_WORK or op.type.startswith(("Assign", "Var")):
+    if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
     ins, outs = [_count(t) for t in op.inputs], [_count(t) for t in op.outputs]
     made = float(sum(outs))
@@ -204,10 +183,10 @@ def _work(op: Any) -> float:
         return 2.0 * made * per
     if "FFT" in op.type:
         return 5.0 * max(ins + outs) * 10
-    if op.type in _CUBIC:
+    if op.type in CUBIC:
         side = op.inputs[0].shape[-1] if op.inputs[0].shape.rank else 32
         return float(ins[0]) * (side or 32)
-    if op.type in ("While", "StatelessWhile", "If", "StatelessIf", "Case"):
+    if op.type in LOOPS | BRANCHES:
         return made * 32
     return (
         max(made, float(max(ins, default=0)))

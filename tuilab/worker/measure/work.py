@@ -8,16 +8,12 @@ import msgspec
 
 from tuilab.model.arms import Arm
 from tuilab.model.events import WorkKnown
+from tuilab.model.ops import MATRIX
 from tuilab.model.parameters import Values
 from tuilab.model.roofline import Work
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.counting import Counted, Part, of_graph
 from tuilab.worker.tracebacks import text_of
-
-TENSOR_CORES = frozenset(
-    ("MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "_FusedMatMul")
-)
-"""Besides convolutions: ops whose float32 and complex64 TensorFlow lets a GPU multiply as TF32."""
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
@@ -124,6 +120,6 @@ def work_of(found: Counted) -> Work:
 
 def computed_as(part: Part) -> str:
     """Return the dtype in whose units the op is computed at best: a person's products may use TF32."""
-    if part.dtype in ("float32", "complex64") and (part.op in TENSOR_CORES or "Conv" in part.op):
+    if part.dtype in ("float32", "complex64") and (part.op in MATRIX or "Conv" in part.op):
         return "tf32"
     return part.dtype

@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tuilab.worker.measure.counting import CALLS, LOOPS, called
+from tuilab.model.ops import CALLS, LOOPS
+from tuilab.worker.measure.counting import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]

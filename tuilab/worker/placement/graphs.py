@@ -6,25 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tuilab.analysis.operations import computes, plain
+from tuilab.model.ops import ARGUMENTS, CALLS, HIDDEN, PASSING_ON, RECEIVES, SENDS, SHAPES
 from tuilab.worker.placement.kernels import HOST, Types
 from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
 
-ARGUMENTS = ("_Arg", "_DeviceArg")
-SENDS = ("_Send", "_HostSend")
-RECEIVES = ("_Recv", "_HostRecv")
-# Not work: arguments, results, constants that lie ready, and ordering.
-HIDDEN = frozenset((*ARGUMENTS, "_Retval", "_DeviceRetval", "Const", "_HostConst", "NoOp", *SENDS, *RECEIVES))
-CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-# The optimiser knows these from the shape alone.
-_BY_SHAPE = frozenset(("Shape", "ShapeN", "Size", "Rank"))
 # Appended to the name of the last of several unary ops that the optimiser made into one.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
 """In the name of a node of a loop, behind each loop's own name."""
 _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
-_PASSING_ON = frozenset(("Identity", "IdentityN", "StopGradient", "PreventGradient", "Snapshot"))
 
 
 @dataclass(frozen=True)
@@ -225,7 +217,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
             continue  # written out into its parts, not folded
         if name in left or name in constant:
             why = "computed once, when the graph was optimised"
-        elif node.op in _PASSING_ON:
+        elif node.op in PASSING_ON:
             why = "only passed its input on"
         else:
             why = "merged into another op, or its result is not used"
@@ -241,7 +233,7 @@ def _constants(written: Mapping[str, Written]) -> set[str]:
             before = written.get(name)
             known[name] = False  # a cycle is a loop, never constant
             if before is not None and depth < 500:
-                known[name] = before.node.op in ("Const", *_BY_SHAPE) or (
+                known[name] = before.node.op in ("Const", *SHAPES) or (
                     bool(before.inputs) and all(constant(i, depth + 1) for i in before.inputs)
                 )
         return known[name]

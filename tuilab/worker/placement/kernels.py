@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tuilab.model.ops import ALWAYS_ON_HOST
+
 Types = Mapping[str, str]
 """A node's type attributes: `{"T": "float32"}`."""
-
-ALWAYS_ON_HOST = frozenset({"string", "resource"})
-"""Types that TensorFlow keeps in host memory whatever the kernel says (`DataTypeAlwaysOnHost`)."""
 
 INDEX_TYPES = frozenset({"int16", "int32", "int64"})
 """What indices, shapes and row splits are of."""

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tuilab.model.arms import family
-from tuilab.worker.placement.graphs import CALLS, HIDDEN, flatten, types_of
+from tuilab.model.ops import CALLS, HIDDEN
+from tuilab.worker.placement.graphs import flatten, types_of
 from tuilab.worker.placement.kernels import HOST
 from tuilab.worker.placement.names import short
 from tuilab.worker.placement.reasons import Placed, Surroundings

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from tuilab.analysis.operations import plain
 from tuilab.model.arms import family
-from tuilab.model.events import CONTROL_FLOW, XLA_PROGRAM, Node
+from tuilab.model.events import XLA_PROGRAM, Node
+from tuilab.model.ops import ALWAYS_ON_HOST, MOVES
 from tuilab.worker.measure.counting import loops_of
 from tuilab.worker.placement import graphs, xla
-from tuilab.worker.placement.kernels import ALWAYS_ON_HOST, HOST, OpKernels
+from tuilab.worker.placement.kernels import HOST, OpKernels
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
 from tuilab.worker.placement.reasons import (
     PIPELINE,
@@ -39,17 +40,6 @@ class Row:
     pipeline: bool = False
     would: Forecast | None = None
     arithmetic: float | None = None
-
-
-# Ops that move or rename data; where they run says nothing about where the work is done.
-_PLUMBING = frozenset(
-    (
-        *("Identity", "IdentityN", "Reshape", "Squeeze", "ExpandDims", "Shape", "ShapeN", "Size", "Rank"),
-        *("StopGradient", "PreventGradient", "Pack", "Snapshot", "VarHandleOp", "ReadVariableOp"),
-        *CONTROL_FLOW,
-        *("IteratorGetNext", "IteratorV2", "MakeIterator"),
-    )
-)
 
 
 class Rows:
@@ -95,7 +85,7 @@ class Rows:
             evidence="; ".join(dict.fromkeys([*(r.evidence for r in found), would.reason.evidence])),
         )
         outside = not placed.pipeline
-        return Row(node, outside, outside and op not in _PLUMBING, placed.pipeline, would)
+        return Row(node, outside, outside and op not in MOVES, placed.pipeline, would)
 
     def _eager(self, item: EagerOp, count: int, sizes: Sequence[int]) -> Iterator[Row]:
         kernels = known(item.op)

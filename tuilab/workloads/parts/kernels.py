@@ -4,14 +4,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+from tuilab.model.ops import CALLS, NO_WORK
 from tuilab.workloads.base import Build
 
 # The placer takes a kernel of device type DEFAULT on any device.
 ANY_DEVICE = "DEFAULT"
-# Nodes that move or name values and compute nothing.
-PLUMBING = frozenset(
-    ("Placeholder", "Const", "Identity", "IdentityN", "NoOp", "_Arg", "_Retval", "StatefulPartitionedCall")
-) | frozenset(("PartitionedCall", "ReadVariableOp"))
 
 
 @cache
@@ -76,7 +73,7 @@ def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: 
 def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
     """The nodes of its graph, and of the functions in it, that compute."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
-    return [node for node in _nodes(graph) if node.type not in PLUMBING]
+    return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 
 
 def _held(tf: Any, node: Any) -> bool:

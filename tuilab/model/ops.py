@@ -1,0 +1,105 @@
+"""What is known of TensorFlow's ops by their type: one table, read by every room.
+
+The sets name types as the op registry spells them. What depends on the build (which dtypes have a GPU kernel)
+is asked of the kernel registry instead (`worker/placement/registry.py`).
+"""
+
+
+def names(text: str) -> frozenset[str]:
+    """Split a list of op types at blanks."""
+    return frozenset(text.split())
+
+
+# The graph's own plumbing.
+
+ARGUMENTS = names("_Arg _DeviceArg")
+RESULTS = names("_Retval _DeviceRetval")
+SENDS = names("_Send _HostSend")
+RECEIVES = names("_Recv _HostRecv")
+CONSTANTS = names("Const HostConst _HostConst")
+PLACEHOLDERS = names("Placeholder PlaceholderWithDefault")
+CONTROL_FLOW = names("Enter Exit Switch Merge NextIteration LoopCond ControlTrigger")
+CALLS = names("PartitionedCall StatefulPartitionedCall")
+LOOPS = names("While StatelessWhile")
+BRANCHES = names("If StatelessIf Case StatelessCase")
+ITERATORS = names("IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional")
+"""Ops that take the next batch of a tf.data pipeline."""
+
+# What an op does with memory.
+
+PASSING_ON = names("Identity IdentityN StopGradient PreventGradient Snapshot")
+RESHAPING = names("Reshape ExpandDims Squeeze")
+ALIASES = PASSING_ON | RESHAPING | names("EnsureShape Bitcast ReadVariableOp CheckNumerics GuaranteeConst")
+"""Ops that return the memory of their input."""
+SHAPES = names("Shape ShapeN Size Rank")
+"""Ops that the optimiser knows from a shape alone."""
+BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
+"""Ops that read nothing of their inputs but the shape."""
+GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
+PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
+"""Ops that read of their first input only as much as they return."""
+SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
+"""Ops whose value comes from outside the graph."""
+
+NO_WORK = (
+    ARGUMENTS | RESULTS | CONSTANTS | PLACEHOLDERS | PASSING_ON | RESHAPING | SHAPES
+    | names("NoOp EnsureShape ReadVariableOp VarHandleOp")
+)  # fmt: skip
+"""Ops that compute nothing, wherever they run."""
+MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIterator")
+"""Ops that move or rename data: where they run says nothing about where the work is done."""
+HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
+"""Nodes that a placement does not list: arguments, results, constants, copies and ordering."""
+
+# Kernels.
+
+NO_LAUNCH = (
+    NO_WORK | ALIASES | BY_SHAPE | CALLS | LOOPS | BRANCHES
+    | names("""Slice StridedSlice Pack Unpack Split SplitV Assert AssignVariableOp EmptyTensorList
+    TensorListReserve TensorListFromTensor TensorListGetItem TensorListSetItem""")
+)  # fmt: skip
+"""Ops that a GPU carries out, or may carry out, without launching a kernel."""
+HOST_DTYPES = names("int32 int64 bool string resource variant") | {""}
+"""Dtypes whose results mostly stay in host memory even if the op runs on a GPU."""
+ALWAYS_ON_HOST = names("string resource")
+"""Dtypes that TensorFlow always keeps in host memory (`DataTypeAlwaysOnHost`)."""
+PYTHON = names("PyFunc PyFuncStateless EagerPyFunc")
+"""Ops that call back into Python."""
+
+# Arithmetic.
+
+CONVOLUTIONS = names("Conv2D DepthwiseConv2dNative Conv3D")
+PRODUCTS = CONVOLUTIONS | names("MatMul")
+"""Ops that the optimiser fuses with the bias and the activation behind them (grappler's remapper)."""
+JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
+MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
+"""Matrix products, whose float32 and complex64 a GPU may multiply as TF32."""
+CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
+    LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
+"""Decompositions of matrices."""
+NO_ARITHMETIC = (
+    NO_WORK
+    | ALIASES
+    | GATHERS
+    | SENDS
+    | RECEIVES
+    | ITERATORS
+    | names("""
+    StridedSlice Slice Pack Unpack ConcatV2 Concat ConcatOffset Transpose ConjugateTranspose Fill
+    Cast ScatterNd TensorScatterUpdate ResourceScatterUpdate Tile BroadcastTo BroadcastArgs
+    BroadcastGradientArgs Pad PadV2 MirrorPad Split SplitV Reverse ReverseV2 ReverseSequence Roll
+    ZerosLike OnesLike Range LinSpace OneHot Select SelectV2 Where InvertPermutation DynamicStitch
+    ParallelDynamicStitch DynamicPartition SpaceToBatchND BatchToSpaceND SpaceToDepth DepthToSpace
+    MatrixDiag MatrixDiagV2 MatrixDiagV3 MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3
+    MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MatrixBandPart Diag DiagPart Complex Real Imag
+    StridedSliceGrad Assert CheckNumericsV2 DestroyResourceOp VariableShape Empty EmptyTensorList
+    DeepCopy CopyHost Copy ResourceStridedSliceAssign TensorStridedSliceUpdate
+    StatelessRandomGetKeyCounter StatelessRandomGetAlg StatelessRandomGetKeyCounterAlg
+    ExtractImagePatches SparseReshape SparseToDense RaggedRange RaggedTensorToTensor
+    RaggedTensorFromVariant RaggedTensorToVariant LookupTableFindV2 LookupTableSizeV2
+    OptionalFromValue OptionalGetValue OptionalNone OptionalHasValue FakeParam ImmutableConst
+    _EagerConst Conj AnonymousIteratorV3 MakeIterator SymbolicGradient XlaSharding Print PrintV2
+    StringFormat InplaceUpdate UnravelIndex ListDiff Unique UniqueV2 UniqueWithCounts SparseSlice
+    SparseSplit SparseConcat SparseReorder SparseFillEmptyRows RandomShuffle ExtractGlimpse""")
+)
+"""Ops that name, move, choose or shape values."""
