@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 MARK = "TUILAB_MARK"
-"""Environment variable by which what a worker started is known as its own, whoever its parent is now."""
+"""Environment variable that marks what a worker started as its own, whoever its parent is now."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _ROUNDS, _BETWEEN_S = 20, 0.05
@@ -97,14 +97,17 @@ def descendants(pid: int) -> list[Process]:
 
 
 def marked(mark: str) -> list[Process]:
-    """Return every process of this user's that was started with that mark in its environment, but this
-    one."""
+    """Return this user's other processes whose environment began with that mark, or with one below it.
+
+    A worker puts its own mark below the one it was started with: `run/worker/nested worker`.
+    """
     wanted = f"{MARK}={mark}".encode()
     out = []
     for _, process in _every().values() if mark else ():
         with contextlib.suppress(OSError):
-            environment = Path(f"/proc/{process.pid}/environ").read_bytes()
-            if wanted in environment.split(b"\0") and process.pid != os.getpid():
+            environment = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            own = any(each == wanted or each.startswith(wanted + b"/") for each in environment)
+            if own and process.pid != os.getpid():
                 out.append(process)
     return out
 

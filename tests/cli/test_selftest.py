@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tuilab.cli import selftest
-from tuilab.cli.exits import DONE, NOT_CONFIRMED
+from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.model.errors import WorkerError
 from tuilab.model.events import Answer
 from tuilab.model.selftest import Check, SelftestSummary
@@ -50,7 +50,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
 def test_each_check_is_a_line_with_its_figure_and_its_limit(told: list[msgspec.Struct]) -> None:
     told += [GOOD, BAD, summary(GOOD, BAD)]
     done = CliRunner().invoke(selftest.selftest, [])
-    assert done.exit_code == NOT_CONFIRMED
+    assert done.exit_code == FINDINGS
     assert "ok      a-a" in done.output and "0.025  (≤ 5 %)" in done.output
     assert "FAILED  drift" in done.output and "the end" in done.output
 

@@ -57,6 +57,28 @@ def test_a_worker_ends_when_its_reader_goes_whatever_it_does():
     process.stderr.close()
 
 
+def test_a_worker_that_ends_inside_another_leaves_that_one_alone(monkeypatch):
+    """As in the self-test, which compares fresh workers with forked ones."""
+    monkeypatch.setenv("TUILAB_MARK", "given by the runner")
+    inner = (
+        "import subprocess\n"
+        "channel.send(e.Log(text='up'))\n"
+        "if sys.argv[-1] == 'outer':\n"
+        "    pipe = subprocess.PIPE\n"
+        "    inner = subprocess.Popen([*sys.orig_argv[:-1], 'inner'], stdin=pipe, stdout=pipe)\n"
+        "    inner.stdout.readline()\n"
+        "    inner.kill()\n"
+        "    inner.wait()\n"
+        "    time.sleep(1)\n"
+        "    channel.send(e.Log(text='still here'))\n"
+        "else:\n"
+        "    time.sleep(60)\n"
+    )
+    with start(inner, "outer") as process:
+        said = [e.decode(process.stdout.readline()) for _ in range(2)]
+    assert said == [e.Log(text="up"), e.Log(text="still here")]
+
+
 RUN = """
 channel.keep("r1", sys.argv[2])
 channel.send(started())

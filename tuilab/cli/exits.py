@@ -1,7 +1,7 @@
 """The exit codes of every command."""
 
 DONE = 0
-# `check` alone: findings at or above --fail-on.
+# `check` and `watch`: findings at or above --fail-on; `selftest`: a check failed.
 FINDINGS = 1
 BAD_INPUT = 2
 WORKER_FAILED = 3

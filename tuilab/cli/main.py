@@ -152,6 +152,8 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
         if served:  # to a page, whose server may be killed
             from tuilab.processes import die_with_parent
 
+            # Ctrl-C at the server's terminal must reach the server alone, which closes its pages in order.
+            os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab

@@ -5,7 +5,7 @@ import msgspec
 
 from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import python_option
-from tuilab.cli.exits import DONE, NOT_CONFIRMED
+from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
 from tuilab.model.errors import WorkerError
@@ -31,7 +31,7 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @click.pass_context
 def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> None:
     """Test the instrument: spins of known length, equal things, known differences, a busy neighbour. Leave
-    the machine alone meanwhile (under two minutes): on a busy machine the test does not pass. Exit code 4 if
+    the machine alone meanwhile (under two minutes): on a busy machine the test does not pass. Exit code 1 if
     a check fails.
     """
     report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed), quiet=as_json))
@@ -39,7 +39,7 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> Non
         emit(report)
     else:
         click.echo(report.message)
-    ctx.exit(DONE if report.passed else NOT_CONFIRMED)
+    ctx.exit(DONE if report.passed else FINDINGS)
 
 
 async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:

@@ -38,6 +38,7 @@ class Channel:
         self.outward: Callable[[bytes], bytes] = bytes
         self.inward: Callable[[bytes], bytes] = bytes
         self._guard: processes.Guard | None = None
+        self._mark = ""
 
     @classmethod
     def from_stdio(cls) -> "Channel":
@@ -58,9 +59,11 @@ class Channel:
 
     def be_watched(self) -> None:
         """See to it that nothing of this process is left when it, or whoever started it, has gone."""
-        mark = os.environ.setdefault(processes.MARK, f"{os.getpid()}-{time.time_ns()}")
+        # A worker may run inside another one and inherit its mark. Its guard must not end that one.
+        self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
+        os.environ[processes.MARK] = self._mark
         processes.adopt()
-        self._guard = processes.start_guard(mark)
+        self._guard = processes.start_guard(self._mark)
         self._ends_with_parent(True)
 
     def _ends_with_parent(self, on: bool) -> None:
@@ -73,7 +76,7 @@ class Channel:
     def end_children(self) -> list[processes.Process]:
         """End every process that own code has left running; returns them."""
         spare = [self._guard.process] if self._guard is not None else []
-        return processes.end_all(os.getpid(), os.environ.get(processes.MARK, ""), spare=spare)
+        return processes.end_all(os.getpid(), self._mark, spare=spare)
 
     def send(self, event: Event) -> None:
         """Write one event. Where the reader is gone and no run is to be finished, the process ends."""

@@ -20,8 +20,6 @@ import sys
 import traceback
 from typing import Any, NoReturn
 
-from tuilab.processes import MARK
-
 APART = 200
 """Descriptors from here on are out of the way of those that a worker is to have."""
 LONGEST = 2**20
@@ -58,9 +56,6 @@ def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
     os.closerange(APART, APART + 2 * len(apart))
     os.environ.clear()
     os.environ.update(told["environment"])
-    if mark := os.environ.get(MARK):
-        # What ends with the worker is not the process whose place it takes.
-        os.environ[MARK] = f"{mark}-forked"
     os.chdir(told["folder"])
     if path := told.get("path"):
         sys.path[:] = path

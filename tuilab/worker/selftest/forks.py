@@ -75,8 +75,9 @@ Ends = tuple[Iterable[bytes], Callable[[bytes], object]]
 def _fresh() -> Iterator[Ends]:
     command = [sys.executable, "-P", "-m", "tuilab.worker"]
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-    )
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+        start_new_session=True,
+    )  # fmt: skip
     assert process.stdin is not None and process.stdout is not None
     try:
         yield process.stdout, process.stdin.write
