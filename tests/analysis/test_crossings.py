@@ -43,9 +43,16 @@ def test_a_place_that_could_be_either_leaves_the_bracket_wide() -> None:
 
 
 def test_several_changes_are_several_crossings() -> None:
-    found = crossings([place(4, 1), place(16, -1), place(64, 1), place(256, -1)])
+    found = crossings(
+        [place(4, 1), place(16, -1), place(32, -1), place(64, 1), place(128, 1), place(256, -1)]
+    )
     assert [c.overtakes for c in found] == [True, False, True]
     assert [c.at for c in found] == sorted(c.at for c in found)
+
+
+def test_a_lead_at_one_size_between_two_of_the_other_arm_is_no_crossing() -> None:
+    assert crossings([place(4, 1), place(16, -1), place(64, 1)]) == []
+    assert [c.overtakes for c in crossings([place(4, 1), place(16, -1), place(64, -1)])] == [True]
 
 
 def test_more_sizes_ask_more_of_each() -> None:

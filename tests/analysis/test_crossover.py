@@ -100,10 +100,24 @@ def test_equal_arms_are_unknown_and_few_rounds_say_so() -> None:
 
 
 def test_several_are_all_named() -> None:
-    found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
+    found = crossover(measured(lambda x: 1 + (1_024 <= x <= 16_384)), measured(lambda x: 1.5, seed=2), PAIR)
     assert found.status == "several"
-    assert found.sentence.count("overtakes") == 4
+    assert found.sentence.count("overtakes") == 2
     assert found.a == "cpu"
+
+
+def test_a_lead_that_jumps_from_size_to_size_is_no_crossover() -> None:
+    found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
+    assert (found.status, found.at) == ("unknown", None)
+    assert found.sentence == (
+        "GPU graph and CPU graph take the lead from each other 4 times from size to size: no crossover persists."
+    )
+
+
+def test_arms_that_become_equal_say_from_where_on() -> None:
+    found = crossover(measured(lambda x: cpu(x) * (1 + (x < 4_096))), measured(cpu, seed=2), PAIR)
+    assert found.status == "beyond"
+    assert found.sentence.endswith("and from 4,096 on the two are equal within the noise.")
 
 
 def test_one_size_shows_no_crossover() -> None:

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from tuilab.analysis.processes import combined, spans
 from tuilab.analysis.ratios import from_location, log_ratios
@@ -23,6 +24,12 @@ Timings = Mapping[int, Mapping[int, float]]
 _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
+LASTING = 0.5
+"""The part of a round's noise that may last through a size, as a share of its standard deviation.
+
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30 %,
+half of its variance lasting, at most 5 % of them show a crossover.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +46,25 @@ class SizeRatio:
 
     def sign(self, level: float) -> int:
         """Return +1 where a is slower, −1 where a is faster, 0 if the interval at `level` holds equality."""
-        half = self.ratio.half_width(level)
-        if half is None or abs(self.ratio.mean) <= half:
+        return _sign(self.ratio, level)
+
+    def lead(self, level: float) -> int:
+        """Return the sign, but 0 if a disturbance that lasts as long as one size could make the lead.
+
+        Such a disturbance shifts every round of a size alike, so no interval over the rounds shows it. Its
+        standard deviation is taken as `LASTING` of one round's, and added to the error of the mean.
+        """
+        if self.ratio.error is None:
             return 0
-        return 1 if self.ratio.mean > 0 else -1
+        wider = math.hypot(1.0, LASTING * math.sqrt(self.ratio.n))
+        return _sign(replace(self.ratio, error=self.ratio.error * wider), level)
+
+
+def _sign(ratio: Location, level: float) -> int:
+    half = ratio.half_width(level)
+    if half is None or abs(ratio.mean) <= half:
+        return 0
+    return 1 if ratio.mean > 0 else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +126,37 @@ _located = remembered(locate)
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
     """Return the sign at each place, of a family of tests that together err in at most 5 % (Bonferroni)."""
-    level = 1 - (1 - LEVEL) / max(1, len(at))
-    return [place.sign(level) for place in at]
+    return [place.sign(_level(at)) for place in at]
+
+
+def leads(at: Sequence[SizeRatio]) -> list[int]:
+    """Return the lead at each place, likewise: the signs that a crossover may rest on."""
+    return [place.lead(_level(at)) for place in at]
+
+
+def _level(at: Sequence[SizeRatio]) -> float:
+    return 1 - (1 - LEVEL) / max(1, len(at))
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of sign between two places whose ratios both differ from 1 significantly, in order.
+    """Return every change of the lead that persists on both sides, in order; none if the lead jumps about.
 
     Places between them that could be either leave the bracket as wide as it is.
     """
-    known = [(index, sign) for index, sign in enumerate(signs(at)) if sign]
+    known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
+    if jumps(at):
+        return []
     return [
         _crossing(at[i : j + 1], overtakes=before > 0)
         for (i, before), (j, after) in zip(known, known[1:], strict=False)
         if before != after
     ]
+
+
+def jumps(at: Sequence[SizeRatio]) -> bool:
+    """Whether an arm leads at a single size between two at which the other leads: no lead that persists."""
+    runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
+    return any(length < 2 for length in runs[1:-1])
 
 
 def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
@@ -231,18 +269,20 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
     """Return the crossover of two arms, from seconds per call by size and round. begun: as for
     `crossings.places`.
 
-    found: one change of sign. several: more, `at` being the first. none: one arm is significantly faster
+    found: one change of the lead. several: more, `at` being the first. none: one arm is significantly faster
     wherever they differ. beyond: so too, but at the largest sizes the gap closes. unknown: no size
-    tells the arms apart. In the result `a` is the arm that overtakes (or would), which may be `pair.b`.
+    tells the arms apart, or the lead jumps from size to size.
+
+    In the result `a` is the arm that overtakes (or would), which may be `pair.b`.
     """
     at = places(a, b, begun)
     found = crossings(at)
     if found:
         return _found(found, pair)
-    known = [sign for sign in signs(at) if sign]
-    if not known:
+    known = leads(at) if any(leads(at)) else signs(at)
+    if jumps(at) or len({sign for sign in known if sign}) != 1:
         return _unknown(at, pair)
-    return _one_sided(at, known[-1], pair)
+    return _one_sided(at, known, pair)
 
 
 def next_size(
@@ -305,7 +345,13 @@ def _found(found: Sequence[Crossing], pair: Pair) -> Crossover:
 
 def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     known = [from_location(place.ratio) for place in at if math.isfinite(place.error)]
-    if known and all(ratio.alike for ratio in known):
+    if jumps(at):
+        turns = sum(1 for _ in groupby(lead for lead in leads(at) if lead)) - 1
+        sentence = (
+            f"{pair.a_label} and {pair.b_label} take the lead from each other {turns} times from size to "
+            "size: no crossover persists."
+        )
+    elif known and all(ratio.alike for ratio in known):
         sentence = f"{pair.a_label} and {pair.b_label} are equal within the noise at every size."
     elif known:
         sentence = f"{pair.a_label} and {pair.b_label} cannot be told apart at any size."
@@ -314,14 +360,15 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     return Crossover(a=pair.a, b=pair.b, at=None, ci95=None, status="unknown", sentence=sentence)
 
 
-def _one_sided(at: Sequence[SizeRatio], sign: int, pair: Pair) -> Crossover:
+def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
+    """known: the lead or sign at each place; all that differ from 0 are the same."""
+    sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
     first, last = at[0], at[-1]
     end = on_axis(pair.axis, size(last.size))
-    level = signs(at)[-1]
-    if level and not _closes(at):
-        sure = next(place for place, known in zip(at, signs(at), strict=True) if known)
+    if known[-1] and not _closes(at):
+        sure = at[next(i for i, each in enumerate(known) if each)]
         spread = ", ".join(
             f"{_lead(place, sign)} at {size(place.size)}" for place in (sure, last)[sure is last :]
         )
@@ -332,11 +379,16 @@ def _one_sided(at: Sequence[SizeRatio], sign: int, pair: Pair) -> Crossover:
                 f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}; one size shows no crossover."
             )
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
-    if level:
+    if known[-1]:
         state = f"{ahead} is still {_lead(last, sign)} faster there, but the gap closes"
     else:
-        told = "are equal within the noise" if from_location(last.ratio).alike else "cannot be told apart"
-        state = f"{ahead} is faster below, and at {size(last.size)} the two {told}"
+        rest = at[max(i for i, each in enumerate(known) if each) + 1 :]
+        alike = all(from_location(place.ratio).alike for place in rest)
+        told = "are equal within the noise" if alike else "cannot be told apart"
+        on = "at" if len(rest) == 1 else "from"
+        state = (
+            f"{ahead} is faster below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {told}"
+        )
     sentence = f"{behind} does not overtake {ahead} up to {end}: {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 

@@ -1,0 +1,83 @@
+"""A crossover is claimed from a lead that persists, not from noise. Simulated sweeps with a known truth, seeded."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tuilab.analysis.crossover import Pair, Timings, crossover, next_size
+from tuilab.worker.selftest.simulation import noise
+
+SIZES = tuple(256 * 4**i for i in range(7))
+PAIR = Pair("a", "b")
+FOUND = ("found", "several")
+
+Cost = Callable[[int], float]
+
+
+def measure(
+    rng: np.random.Generator, cost: Cost, size: int, spread: float, lasting: float, rounds: int
+) -> dict[int, float]:
+    """Return seconds by round, with log noise of `spread`, of which the share `lasting` (of the variance)
+    shifts all rounds of the size alike, as a disturbance of seconds does; the rest has autocorrelation 0.4."""
+    shift = rng.standard_normal() * spread * math.sqrt(lasting)
+    logs = shift + noise(rng, 1, rounds, spread * math.sqrt(1 - lasting), 0.4)[0]
+    return dict(enumerate((cost(size) * np.exp(logs)).tolist()))
+
+
+def swept(
+    rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
+) -> tuple[Timings, Timings]:
+    """Return the arm that wins at the largest size and the one that wins at the smallest, as a sweep picks
+    them, after up to eight added sizes."""
+
+    def at(size: int) -> list[dict[int, float]]:
+        return [measure(rng, cost, size, spread, lasting, rounds) for cost in costs]
+
+    arms: list[dict[int, dict[int, float]]] = [{} for _ in costs]
+    for size in SIZES:
+        for arm, times in zip(arms, at(size), strict=True):
+            arm[size] = times
+    first, last = (
+        sorted(arms, key=lambda arm: np.median([*arm[size].values()])) for size in (SIZES[0], SIZES[-1])
+    )
+    b = first[0]
+    a = next(arm for arm in last if arm is not b)
+    for _ in range(8):
+        step = next_size(a, b)
+        if step.size is None:
+            break
+        a[step.size], b[step.size] = at(step.size)[:2]
+    return a, b
+
+
+@pytest.mark.parametrize("arms", [2, 3])
+@pytest.mark.parametrize("rounds", [5, 20])
+@pytest.mark.parametrize("lasting", [0.0, 0.25, 0.5])
+def test_at_most_10_of_200_sweeps_of_equal_arms_claim_a_crossover(
+    lasting: float, rounds: int, arms: int
+) -> None:
+    rng = np.random.default_rng(50)
+    costs: list[Cost] = [lambda size: 1e-4 + 1e-8 * size] * arms
+    claims = 0
+    for _ in range(200):
+        sweep = swept(rng, costs, rng.uniform(0.05, 0.3), lasting, rounds)
+        claims += crossover(*sweep, PAIR).status in FOUND
+    assert claims <= 10
+
+
+@pytest.mark.parametrize(("spread", "least"), [(0.05, 98), (0.1, 98), (0.2, 85), (0.3, 40)])
+@pytest.mark.parametrize("lasting", [0.0, 0.25])
+def test_true_crossovers_are_still_found(lasting: float, spread: float, least: int) -> None:
+    rng = np.random.default_rng(51)
+    costs: list[Cost] = [lambda size: 3e-4 + 1e-9 * size, lambda size: 1e-4 + 1e-8 * size]
+    found = [crossover(*swept(rng, costs, spread, lasting, 20), PAIR) for _ in range(100)]
+    assert sum(one.status == "found" and one.a == "a" for one in found) >= least
+
+
+def test_a_crossover_of_less_than_a_third_is_found_where_the_host_is_quiet() -> None:
+    rng = np.random.default_rng(52)
+    costs: list[Cost] = [lambda size: 1.3 * (size / 16_384) ** -0.06, lambda size: 1.3]
+    found = [crossover(*swept(rng, costs, 0.02, 0.25, 20), PAIR) for _ in range(50)]
+    assert sum(one.status == "found" for one in found) >= 48
