@@ -4,9 +4,12 @@ import os
 import signal
 import sys
 
+from tuilab.streams import mend
+
 
 def main() -> None:
     """Open the lab, or run the command that the arguments name."""
+    mend()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hears of no child's end
     # A shell that completes calls without arguments, and says so in the environment.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:

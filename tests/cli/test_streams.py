@@ -57,9 +57,21 @@ def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed)
     assert done.returncode == 0 and file.read_text().startswith("run,arm"), done
     assert len(file.read_text().splitlines()) == 901
     assert shell(data, f"history tag run1 x {closed}").returncode == 0
-    opens = "from tuilab.cli import main; import os; main._mend_surroundings(); os._exit(os.open('/', 0) > 2)"
+    opens = "from tuilab.streams import mend; import os; mend(); os._exit(os.open('/', 0) > 2)"
     words = f'{sys.executable} -c "{opens}" {closed}'
     assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "what is opened is no stream"
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(
+    "line",
+    ["presets", "history", "hosts", "check --rules", "completion bash", "export run1 --format csv", "--help"],
+)
+def test_a_closed_stream_costs_nothing_but_what_goes_there(data, line, closed):
+    whole, done = shell(data, line), shell(data, f"{line} {closed}")
+    assert whole.returncode == 0 == done.returncode, done
+    assert done.stdout == whole.stdout * (">&-" not in closed.split()), done
+    assert done.stderr == whole.stderr * ("2>&-" not in closed.split()), done
 
 
 def test_a_dash_is_standard_output(data, tmp_path, monkeypatch):
@@ -74,7 +86,7 @@ def test_a_dash_is_standard_output(data, tmp_path, monkeypatch):
 def test_a_size_that_no_screen_has_is_not_believed(data, size):
     done = shell(data, "history", COLUMNS=size, LINES=size)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 3, done
-    code = "from tuilab.cli import main; import os; main._mend_surroundings(); print({'COLUMNS', 'LINES'} & set(os.environ))"
+    code = "from tuilab.streams import mend; import os; mend(); print({'COLUMNS', 'LINES'} & set(os.environ))"
     told = subprocess.run(
         [sys.executable, "-c", code],
         env=environment(data, COLUMNS=size, LINES=size),

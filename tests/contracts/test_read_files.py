@@ -22,6 +22,7 @@ OWN = {
     "report/fact_check.py": "the package's own style",
     "report/html.py": "the package's own style",
     "report/program.py": "the package's own style",
+    "streams.py": "the standard streams",
     "runner/watched.py": "what a profiler has written into a temporary folder",
     "worker/api_table.py": "the sources of the installed TensorFlow",
     "worker/profile/record.py": "what the profiler has just written",

@@ -49,10 +49,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-LARGEST_SCREEN = 2_000
-"""Columns, or lines."""
-
-
 class Unread(Exception):
     """Whoever read what is printed has gone: that is no fault, and none of the exit codes'."""
 
@@ -164,11 +160,10 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
 def main() -> None:
     """Run the command line; exit codes as the README's table states."""
-    _mend_surroundings()
     try:
         code = cli.main(prog_name="tuilab", standalone_mode=False) or DONE
         try:
-            sys.stdout and sys.stdout.flush()
+            sys.stdout.flush()
         except BrokenPipeError:
             _leave(code)
         sys.exit(code)
@@ -199,26 +194,6 @@ _UNNAMED = {
     errno.ENOENT: "the folder that this runs in",
 }
 """What it is of which an error tells no name: whatever opens or writes a file names it."""
-
-
-def _mend_surroundings() -> None:
-    """What no program expects: streams that are closed or have no buffer, sizes that no screen has."""
-    for stream in range(3):
-        try:
-            os.fstat(stream)
-        except OSError:  # else the next file that is opened would be the standard output
-            os.open(os.devnull, os.O_WRONLY if stream else os.O_RDONLY)
-    raw = sys.stdout and getattr(sys.stdout, "buffer", None)
-    if isinstance(raw, io.RawIOBase):  # `python -u` takes what a disk had room for to be all that was written
-        encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
-    for text in (sys.stdout, sys.stderr):
-        if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # an encoding of few letters, such as Latin-1
-    for name in ("COLUMNS", "LINES"):
-        size = os.environ.get(name, "")
-        if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
-            os.environ.pop(name, None)
 
 
 def about_history(error: sqlite3.Error) -> str:
@@ -262,7 +237,7 @@ def _fail(error: Exception | str, code: int) -> None:
     try:
         # The traceback of a person's own code says more than its last line.
         say(str(getattr(error, "detail", "") or error))
-        sys.stdout and sys.stdout.flush()
+        sys.stdout.flush()
     except (OSError, ValueError):
         _leave(code)
     sys.exit(code)

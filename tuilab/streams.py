@@ -1,0 +1,40 @@
+"""Standard streams and screen sizes that no program expects, mended before anything else runs."""
+
+import io
+import os
+import sys
+
+LARGEST_SCREEN = 2_000
+"""Columns, or lines."""
+
+
+def mend() -> None:
+    """Open what is closed, buffer what is not, and ignore sizes that no screen has.
+
+    Services and cron jobs start programs with closed streams. Python then has None in their place, and the
+    next file that is opened would become the standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            while (nowhere := os.open(os.devnull, os.O_RDWR)) < number:
+                pass
+            if nowhere > number:
+                os.dup2(nowhere, number, inheritable=False)
+                os.close(nowhere)
+        if getattr(sys, name) is None:
+            stream = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+    raw = getattr(sys.stdout, "buffer", None)
+    if isinstance(raw, io.RawIOBase):  # `python -u` counts a partly written line as written
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
+    for text in (sys.stdout, sys.stderr):
+        if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
+            text.reconfigure(errors="replace")  # an encoding of few letters, such as Latin-1
+    for name in ("COLUMNS", "LINES"):
+        size = os.environ.get(name, "")
+        if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):
+            os.environ.pop(name, None)
