@@ -127,3 +127,10 @@ def test_the_short_table_of_layers_says_their_share_and_what_binds_them():
         ["conv", "40 %", "20.0 MFLOP", "50 %", "arithmetic"],
         ["add", "20 %", "1.00 kFLOP", "50 %", "memory"],
     ]
+
+
+def test_a_layer_that_beats_its_roof_has_no_share_of_it():
+    """The roof was measured too low, as on a busy host: no percentage of it says anything."""
+    state = run(compute=0.08e-3, dispatch=0.92e-3)
+    conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)
+    assert (conv.of_roof, add.of_roof is None) == (None, True)

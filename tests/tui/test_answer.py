@@ -94,14 +94,21 @@ async def test_a_claim_has_a_mark_when_it_is_decided_and_for_the_documents_value
         assert "confirmed" not in text(app)
         app.runner.let_go()
         await rest(pilot, app)
-        assert "claim: ✓ confirmed" in text(app)
-        await press(pilot, app, "1 i right")
+        assert "claim: ✓ confirmed" in text(app) and "but you have" not in text(app)
+        await press(pilot, app, "A")
+        assert "The document claims: " in words(app.screen)
+        await press(pilot, app, "escape 1 i right")
         assert "claim: – not the document's" in text(app)
         await press(pilot, app, "r")
         assert "claim: – not the document's" in text(app) and not app.lab.state.stale
         await press(pilot, app, "A")
         assert "confirmed" not in words(app.screen)
-        await press(pilot, app, "escape z r")
+        said = " ".join(words(app.screen).split())
+        assert "The document claims (but you have samples" in said and "instead of" in said
+        await press(pilot, app, "escape 8")
+        said = " ".join(text(app).split())
+        assert "instead of" in said and "The document claims (but" in said
+        await press(pilot, app, "1 escape z r")
         assert "claim: ✓ confirmed" in text(app)
 
 

@@ -239,6 +239,10 @@ async def test_why_this_device(tmp_path, monkeypatch):
         assert isinstance(app.screen, HelpScreen) and "The doctor checks driver" in text(app)
         await press(pilot, app, "escape escape")
         assert isinstance(app.screen, LabScreen)
+        await press(pilot, app, "i right g")
+        forecast = f"Forecast for {app.lab.state.settings.title}"
+        await until(pilot, lambda: forecast in text(app))
+        assert "512 samples" in forecast
 
 
 async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):

@@ -279,8 +279,8 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
     found = crossings(at)
     if found:
         return _found(found, pair)
-    known = leads(at) if any(leads(at)) else signs(at)
-    if jumps(at) or len({sign for sign in known if sign}) != 1:
+    known = signs(at) if len({*signs(at)} - {0}) == 1 else leads(at)
+    if jumps(at) or len({*known} - {0}) != 1:
         return _unknown(at, pair)
     return _one_sided(at, known, pair)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tuilab.analysis.reading import account_at, family_of, measured
-from tuilab.analysis.roofline import LITTLE, Floor, floor, raised
+from tuilab.analysis.roofline import LITTLE, Floor, floor, raised, share_of_roof
 from tuilab.model.account import Account
 from tuilab.model.models import Layer, LayerWork, ModelInfo
 from tuilab.model.quantity import seconds
@@ -51,7 +51,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
                 bytes=moved,
                 share=took_s / account.total_s if account.total_s > 0 else 0.0,
                 bound_by=_bound_by(layer, least, took_s),
-                of_roof=min(1.0, least.work_s / took_s) if least is not None and took_s > 0 else None,
+                of_roof=share_of_roof(least, took_s) if least is not None else None,
             )
         )
     return tuple(out)

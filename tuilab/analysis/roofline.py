@@ -6,6 +6,7 @@ computes while the call runs, so starting the call comes on top. A GPU computes 
 starting and computing the longer counts; with copies, which wait, the way in and the way out come on top.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -360,9 +361,12 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
     flop_s = work.flop / found.median if work.flop and not gone else None
     moved = work.bytes
     bytes_s = moved / found.median if moved and not gone else None
-    share = None
+    share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
-        share = min(1.0, least.work_s / found.median)
+        share = share_of_roof(least, found.median)
+        # Its own roof was raised to what it did: a share of 1 says nothing about the machine.
+        above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
+        share = None if above else share
     by = bound_by(account_at(arm, point), least)
     roof = _roof_words(state, arm, point, work, least, device)
     return ArmRoof(
@@ -375,8 +379,21 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
         share=share,
         bound_by=by,
         uncounted=work.uncounted,
-        sentence=_arm_sentence(arm, work, flop_s, bytes_s, roof, share, by),
+        sentence=_arm_sentence(arm, work, flop_s, bytes_s, roof, share, by, above=above),
     )
+
+
+def share_of_roof(least: Floor, seconds: float) -> float | None:
+    """Return the share (0 … 1) of the roof that work of `seconds` reaches.
+
+    None if it beats the roof, which was then measured too low to be a limit.
+    """
+    share = least.work_s / seconds if seconds > 0 else math.inf
+    return share if share <= ABOVE else None
+
+
+ABOVE = 1.0 + 1e-9
+"""A share beyond is above the roof; rounding alone makes none."""
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
@@ -421,12 +438,16 @@ def _arm_sentence(
     roof: str,
     share: float | None,
     by: BoundBy,
+    *,
+    above: bool,
 ) -> str:
     done = [rate(flop_s, "FLOP/s")] if flop_s else []
     done += [rate(bytes_s, "B/s")] if bytes_s else []
     text = f"{arm.label}: {', '.join(done) or 'work not known'}"
     if share is not None and roof:
         text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
+    elif above and roof:
+        text += f", above the roof as it was measured ({roof})"
     if work.uncounted:
         text += f" (not counted: {uncounted(work)})"
     return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; what binds it is not known."
@@ -826,7 +847,8 @@ def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
 def sweep_bound(state: RunState, sheet: DataSheet, *, asked: bool = True) -> SweepBound | None:
     """Return a GPU at best along a sweep's first axis; None without a sweep, or where no work is known.
 
-    asked: the person named that GPU; else nothing is said where this host was too busy for it.
+    asked: the person named that GPU; else None if this host was too busy to tell at any of the sizes, since
+    `bound_sentence` then says that nothing is known yet.
     """
     names = axes(state)
     if len(names) != 1:
@@ -841,7 +863,7 @@ def sweep_bound(state: RunState, sheet: DataSheet, *, asked: bool = True) -> Swe
         lead = fastest_cpu(state, point.index)
         calls = _calls(state, gpu_arms(state, lead), point.index) if lead is not None else []
         if not asked and _never_idle(calls, sheet):
-            continue
+            return None
         found = {bound.input: bound for bound in bounds(state, point.index, sheet)}
         if not found or all(bound.at_most is None for bound in found.values()):
             continue

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tuilab import catalogue
+from tuilab.analysis.words import listed
 from tuilab.catalogue.load import Problem, read_file
 from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
@@ -47,6 +48,10 @@ MOST_CODE = 10_000_000
 """Bytes of a file of code."""
 MOST_NAMES = 8
 """So many names are told of a file that lacks the one that was asked for."""
+
+
+def _shown(value: Value) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,18 @@ class Settings:
             elif old != new:
                 title += f", {parameter.label} {new:,}"
         return f"{title} *"
+
+    @property
+    def moved(self) -> str:
+        """What differs from the document, `samples 4,096 instead of 256 and other arms`; "" if nothing."""
+        before = self.as_declared
+        out = [
+            f"{parameter.label} {_shown(self.values[parameter.name])} instead of "
+            f"{_shown(before.values[parameter.name])}"
+            for parameter in self.declaration.parameters
+            if self.values[parameter.name] != before.values[parameter.name]
+        ]
+        return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
         """Change several parameters at once. Raises InputError as `with_value` does."""

@@ -8,6 +8,7 @@ from tuilab.analysis.answer import failures
 from tuilab.analysis.reading import summary_point
 from tuilab.analysis.roofline import bound_words, expectation
 from tuilab.lab import roofs
+from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState
 from tuilab.model.arms import family
 from tuilab.model.claims import VerdictWord
@@ -64,6 +65,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
             detail="Or press {demo}: guess first, then see it measured.",
         )
     about = opening(settings.preset.summary, SUMMARY) or settings.preset.title
+    about = f"{MOVED.format(settings.moved)} {about}" if settings.moved else about
     if not state.run or (lab_state.asked and lab_state.asked != state.run and not state.rounds):
         return Said(
             first_words(lab_state),
@@ -78,7 +80,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     if result is None or not result.answer:
         return Said(about, detail=_next(lab_state, newcomer))
     claim = result.claims[0] if result.claims else None
-    detail = claim.text if claim else ""
+    detail = f"{claimant(settings)} {claim.text}" if claim else ""
     if state.status == "failed":
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif lab_state.stale:
@@ -97,6 +99,16 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         return Said(said, detail, gpu=gpu)
     undecided = lab_state.undecided
     return Said(said, detail, None if undecided else claim.verdict, undecided, gpu)
+
+
+MOVED = "Changed: {}. The preset's own words:"
+"""Stands before what a preset says of itself while its values are others."""
+
+
+def claimant(settings: Settings) -> str:
+    """Return the words before a claim's text: whose it is, and of what if the values are others now."""
+    whose = "The document claims" if settings.preset.source else "The preset claims"
+    return f"{whose} (but you have {settings.moved}):" if settings.moved else f"{whose}:"
 
 
 QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"

@@ -8,7 +8,7 @@ from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.preset import Preset
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS
-from tuilab.presentation.answer import answer, going_on
+from tuilab.presentation.answer import MOVED, answer, claimant, going_on
 from tuilab.presentation.status import status
 from tuilab.report.fact_check import FactCheck, stamp
 from tuilab.report.rows import (
@@ -78,22 +78,24 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
         result = None
     verdicts = {verdict.text: verdict for verdict in result.claims} if result else {}
     undecided = lab_state.undecided if result else ""
+    summary = [MOVED.format(settings.moved)] * bool(settings.moved) + preset.summary.strip().splitlines()
     if lab_state.guessing:
-        about = section("What it measures", preset.summary.strip().splitlines())
+        about = section("What it measures", summary)
         asks = section("Claim", ["The demo asks first: guess, then see what holds here."])
         return [*_place(preset), *asks, *about]
     own = preset.advice.strip().splitlines()
     found = [f"→ {line}" for line in advice(result)] if result else []
     out = list(_place(preset))
+    claimed = f"{claimant(settings)} " if settings.moved else ""
     for number, claim in enumerate(preset.claims, 1):
         out += [
-            *section(f"Claim {number}", [claim.text]),
+            *section(f"Claim {number}", [f"{claimed}{claim.text}"]),
             *_judged(claim, verdicts.get(claim.text), undecided),
         ]
     if result is not None and any("[" in verdict.evidence for verdict in result.claims):
         out += [((line, "muted"),) for line in filter(None, [interval_line(result)])]
     out += section("Observed", observed(lab_state.shown) if result else ())
-    out += section("What it measures", preset.summary.strip().splitlines())
+    out += section("What it measures", summary)
     out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
     out += section("What to do", [*found, *[""] * bool(found and own), *own])
     return [*out, *_others(preset, lab_state)]

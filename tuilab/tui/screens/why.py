@@ -100,12 +100,12 @@ again.
         if state.settings is None:
             return
         waits = "when the run is over" if state.asked else "while the worker looks"
-        words = f"The forecast for {state.settings.preset.name} will appear {waits}."
+        words = f"The forecast for {state.settings.title} will appear {waits}."
         self._forecast.update(Content.styled(words, "$primary"))
         try:
             answer = await self._lab.explain(state.settings)
         except (Unanswered, InputError) as error:
             self._forecast.update(Content(f"No forecast: {error}"))
         else:
-            title = f"Forecast for {state.settings.preset.title}\n"
+            title = f"Forecast for {state.settings.title}\n"
             self._forecast.update(Content.assemble((title, "$accent"), scenario_text(answer, self._room)))

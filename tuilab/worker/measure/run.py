@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 import msgspec
 
+from tuilab.analysis.roofline import raised
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
@@ -91,13 +92,18 @@ def _fitting(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
-    """Whether roofs are to be measured: a device has none, or they were seen busy and it is quiet now."""
+    """Whether roofs are to be measured: a device has none, or it is quiet now and was not then.
+
+    Roofs that an arm of the run beat count as seen busy from `QUIET` on.
+    """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):
         return True
     wall_s = sum(seen.wall_s * seen.cores for seen in bench.pressures)
     others_s = sum(seen.others_s if seen.others_s is not None else math.inf for seen in bench.pressures)
-    return all(roofs.busy for roofs in known) and wall_s > 0 and others_s <= QUIET * wall_s
+    beaten = any((above := raised(bench.state, arm, 0)) and above.by for arm in bench.state.arms.values())
+    least = QUIET if beaten else BUSY
+    return all(roofs.others > least for roofs in known) and wall_s > 0 and others_s <= QUIET * wall_s
 
 
 def limit_s(request: Measure) -> float:

@@ -157,13 +157,13 @@ def shares(context: Context) -> Check:
     found = [roof for arm in state.arms.values() if (roof := against_roof(state, arm, 0)) is not None]
     highest = max((roof.share for roof in found if roof.share is not None), default=None)
     raised = sum("reached" in roof.roof for roof in found)
-    words = "none has a roof" if highest is None else f"{percent(highest)} of a roof at most"
+    words = "none has a share of a roof" if highest is None else f"{percent(highest)} of a roof at most"
     return Check(
         name="shares",
         figure=highest,
         limit="≤ 1",
-        passed=highest is not None and highest <= 1,
-        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} raised theirs",
+        passed=bool(found) and (highest is None or highest <= 1),
+        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} lie above theirs",
     )
 
 
