@@ -18,7 +18,7 @@ OWN = {
     "lab/lab.py": "a page that a child has just written into a temporary folder",
     "lab/watch.py": "what the observer has written into a temporary folder",
     "model/datasheets.py": "the package's own table",
-    "observer/sitecustomize.py": "knows nothing of the lab; looks for what it may import",
+    "observer/tuilab_observer/channel.py": "a window that the profiler has just written",
     "report/fact_check.py": "the package's own style",
     "report/html.py": "the package's own style",
     "report/program.py": "the package's own style",

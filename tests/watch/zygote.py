@@ -25,6 +25,7 @@ def become(told: dict) -> NoReturn:
     sys.orig_argv = [sys.executable, *told["argv"]]
     sys.path[0] = os.path.dirname(os.path.abspath(told["argv"][0]))
     code = 0
+    sys.path.insert(0, os.path.dirname(told["observer"]))
     runpy.run_path(told["observer"])
     main = type(sys)("__main__")
     main.__file__ = told["argv"][0]

@@ -1,10 +1,10 @@
-"""What goes into somebody's own program: the file beside this one, in that program's Python. It knows nothing
-of the lab."""
+"""The observer: what runs inside the watched program, in that program's Python. It knows nothing of the
+lab."""
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""To be put first on PYTHONPATH: Python runs `sitecustomize` of it at its start."""
+"""The folder to put first on PYTHONPATH: Python runs its `sitecustomize` at the start."""
 CAPTURE = FOLDER.parent / "captured.py"
 """What writes a function as a folder: loaded in the program, by its path, when a person asks for that."""
 ADDRESS = "TUILAB_WATCH"

@@ -1,0 +1,81 @@
+"""The connection to the lab."""
+
+from __future__ import annotations
+
+import _socket
+import collections
+import os
+
+from .own import Own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MOST_QUEUED = 200_000
+PATIENCE_S = 10.0
+
+
+class Channel:
+    """Send messages to the lab and receive its requests.
+
+    Other threads only queue messages; `sender`, the observing thread, sends them. A lab that does not
+    read, or has gone, costs the program nothing but the messages.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.sender: int | None = None
+        self.queued: collections.deque[tuple[str, str, dict[str, Any]]] = collections.deque(
+            maxlen=MOST_QUEUED
+        )
+        self.socket = Own.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(address)
+        self.open, self.inbox = True, b""
+
+    def send(self, kind: str, attached: str = "", **fields: Any) -> None:
+        """attached: a file to send with the message. It is sent in pieces, because the memory is the
+        program's."""
+        self.queued.append((kind, attached, fields))
+        while self.open and self.queued and self.sender == Own.thread():
+            kind, attached, fields = self.queued.popleft()
+            body = Own.encode({"kind": kind, **fields}).encode()
+            try:
+                size = os.stat(attached).st_size if attached else 0
+                self.pour(len(body).to_bytes(4, "big") + size.to_bytes(4, "big") + body)
+                if attached:
+                    with Own.open(attached, "rb") as file:
+                        for part in iter(lambda: file.read(1 << 20), b""):
+                            self.pour(part)
+            except OSError:
+                # Half a message may have been sent: the lab could not read what follows.
+                self.close()
+
+    def pour(self, data: bytes) -> None:
+        view = memoryview(data)
+        while len(view):
+            view = view[self.socket.send(view, _socket.MSG_NOSIGNAL) :]
+
+    def request(self) -> Any:
+        """Return the lab's next request, a JSON line, or None."""
+        if not self.open:
+            return None
+        waiting = Own.poll()
+        waiting.register(self.socket.fileno(), 1)  # POLLIN
+        if waiting.poll(0):
+            try:
+                self.inbox += self.socket.recv(65_536)
+            except OSError:
+                return None
+        line, found, rest = self.inbox.partition(b"\n")
+        if not found:
+            return None
+        self.inbox = rest
+        return Own.decode(line.decode())
+
+    def close(self) -> None:
+        self.open = False
+        try:
+            self.socket.close()
+        except OSError:
+            pass

@@ -1,0 +1,102 @@
+"""tf.data: where datasets were made, their stages, and waits for batches in Python."""
+
+from __future__ import annotations
+
+from .functions import MOST_CALLS
+from .own import Own
+from .places import site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+    from .eager import Eager
+    from .functions import Functions
+    from .process import Process
+
+MOST_DATASETS, MOST_STAGES, MOST_OPS, MOST_SHAPES = 10_000, 100, 60, 8
+
+
+class Datasets:
+    """waits: starts and seconds of waits for batches since the last message."""
+
+    def __init__(self, process: Process, functions: Functions, eager: Eager) -> None:
+        self.process, self.functions, self.eager = process, functions, eager
+        self.waits: list[tuple[float, float]] = []
+        self.batches, self.iterators = 0, 0
+        self._sites: dict[int, tuple[str, int, str, str]] = {}
+        self._between = Own.local()
+
+    def waited(self, start: float) -> None:
+        """A batch was waited for in Python."""
+        took = Own.now() - start
+        self.batches += 1
+        if self.batches == 1 and not self.functions.totals and not self.eager.tapes:
+            self.process.stepping()
+        if len(self.waits) < MOST_CALLS:
+            self.waits.append((start, took))
+        self.process.mark("batch")
+
+    def made(self, dataset: Any, frame: FrameType) -> None:
+        where = site(frame)
+        if where is not None and len(self._sites) < MOST_DATASETS:
+            self._sites[id(dataset)] = where
+
+    def iterated(self, dataset: Any) -> None:
+        """The program iterates over a dataset: report its stages, the last first, and where."""
+        self.iterators += 1
+        at = site(Own.frame(1))
+        stages: list[dict[str, Any]] = []
+        todo = [dataset]
+        while todo and len(stages) < MOST_STAGES:
+            each = todo.pop(0)
+            where = self._sites.get(id(each))
+            kind = type(each).__name__.strip("_").replace("DatasetV2", "").replace("Dataset", "")
+            stages.append(
+                {
+                    "stage": kind,
+                    "file": where[0] if where else "",
+                    "line": where[1] if where else 0,
+                    "own": bool(where and not where[3]),
+                    "function": _name(each),
+                    "ops": _ops(each),
+                    "size": _batch(each),
+                }
+            )
+            todo += list(each._inputs())
+        if stages != getattr(self._between, "stages", None):
+            self._between.stages = stages
+            spec = self.process.tf.nest.flatten(dataset.element_spec)
+            shapes = [_sizes(each) for each in spec[:MOST_SHAPES]]
+            file, line = at[:2] if at and not at[3] else ("", 0)
+            self.process.channel.send(
+                "dataset", stages=stages, iterator=Own.now(), shapes=shapes, file=file, line=line
+            )
+
+
+def _sizes(spec: Any) -> list[int | None] | None:
+    shape = getattr(spec, "shape", None)
+    return None if shape is None or shape.rank is None else shape.as_list()
+
+
+def _batch(dataset: Any) -> int | None:
+    try:
+        size = getattr(dataset, "_batch_size", None)
+        return None if size is None else int(size)
+    except Exception:
+        return None
+
+
+def _ops(dataset: Any) -> list[str]:
+    found = getattr(dataset, "_map_func", None) or getattr(dataset, "_reduce_func", None)
+    try:
+        graph = found.function.graph if found is not None else None
+        return sorted({op.type for op in graph.get_operations()})[:MOST_OPS] if graph is not None else []
+    except Exception:
+        return []
+
+
+def _name(dataset: Any) -> str:
+    python = getattr(getattr(dataset, "_map_func", None), "_func", None)
+    return getattr(python, "__name__", "") if python is not None else ""

@@ -1,0 +1,28 @@
+"""Put something in a library's place without a trace in the program's tracebacks."""
+
+from __future__ import annotations
+
+import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def stand_in(module: Any, **instead: Any) -> Any:
+    """Return a copy of a module with some names replaced."""
+    new = types.ModuleType(module.__name__)
+    new.__dict__.update(module.__dict__)
+    new.__dict__.update(instead)
+    return new
+
+
+def disguise(function: Any, like: Any) -> Any:
+    """Make a traceback show this function under the name and file of the one that it replaces."""
+    function.__code__ = function.__code__.replace(
+        co_filename=like.__code__.co_filename, co_name=like.__name__
+    )
+    function.__name__, function.__qualname__ = like.__name__, like.__qualname__
+    function.__doc__, function.__module__ = like.__doc__, like.__module__
+    function.__wrapped__ = like
+    return function

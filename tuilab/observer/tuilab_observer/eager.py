@@ -1,0 +1,59 @@
+"""Gradient tapes in Python, and values that are brought to the host."""
+
+from __future__ import annotations
+
+from .functions import MOST_CALLS
+from .own import Own
+from .places import is_own, site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from .functions import Functions
+    from .process import Process
+
+MOST_SITES = 2_000
+
+
+class Eager:
+    """tapes: by line, the number and whether a library holds them. reads: number, seconds, function."""
+
+    def __init__(self, process: Process, functions: Functions) -> None:
+        self.process, self.functions = process, functions
+        self.tapes: dict[tuple[str, int], tuple[int, bool]] = {}
+        self.reads: dict[tuple[str, int], tuple[int, float, str]] = {}
+
+    def tape(self, frame: FrameType) -> None:
+        """A gradient tape has ended in Python: a step that is not in a tf.function."""
+        where = site(frame)
+        if where is None:
+            return
+        key = where[:2]
+        row = self.tapes.get(key)
+        if row is None:
+            if len(self.tapes) > MOST_SITES:
+                return
+            row = 0, bool(where[3])
+            self.process.stepping()
+        self.tapes[key] = row[0] + 1, row[1]
+        calls = self.functions.calls
+        if len(calls) < MOST_CALLS:
+            calls.append((key, Own.now(), 0.0, False))
+        self.process.mark(key)
+
+    def read(self, frame: FrameType | None, start: float) -> None:
+        """A value was brought to the host."""
+        took = Own.now() - start
+        if Own.thread() != self.process.thread_of_steps:
+            return  # no step waits for a thread of the input pipeline
+        while frame is not None and (frame.f_globals.get("__name__") or "").startswith(
+            ("tensorflow", "numpy")
+        ):
+            frame = frame.f_back
+        if frame is None or not is_own(frame.f_code.co_filename):
+            return
+        key = frame.f_code.co_filename, frame.f_lineno
+        row = self.reads.get(key, (0, 0.0, frame.f_code.co_name))
+        if row[0] or len(self.reads) <= MOST_SITES:
+            self.reads[key] = row[0] + 1, row[1] + took, row[2]

@@ -1,0 +1,133 @@
+"""Calls of tf.functions: which, from when to when, whether they traced, and with what arguments."""
+
+from __future__ import annotations
+
+import weakref
+
+from .own import Own
+from .places import is_own, site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .process import Key, Process
+
+MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED = 200_000, 2_000, 12
+FEW = 3
+"""Uses from which on a function, a tape's line or a pipeline stands for a step."""
+
+
+class Functions:
+    """The tf.functions that were called. Called from the program's threads.
+
+    calls: those since the last message. totals: by number, the calls and the seconds in those that did
+    not trace. remade: how often a function was made that is made again for each call or two. fed: by
+    number, the calls with NumPy arrays, and their bytes. traced: traces since the last message. in_call:
+    the call that the program is in.
+    """
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.calls: list[tuple[Key, float, float, bool]] = []
+        self.known: dict[int, weakref.ref[Any]] = {}
+        self.totals: dict[int, tuple[int, float]] = {}
+        self.remade: dict[int, int] = {}
+        self.fed: dict[int, tuple[int, int]] = {}
+        self.traced: dict[int, list[tuple[float, list[list[Any]] | None]]] = {}
+        self.in_call: int | None = None
+        self._numbers: dict[int, int] = {}
+        self._codes: dict[Any, tuple[list[int], list[int]]] = {}
+
+    def enter(self, function: Any, arguments: Any) -> int:
+        """An outermost tf.function is called; returns its number."""
+        key = id(function)
+        number = self._numbers.get(key)
+        if number is None or self.known[number]() is not function:
+            number = self._numbers[key] = self._new(function)
+        self.in_call = number
+        self.process.mark(number)
+        if arguments is not None:
+            self._count_arrays(number, arguments)
+        return number
+
+    def leave(
+        self, number: int, start: float, end: float, traced: bool, described: list[list[Any]] | None
+    ) -> None:
+        self.in_call = None
+        if len(self.calls) < MOST_CALLS:
+            self.calls.append((number, start, end, traced))
+        called, spent = self.totals.get(number, (0, 0.0))
+        if not called:
+            self.process.stepping()
+        self.totals[number] = called + 1, spent + (0.0 if traced else end - start)
+        if traced:
+            self.traced.setdefault(number, []).append((end - start, described))
+
+    def _new(self, function: Any) -> int:
+        number = len(self.known)
+        python = getattr(function, "_python_function", None)
+        while hasattr(python, "__wrapped__") or hasattr(python, "func"):
+            python = getattr(python, "__wrapped__", None) or getattr(python, "func", None)
+        code = getattr(python, "__code__", None)
+        alike, made = self._codes.setdefault(code, ([], [0]))
+        made[0] += 1
+        called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
+        if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
+            # Made again for each call or two: all further ones count as the last one that was reported.
+            number = alike[-1] if alike else number - 1
+            self.known[number] = weakref.ref(function)
+            self.remade[number] = made[0]
+            return number
+        alike.append(number)
+        self.known[number] = weakref.ref(function)
+        caller = site(Own.frame(1))
+        name = getattr(python, "__qualname__", "") or getattr(function, "_name", "") or "?"
+        self.process.channel.send(
+            "function",
+            number=number,
+            name=name.replace("<locals>.", ""),
+            file=code.co_filename if code else "",
+            line=code.co_firstlineno if code else 0,
+            own=bool(code and is_own(code.co_filename)),
+            xla=bool(getattr(function, "_jit_compile", False)),
+            reduce_retracing=bool(getattr(function, "_reduce_retracing", False)),
+            caller=caller[:2] if caller else None,
+        )
+        return number
+
+    def _count_arrays(self, number: int, arguments: Any) -> None:
+        """NumPy arrays among the arguments are copied at each call."""
+        size = 0
+        for value in arguments:
+            for item in value if type(value) in (tuple, list) else (value,):
+                if type(item).__name__ == "ndarray":
+                    size += item.nbytes
+        if size:
+            calls, before = self.fed.get(number, (0, 0))
+            self.fed[number] = calls + 1, before + size
+
+
+def describe(arguments: Any) -> list[list[Any]]:
+    """Return what decides on a trace: shapes, dtypes and Python numbers, but no other value."""
+    out: list[list[Any]] = []
+    for value in arguments or ():
+        for item in value if type(value) in (tuple, list) else (value,):
+            shape, dtype = getattr(item, "shape", None), getattr(item, "dtype", None)
+            if shape is not None and dtype is not None:
+                try:
+                    sizes = [None if size is None else int(size) for size in shape]
+                except Exception:
+                    sizes = None
+                out.append(["tensor", sizes, getattr(dtype, "name", str(dtype))])
+            elif isinstance(item, (bool, int, float)):
+                out.append(["number", repr(item)[:40], type(item).__name__])
+            elif isinstance(item, str):
+                out.append(["text", len(item), "str"])
+            elif isinstance(item, dict):
+                out.append(["dict", len(item), "dict"])
+            else:
+                out.append(["object", "%x" % id(item), type(item).__name__])
+            if len(out) >= MOST_DESCRIBED:
+                return out
+    return out

@@ -1,0 +1,127 @@
+"""The graphs of tf.functions that ran: which op was written in which line; and the kernels of their ops."""
+
+from __future__ import annotations
+
+import sys
+
+from .own import Own
+from .places import is_own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .functions import Functions
+    from .process import Process
+
+MOST_NODES, MOST_GRAPHS, MOST_LAYERS, MOST_DEPTH = 20_000, 200, 2_000, 6
+FEW_CALLS, FEW_CONCRETE = 3, 3
+PLAIN = (type(None), str, bytes, int, float, type, type(sys))
+
+
+class Graphs:
+    def __init__(self, process: Process, functions: Functions) -> None:
+        self.process, self.functions = process, functions
+        self._seen: set[int] = set()
+        self._ops: set[str] = set()
+
+    def send(self) -> None:
+        """Send each graph of a function that ran, once, and the kernels of its ops."""
+        functions = self.functions
+        for number, reference in list(functions.known.items()):
+            function = reference()
+            if function is None or self.process.leaving.is_set():
+                continue
+            if functions.totals.get(number, (0, 0.0))[0] < FEW_CALLS:
+                continue
+            try:
+                concrete = function._list_all_concrete_functions()
+            except Exception:
+                continue
+            for each in concrete[:FEW_CONCRETE]:
+                graphs, layers = [each.graph], None
+                for graph in graphs:
+                    if id(graph) in self._seen or len(graphs) > MOST_GRAPHS:
+                        continue
+                    self._seen.add(id(graph))
+                    layers = layers_of(function) if layers is None else layers
+                    self._send_graph(number, graph, layers)
+                    for inner in list(getattr(graph, "_functions", {}).values()):
+                        more = getattr(inner, "graph", None) or getattr(inner, "_graph", None)
+                        if more is not None and id(more) not in self._seen:
+                            graphs.append(more)
+        self._send_kernels()
+
+    def _send_graph(self, number: int, graph: Any, layers: list[str]) -> None:
+        nodes = []
+        for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
+            where = None
+            try:
+                # Not as a tuple: that reads the source of each frame's file, and keeps it.
+                for frame in reversed(list(op.traceback)):
+                    if is_own(frame.filename):
+                        where = [frame.filename, frame.lineno]
+                        break
+            except Exception:
+                pass
+            dtype = op.outputs[0].dtype.name if op.outputs else ""
+            self._ops.add(op.type)
+            nodes.append([op.name, op.type, dtype, *(where or ["", 0])])
+            if index % 50 == 49:
+                Own.sleep(0.001)  # the program's own threads come first
+        name = getattr(graph, "name", "")
+        self.process.channel.send("graph", number=number, name=name, nodes=nodes, layers=layers)
+
+    def _send_kernels(self) -> None:
+        """Send for which devices this TensorFlow has kernels of the ops, if a GPU could run them."""
+        devices = self.process.tf.config.get_visible_devices()
+        if not self._ops or not any(":GPU:" in device.name for device in devices):
+            self._ops.clear()
+            return
+        from tensorflow.python.framework import dtypes, kernels
+
+        found: dict[str, dict[str, set[str]]] = {}
+        for op in sorted(self._ops):
+            by_device = found[op] = {}
+            for kernel in kernels.get_registered_kernels_for_op(op).kernel:
+                types = by_device.setdefault(kernel.device_type, set())
+                for constraint in kernel.constraint:
+                    if constraint.name in ("T", "dtype", "SrcT", "Tparams"):
+                        types.update(dtypes.as_dtype(t).name for t in constraint.allowed_values.list.type)
+        self._ops.clear()
+        rows = {op: {name: sorted(t) for name, t in types.items()} for op, types in found.items()}
+        self.process.channel.send("kernels", ops=rows)
+
+
+def layers_of(function: Any) -> list[str]:
+    """Return the names of the Keras layers that a function can reach by its closure, globals or object.
+
+    A graph numbers scopes of one name. Only the layers' names decide whether `conv2d_1` is that layer or
+    the second scope of `conv2d`.
+    """
+    kind = getattr(sys.modules.get("keras"), "Layer", None)
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting: list[tuple[Any, int]] = [(function, 0)]
+    while kind is not None and waiting and len(seen) < MOST_LAYERS:
+        thing, depth = waiting.pop()
+        if id(thing) in seen or depth > MOST_DEPTH:
+            continue
+        seen.add(id(thing))
+        try:
+            if issubclass(type(thing), kind):
+                found.update(str(layer.name) for layer in thing._flatten_layers())
+                continue
+            python = getattr(thing, "_python_function", None) or getattr(thing, "func", None)
+            code = getattr(thing, "__code__", None)
+            parts = [python, getattr(thing, "__wrapped__", None), getattr(thing, "__self__", None)]
+            if code is not None:
+                names = getattr(thing, "__globals__", {})
+                parts += [names[name] for name in code.co_names if name in names]
+                parts += [cell.cell_contents for cell in getattr(thing, "__closure__", None) or ()]
+            elif python is None and depth:
+                parts = list(getattr(thing, "__dict__", {}).values()) if depth < MOST_DEPTH else []
+            waiting += [(part, depth + 1) for part in parts if not isinstance(part, PLAIN)]
+        except Exception:
+            continue  # an empty cell, or an object that raises
+    return sorted(found)[:MOST_LAYERS]

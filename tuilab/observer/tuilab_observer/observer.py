@@ -1,0 +1,147 @@
+"""All that is known of this process. One thread does everything but the marks in the program's own
+threads."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .datasets import Datasets
+from .eager import Eager
+from .facts import Facts
+from .functions import Functions
+from .graphs import Graphs
+from .own import Own, Thread
+from .places import places
+from .process import Process, Settings
+from .sampling import SAMPLE_S, Sampler
+from .windows import Windows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FLUSH_S = 0.25
+MOST_TRACES = 200
+
+
+class Observer:
+    """module: TensorFlow. wanted: the lab's request, a tf.function to catch at its next call."""
+
+    def __init__(self, module: Any, settings: Settings) -> None:
+        folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep
+        places.add_library(folder)
+        process = self.process = Process(module, settings)
+        self.functions, self.facts = Functions(process), Facts(process)
+        self.eager = Eager(process, self.functions)
+        self.datasets = Datasets(process, self.functions, self.eager)
+        self.sampler = Sampler(process, self.functions, self.eager, self.datasets, self.facts)
+        graphs = Graphs(process, self.functions)
+        self.windows = Windows(
+            process, self.functions, self.eager, self.datasets, self.sampler, graphs, folder
+        )
+        self.wanted: Any = None
+        self._delays: dict[int, float] = {}
+        self._thread = Thread(self._run)
+
+    # In the program's threads
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self, patience: float) -> None:
+        """The program ends by itself: send what is left."""
+        try:
+            self.process.leaving.set()
+            self.windows.leave()
+            if self._thread.join(patience):
+                self.process.channel.sender = Own.thread()
+                self.flush(last=True)
+                self.process.channel.send("end", now=Own.now(), cpu=Own.cpu())
+            self.process.channel.close()
+        except Exception:
+            pass
+
+    # In the observing thread
+
+    def _run(self) -> None:
+        self.process.channel.sender = Own.thread()
+        try:
+            self._hello()
+            flushed, due = Own.now(), None
+            while not self.process.leaving.wait(SAMPLE_S):
+                if not self.process.channel.open:
+                    return
+                self.sampler.sample()
+                self.wanted = self.process.channel.request() or self.wanted
+                if Own.now() - flushed >= FLUSH_S:
+                    self.flush()
+                    flushed = Own.now()
+                    due = self.windows.due(due)
+                    if due is not None and Own.now() >= due:
+                        self.windows.window(self.flush)
+                        due = self.windows.after()
+        except Exception as error:
+            self.process.fault(error)
+
+    def _hello(self) -> None:
+        before = self.process.settings.environment
+        argv = getattr(sys, "orig_argv", None) or [sys.executable, *sys.argv]
+        self.process.channel.send(
+            "hello",
+            pid=self.process.pid,
+            parent=os.getppid(),
+            argv=list(argv),
+            script=getattr(sys.modules.get("__main__"), "__file__", None) or "",
+            folder=os.getcwd(),
+            executable=sys.executable,
+            python="%d.%d.%d" % sys.version_info[:3],
+            tensorflow=self.process.tf.__version__,
+            processors=len(getattr(os, "sched_getaffinity", lambda _: ())(0)) or os.cpu_count() or 0,
+            began=self.process.settings.began,
+            now=Own.now(),
+            environment=before,
+            changed={name: os.environ.get(name) for name in before if os.environ.get(name) != before[name]},
+        )
+
+    def flush(self, last: bool = False) -> None:
+        """Send what has happened since the last message."""
+        functions, datasets, sampler = self.functions, self.datasets, self.sampler
+        calls, functions.calls = functions.calls, []
+        waits, datasets.waits = datasets.waits, []
+        samples, sampler.samples = sampler.samples, {}
+        stacks, sampler.stacks = sampler.stacks, {}
+        traced, functions.traced = functions.traced, {}
+        for number, traces in traced.items():
+            self.process.channel.send("traces", number=number, traces=traces[:MOST_TRACES])
+        if calls or waits or samples:
+            self.process.channel.send(
+                "steps",
+                now=Own.now(),
+                cpu=Own.cpu(),
+                delayed=self._delayed(),
+                calls=calls,
+                waits=waits,
+                samples=[[*key, count] for key, count in samples.items()],
+                stacks=list(stacks.items()),
+                iterators=datasets.iterators,
+                made=list(functions.remade.items()),
+                makers=[[*key, count] for key, count in sampler.makers.items()],
+                reads=[[*key, *row] for key, row in list(self.eager.reads.items())],
+                fed=[[number, *row] for number, row in list(functions.fed.items())],
+                tapes=[[*key, *row] for key, row in list(self.eager.tapes.items())],
+            )
+        self.facts.send(last)
+
+    def _delayed(self) -> float:
+        """Seconds for which the stepping thread could have run and had no processor, since the first
+        question.
+
+        0 if the kernel does not report it.
+        """
+        try:
+            with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:
+                found = int(file.read().split()[1]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return 0.0
+        return found - self._delays.setdefault(self.process.task, found)

@@ -1,0 +1,99 @@
+"""Parts of Python that the observer uses, bound before the program can replace them.
+
+They are attributes of classes, not of this module: tools that freeze time replace what they find in modules.
+"""
+
+from __future__ import annotations
+
+import _socket
+import _thread
+import io
+import json
+import os
+import select
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Own:
+    """Functions as they were at the start of Python."""
+
+    now = staticmethod(time.perf_counter)
+    cpu = staticmethod(time.process_time)
+    thread_cpu = staticmethod(time.thread_time)
+    sleep = staticmethod(time.sleep)
+    open: Any = staticmethod(io.open)
+    thread = staticmethod(_thread.get_ident)
+    native_thread = staticmethod(_thread.get_native_id)
+    start_thread = staticmethod(_thread.start_new_thread)
+    lock = staticmethod(_thread.allocate_lock)
+    rlock = _thread.RLock
+    local = _thread._local
+    socket = _socket.socket
+    poll = staticmethod(select.poll)
+    encode = staticmethod(json.JSONEncoder(default=str).encode)
+    decode = staticmethod(json.JSONDecoder().decode)
+    exists = staticmethod(os.path.exists)
+    frames = staticmethod(sys._current_frames)
+    frame = staticmethod(sys._getframe)
+
+
+class Flag:
+    """An event that needs no `threading`. Starts unset."""
+
+    def __init__(self) -> None:
+        self._lock = Own.lock()
+        self._lock.acquire()
+        self._set = False
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def set(self) -> None:
+        if not self._set:
+            self._set = True
+            self._release()
+
+    def clear(self) -> None:
+        if self._set:
+            self._set = False
+            self._lock.acquire(False)
+
+    def wait(self, seconds: float) -> bool:
+        """Return True as soon as the flag is set, False after the time."""
+        if self._lock.acquire(True, seconds):
+            self._release()
+        return self._set
+
+    def _release(self) -> None:
+        try:
+            self._lock.release()
+        except RuntimeError:
+            pass  # two threads set it at once
+
+
+class Thread:
+    """A thread that `threading` does not list. It does not keep the program from ending."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self._run, self._done = run, Flag()
+
+    def start(self) -> None:
+        Own.start_thread(self._whole, ())
+
+    def join(self, seconds: float) -> bool:
+        """Return whether the thread ended within the time."""
+        return self._done.wait(seconds)
+
+    def _whole(self) -> None:
+        try:
+            self._run()
+        except Exception:
+            pass
+        finally:
+            self._done.set()

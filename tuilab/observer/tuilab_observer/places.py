@@ -1,0 +1,61 @@
+"""Decide which code is the user's own, and find the own line that a frame was called from."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+MOST_FILES = 20_000
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_STANDARD = {os.path.dirname(os.__file__), os.path.dirname(os.path.realpath(os.__file__))}
+_STANDARD |= {place.replace("/lib/python", "/lib64/python") for place in _STANDARD}
+_INSTALLED = re.compile(
+    "|".join([*("^" + re.escape(p + os.sep) for p in _STANDARD), "/(?:site|dist)-packages/"])
+)
+
+
+class Places:
+    """Which source files are the user's own. folders: of libraries outside the usual places."""
+
+    def __init__(self) -> None:
+        self.folders: list[str] = [_HERE]
+        self._known: dict[str, bool] = {}
+
+    def add_library(self, folder: str) -> None:
+        self.folders.append(folder)
+        self._known.clear()
+
+    def is_own(self, file: str) -> bool:
+        """Return whether a source file is the user's, rather than Python's or an installed package's."""
+        known = self._known.get(file)
+        if known is None:
+            if len(self._known) > MOST_FILES:
+                return False
+            full = os.path.abspath(file)
+            strange = file.startswith("<") or "__autograph_generated_file" in file
+            inside = _INSTALLED.search(full) is not None or full.startswith(tuple(self.folders))
+            known = self._known[file] = not strange and not inside
+        return known
+
+    def site(self, frame: FrameType | None) -> tuple[str, int, str, str] | None:
+        """Return the own line that a frame was called from, as (file, line, function, library between)."""
+        between = ""
+        while frame is not None:
+            code = frame.f_code
+            if self.is_own(code.co_filename):
+                return code.co_filename, frame.f_lineno, code.co_name, between
+            name = frame.f_globals.get("__name__") or ""
+            if name.startswith("keras.src.callbacks") and not name.endswith("callback_list"):
+                between = "callback " + type(frame.f_locals.get("self")).__name__
+            elif not name.startswith(("tensorflow", "numpy")) and not code.co_filename.startswith(_HERE):
+                between = between or name
+            frame = frame.f_back
+        return None
+
+
+places = Places()
+is_own, site = places.is_own, places.site

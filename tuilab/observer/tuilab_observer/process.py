@@ -1,0 +1,80 @@
+"""What all parts of the observer share: settings, the connection, and the thread that makes the steps."""
+
+from __future__ import annotations
+
+import os
+
+from .channel import Channel
+from .own import Flag, Own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Union
+
+    Key = Union[int, tuple[str, int], str]
+    """What stands for a step: a tf.function's number, a tape's line, or the name of another kind."""
+
+NAMES = ("CUDA_VISIBLE_DEVICES", "TF_XLA_FLAGS")
+"""Environment variables that decide on devices."""
+MOST_FAULTS = 20
+
+
+class Settings:
+    """address: of the lab's socket. began: when Python started. environment: as it was then."""
+
+    def __init__(self, address: str, options: str = "") -> None:
+        self.address, self.began = address, Own.now()
+        self.environment = {name: os.environ.get(name) for name in NAMES}
+        self.every, self.window, self.share, self.once = 0.0, 0.4, 0.02, 0.0
+        for part in options.split(","):
+            name, _, value = part.partition("=")
+            if name in ("every", "window", "share", "once"):
+                setattr(self, name, float(value))
+
+
+class Depth:
+    """How many tf.functions this thread is in."""
+
+    def __init__(self) -> None:
+        self._local = Own.local()
+
+    def inside(self) -> bool:
+        return getattr(self._local, "now", 0) != 0
+
+    def add(self, by: int) -> None:
+        self._local.now = getattr(self._local, "now", 0) + by
+
+
+depth = Depth()
+
+
+class Process:
+    """One process that imported TensorFlow, whose module is `tf`.
+
+    thread_of_steps, task: the thread that makes the steps, as Python and the kernel number it. mark:
+    notes in an open window of the profiler where a step begins.
+    """
+
+    def __init__(self, module: Any, settings: Settings) -> None:
+        self.tf, self.settings, self.pid = module, settings, os.getpid()
+        self.channel = Channel(settings.address)
+        self.leaving = Flag()
+        self.thread_of_steps, self.task = Own.thread(), self.pid
+        self.mark: Callable[[Key], None] = lambda key: None
+        self._faults: set[str] = set()
+
+    def stepping(self) -> None:
+        """This thread makes the steps."""
+        self.thread_of_steps, self.task = Own.thread(), Own.native_thread()
+
+    def fault(self, error: BaseException) -> None:
+        """Report a failure of the observer, once. Never raises."""
+        try:
+            text = "%s: %s" % (type(error).__name__, error)
+            if text not in self._faults and len(self._faults) < MOST_FAULTS:
+                import traceback
+
+                self._faults.add(text)
+                self.channel.send("fault", text=text, detail=traceback.format_exc()[-2_000:])
+        except Exception:
+            pass

@@ -1,0 +1,80 @@
+"""Samples of the Python stack of the thread that makes the steps."""
+
+from __future__ import annotations
+
+from .own import Own
+from .places import is_own, site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from .datasets import Datasets
+    from .eager import Eager
+    from .facts import Facts
+    from .functions import Functions
+    from .process import Process
+
+SAMPLE_S = 0.05
+MOST_SITES, MOST_FRAMES = 2_000, 40
+BETWEEN, BEFORE = -1, -3
+"""In place of a call: between two calls, and before the first step."""
+
+
+class Sampler:
+    """samples, stacks: since the last message. makers: lines of other threads, since the beginning."""
+
+    def __init__(
+        self, process: Process, functions: Functions, eager: Eager, datasets: Datasets, facts: Facts
+    ) -> None:
+        self.process, self.functions, self.eager = process, functions, eager
+        self.datasets, self.facts = datasets, facts
+        self.samples: dict[tuple[str, int, str, str, int], int] = {}
+        self.stacks: dict[tuple[tuple[str, int], ...], int] = {}
+        self.makers: dict[tuple[str, int, str], int] = {}
+        self._eager = 0
+
+    @property
+    def eager_s(self) -> float:
+        """Seconds for which ops have lately run one by one."""
+        return self._eager * SAMPLE_S
+
+    def sample(self) -> None:
+        """Note the line in which the thread that makes the steps is now."""
+        frames = Own.frames()
+        # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
+        frames.pop(Own.thread(), None)
+        frame = frames.pop(self.process.thread_of_steps, None)
+        where = site(frame)
+        while frames:
+            maker = site(frames.popitem()[1])
+            if maker is not None and (len(self.makers) < MOST_SITES or maker[:3] in self.makers):
+                self.makers[maker[:3]] = self.makers.get(maker[:3], 0) + 1
+        started = self.functions.totals or self.eager.tapes or self.datasets.batches
+        inside = self.functions.in_call if started else BEFORE
+        key = (*(where or ("", 0, "", "")), BETWEEN if inside is None else inside)
+        if len(self.samples) < MOST_SITES or key in self.samples:
+            self.samples[key] = self.samples.get(key, 0) + 1
+        if self.facts.opened and inside in (None, BEFORE):
+            self._look_for_ops(frame)
+
+    def _look_for_ops(self, frame: FrameType | None) -> None:
+        """Note whether the thread is in an op that runs by itself, and by which of the user's lines."""
+        stack: list[tuple[str, int]] = []
+        eager = False
+        for _ in range(MOST_FRAMES):
+            if frame is None:
+                break
+            code = frame.f_code
+            if is_own(code.co_filename):
+                stack.append((code.co_filename, frame.f_lineno))
+            elif not stack:
+                eager = eager or (frame.f_globals.get("__name__") or "").startswith("tensorflow.")
+            frame = frame.f_back
+        if not stack or not eager:
+            self._eager = max(0, self._eager - 2)
+            return
+        self._eager += 1
+        key = tuple(reversed(stack))
+        if len(self.stacks) < MOST_SITES or key in self.stacks:
+            self.stacks[key] = self.stacks.get(key, 0) + 1

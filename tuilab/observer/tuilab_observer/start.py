@@ -1,0 +1,83 @@
+"""What runs at the start of Python: wait for TensorFlow, which the program may never import."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+
+from .process import Settings
+from .state import state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+
+class Finder:
+    """Notice the end of `import tensorflow`, on whatever thread. Removes itself when it has found it."""
+
+    def __init__(self, ready: Callable[[ModuleType], None]) -> None:
+        self.ready = ready
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != "tensorflow":
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            loader: Any = spec.loader
+            run, ready = loader.exec_module, self.ready
+
+            def exec_module(module: ModuleType) -> None:
+                run(module)
+                ready(module)
+
+            loader.exec_module = exec_module
+        return spec
+
+
+def install(address: str) -> None:
+    """Install the import hook. Does not block."""
+    state.settings = Settings(address, os.environ.get("TUILAB_WATCH_OPTIONS", ""))
+    os.register_at_fork(after_in_child=state.forked)
+    there = sys.modules.get("tensorflow")
+    if there is not None:  # in a process that was forked from one that had imported it
+        ready(there)
+    else:
+        sys.meta_path.insert(0, Finder(ready))
+
+
+def ready(module: ModuleType) -> None:
+    """TensorFlow is imported: observe it."""
+    try:
+        if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
+            return
+        from .hooks import install_hooks
+
+        install_hooks()
+        import atexit
+
+        atexit.register(at_exit)
+        plain = os._exit
+
+        def leave(status: int) -> Any:
+            at_exit(0.5)
+            plain(status)
+
+        os._exit = leave
+    except Exception as error:
+        state.fault(error)
+
+
+def at_exit(patience: float = 2.0) -> None:
+    """Send the last messages."""
+    last = state.here()
+    if last is not None:
+        last.end(patience)

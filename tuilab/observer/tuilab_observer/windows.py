@@ -1,0 +1,263 @@
+"""Windows of TensorFlow's profiler: when to open one, for how long, and what it costs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .functions import FEW
+from .own import Flag, Own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any, Callable
+
+    from .datasets import Datasets
+    from .eager import Eager
+    from .functions import Functions
+    from .graphs import Graphs
+    from .process import Key, Process
+    from .sampling import Sampler
+
+CALL = "tuilab call"
+ENOUGH = 30
+"""Steps of a window. More take memory (0.2 MB and more each) and time, and show nothing more."""
+BATCH, LOOP = "batch", "loop"
+"""What stands for a step if it is neither a function nor a tape."""
+PHASES = 4
+"""Phases of a program, such as building a model, adapting, two trainings, that are profiled without
+waiting."""
+EAGER_S = 1.0
+"""How long ops run one by one before a window looks for a loop of them."""
+
+
+class Quietly:
+    """Keep TensorFlow's log lines about each window out of the program's output.
+
+    It uses two functions of Abseil in TensorFlow's library; their names contain Abseil's date. If no date
+    is known, and in an older TensorFlow, which logs without Abseil, the lines are written.
+    """
+
+    DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
+    WARNING = 1
+
+    def __init__(self, folder: str) -> None:
+        self.level: Any = None
+        self.set: Any = None
+        self.before = self.WARNING
+        try:
+            import ctypes
+
+            name = "libtensorflow_framework.%s" % ("2.dylib" if sys.platform == "darwin" else "so.2")
+            library = ctypes.CDLL(os.path.join(folder, name), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            for date in self.DATES:
+                prefix = "_ZN4absl12lts_%d" % date
+                if hasattr(library, prefix + "11MinLogLevelEv"):
+                    self.level = library[prefix + "11MinLogLevelEv"]
+                    self.set = library[prefix + "14SetMinLogLevelENS0_18LogSeverityAtLeastE"]
+                    self.set.restype = None
+        except Exception:
+            self.set = None
+
+    def __enter__(self) -> None:
+        self.before = self.level() if self.set is not None else self.WARNING
+        if self.before < self.WARNING:
+            self.set(self.WARNING)
+
+    def __exit__(self, *how: Any) -> None:
+        if self.before < self.WARNING:
+            self.set(self.before)
+
+
+class Windows:
+    """sessions, server: the program's own use of the profiler. open: a window is open. step_key: its
+    steps."""
+
+    def __init__(
+        self,
+        process: Process,
+        functions: Functions,
+        eager: Eager,
+        datasets: Datasets,
+        sampler: Sampler,
+        graphs: Graphs,
+        folder: str,
+    ) -> None:
+        from tensorflow.python.profiler.internal import _pywrap_profiler, _pywrap_traceme
+
+        session = _pywrap_profiler.ProfilerSession
+        self.process, self.functions, self.eager = process, functions, eager
+        self.datasets, self.sampler, self.graphs = datasets, sampler, graphs
+        process.mark = self.mark
+        self.make_session: Any = getattr(session, "_tuilab_plain", session)
+        self.make_traceme: Any = _pywrap_traceme.TraceMe
+        self.sessions: Collection[Any] = ()
+        self.server, self.open, self.traceme = False, False, None
+        self.step_key: Key | None = None
+        self._quietly = Quietly(folder)
+        self._yielding, self._lock, self._giving_way = Flag(), Own.rlock(), False
+        self._looked: set[Key] = set()
+        self._before: dict[int, float] = {}
+        self._windows, self._spent = 0, 0.0
+        self._recent: list[float] = []
+
+    # In the program's threads
+
+    def mark(self, key: Key) -> None:
+        """Mark in the profile where a step begins."""
+        if self.open and self.step_key == key:
+            if self.traceme is not None:
+                self.traceme.Stop()
+            self.traceme = self.make_traceme(CALL)
+            self._recent.append(Own.now())
+
+    def give_way(self) -> None:
+        """The program is about to use the profiler: close the window."""
+        self._giving_way = True
+        self._yielding.set()
+        with self._lock:
+            self._giving_way = False
+
+    def leave(self) -> None:
+        """The program ends: close the window."""
+        self._yielding.set()
+
+    # In the observing thread
+
+    def step(self) -> Key | None:
+        """Return what stands for a step, None while nothing does.
+
+        That is the tape's line, the tf.function with the most time since the last window, the batch,
+        or one round of a loop of ops.
+        """
+        best, count, most = None, 0, 0.0
+        tapes = self.eager.tapes
+        for number, (called, spent) in list(self.functions.totals.items()):
+            lately = spent - self._before.get(number, 0.0)
+            if called >= FEW and (best is None or lately > most):
+                best, count, most = number, called, lately
+        tape = max(tapes, key=lambda key: tapes[key][0], default=None)
+        if tape is not None and tapes[tape][0] >= max(FEW, count // 2):
+            return tape
+        if best is None and self.datasets.batches >= FEW:
+            return BATCH
+        if best is None and self.sampler.facts.opened and self.sampler.eager_s >= EAGER_S:
+            return LOOP
+        return best
+
+    def due(self, due: float | None) -> float | None:
+        """Return when the next window opens: at once for steps of a new kind; None while there are no
+        steps."""
+        key = self.step()
+        if key is None or key in self._looked or len(self._looked) >= PHASES:
+            return due  # the end of the window before sets it
+        if key == LOOP:
+            return Own.now()
+        if isinstance(key, tuple):
+            seen = self.eager.tapes[key][0]
+        elif isinstance(key, int):
+            seen = self.functions.totals[key][0]
+        else:
+            seen = self.datasets.batches
+        return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
+
+    def after(self) -> float:
+        """Return when to open the next one, by the cost of the windows so far."""
+        if self.process.settings.once:
+            return float("inf")
+        if self.process.settings.every:
+            return Own.now() + self.process.settings.every
+        mean = self._spent / max(1, self._windows)
+        return Own.now() + min(120.0, max(2.0, mean / self.process.settings.share))
+
+    def window(self, flush: Callable[[], None]) -> None:
+        """Open TensorFlow's profiler for a moment, unless the program uses it. flush: sends what is known."""
+        import glob
+        import shutil
+        import tempfile
+
+        if self.server or self.sessions:
+            return
+        self.step_key = self.step()
+        if self.step_key is None:
+            return
+        self._looked.add(self.step_key)
+        begun_cpu, usual = Own.thread_cpu(), self._usual()
+        folder = tempfile.mkdtemp(prefix="window-", dir=os.path.dirname(self.process.settings.address))
+        try:
+            with self._lock:
+                if self.server or self.sessions:
+                    return
+                self._yielding.clear()
+                self._recent = []
+                session = self.make_session()
+                with self._quietly:
+                    session.start(folder, {})
+                opened = Own.now()
+                self.open = True
+                try:
+                    self._wait(opened, usual)
+                finally:
+                    self.open = False
+                closed = Own.now()
+                enough = self._windows == 0 and (len(self._recent) >= 4 or self.step_key == LOOP)
+                if self._giving_way or (self.process.leaving.is_set() and not enough):
+                    with self._quietly:
+                        session.stop()
+                        del session
+                    return
+                with self._quietly:
+                    session.export_to_tb()
+                    del session
+            marks = self._recent
+            took = [b - a for a, b in zip(marks, marks[1:])]
+            slower = max(0.0, sorted(took)[len(took) // 2] - usual) * len(took) if took and usual else 0.0
+            found = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
+            cost = Own.thread_cpu() - begun_cpu + slower
+            self._windows += 1
+            self._spent += cost
+            totals = self.functions.totals
+            self._before = {number: spent for number, (_, spent) in list(totals.items())}
+            flush()  # what follows may take longer than the program waits for at its end
+            self.graphs.send()
+            self.process.channel.send(
+                "window",
+                attached=found[0] if found else "",
+                start=opened,
+                end=closed,
+                cost=cost,
+                steps=len(took),
+                slower=slower,
+                step=None if self.step_key in (BATCH, LOOP) else self.step_key,
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if not Own.exists(self.process.settings.address):  # the lab was killed meanwhile
+                try:
+                    os.rmdir(os.path.dirname(self.process.settings.address))
+                except OSError:
+                    pass
+
+    def _usual(self) -> float:
+        """The median of the latest step times outside a window."""
+        starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
+        starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
+        took = sorted(b - a for a, b in zip(starts, starts[1:]))
+        return took[len(took) // 2] if took else 0.0
+
+    def _wait(self, opened: float, usual: float) -> None:
+        """Wait until the window holds whole steps."""
+        length = self.process.settings.window
+        while not self.process.leaving.is_set():
+            lasted = Own.now() - opened
+            enough = len(self._recent) >= 4 or self.step_key == LOOP or lasted >= 4.0
+            gone = not self._recent and lasted >= max(1.0, 1.5 * usual)  # another phase of the program
+            if lasted >= length and (enough or gone):
+                return
+            # A GPU runs behind its program: it may do the work of these steps after them.
+            if lasted >= length / 4 and len(self._recent) > ENOUGH and not self.sampler.facts.gpus:
+                return
+            if self._yielding.wait(0.01):
+                return
+            self.sampler.sample()
