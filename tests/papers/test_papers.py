@@ -80,6 +80,8 @@ ELSEWHERE = {
     "tuilab sweep stft-crossover --host gpu-07": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",
     "tuilab sweep stft-small --axis samples=256:1M:x4": "tests/attack/test_attack.py::test_kills_at_random_moments_lose_no_round_and_leave_nobody",
     "tuilab resume RUN": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",
+    "tuilab run train.py:loss --input a=float32[batch=32,64] --input b=float32[batch,64]": "tests/cli/test_own_inputs.py::test_shapes_that_are_missing_are_asked_for_and_taken_from_the_command_line",
+    "tuilab sweep train.py:loss --axis batch=1:4k:x4 --input a=float32[batch=32,64] --input b=float32[batch,64]": "tests/cli/test_own_inputs.py::test_other_commands_take_shapes_too",
     "tuilab run mine.py:mine": "tests/cli/test_verdicts.py::test_the_starter_file_runs_as_it_is_and_with_its_parameters_set",
     "tuilab run mine.py:step": "tests/cli/test_verdicts.py::test_the_starter_file_runs_as_it_is_and_with_its_parameters_set",
     "tuilab sweep PRESET --on slurm --jobs 4": "tests/fleet/test_queue.py::test_a_job_is_a_node_and_is_cancelled_at_the_end",

@@ -270,6 +270,8 @@ class ScriptedRunner:
         self.cancelled: list[str] = []
         self.closed = False
         self.declares: dict[str, Declaration] = {}
+        self.lacking: dict[str, tuple[str, ...]] = {}
+        """Arguments by function whose shapes must be given first."""
         self.failing: tuple[str, ...] = ()
         self.holding = False
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -307,8 +309,12 @@ class ScriptedRunner:
             asyncio.get_running_loop().call_soon(self._answer, request)
 
     def _declare(self, request: Declare) -> None:
-        declaration = self.declares.get(request.file.rpartition(":")[2])
-        if declaration is None:
+        name = request.file.rpartition(":")[2]
+        declaration, lacking = self.declares.get(name), self.lacking.get(name, ())
+        if lacking and not request.opening.inputs:
+            refused = Refused(request=request.id, message="no known shape", where="file", lacking=lacking)
+            self._on_event(refused)
+        elif declaration is None:
             self._on_event(Refused(request=request.id, message=f"{request.file}: no such file", where="file"))
         else:
             self._on_event(Declared(request=request.id, file=request.file, declaration=declaration))

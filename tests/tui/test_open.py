@@ -17,9 +17,11 @@ from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
 from tuilab.model.requests import Declare
+from tuilab.model.shapes import text_of
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
+from tuilab.tui.screens.shapes import ShapesScreen
 from tuilab.tui.screens.watching import WatchScreen
 from tuilab.tui.widgets.slider import Slider
 
@@ -272,6 +274,31 @@ async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path, siz
         assert "Others and yours" in text(app)
         await press(pilot, app, "i right y")
         assert app.clipboard == f"tuilab run {tmp_path}/model.py:forward --set width=128 --budget quick"
+
+
+async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them(tmp_path: Path):
+    (tmp_path / "model.py").write_text("def forward(a, b): return a + b")
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        app.runner.declares["forward"], app.runner.lacking["forward"] = MINE, ("a", "b")
+        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
+        await rest(pilot, app)
+        assert "Shapes for forward" in text(app) and "float32[batch=32,64]" in text(app)
+        first, second = app.screen.query(Input)
+        first.value, second.value = "float32[width=8,4]", "float23[8]"
+        await press(pilot, app, "enter")
+        assert "expected a shape as in" in " ".join(text(app).split()) and not app.runner.measured
+        second.value = "float32[width,4]"
+        await press(pilot, app, "enter")
+        await until(pilot, lambda: app.runner.measured)
+        await rest(pilot, app)
+        given = app.runner.measured[-1].scenario.opening.inputs
+        assert [text_of(each) for each in given] == ["a=float32[width=8,4]", "b=float32[width=8,4]"]
+        await press(pilot, app, "y")
+        assert "--input 'a=float32[width=8,4]' --input 'b=float32[width=8,4]'" in app.clipboard
+        shapes = " --input a=float32[width=8,4] --input b=float32[width,4]"
+        assert reopened()[0] == f"{tmp_path}/model.py:forward{shapes}", "it opens again with its shapes"
 
 
 @pytest.mark.parametrize("place", ["i", "p", "i end tab tab tab tab tab tab tab tab tab"])

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import click
+import msgspec
 
 from tuilab.cli import completion
 from tuilab.cli.environment import hosts_with
@@ -16,6 +17,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
+from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
 
 
 def chosen(
@@ -35,7 +37,10 @@ def chosen(
     words = {**words}
     given = words.pop("settings")
     opening = opened(words)
-    if opening != AS_IT_IS and not is_model(name):
+    if opening.inputs and not is_own(name):
+        expected = "FILE.py:NAME or a model; of a preset --set changes the sizes"
+        raise InputError("--input", text_of(opening.inputs[0]), expected)
+    if msgspec.structs.replace(opening, inputs=()) != AS_IT_IS and not is_model(name):
         raise InputError(
             "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
         )
@@ -76,9 +81,34 @@ def opened(words: dict[str, Any]) -> Opening:
     for path in (code, data):
         if path:
             open_regular(expanded(path)).close()
-    return Opening(trust, *(str(expanded(path).resolve()) if path else "" for path in (code, data)))
+    shapes = [parse(word) for word in words.get("inputs", ()) if "=" in word]
+    words["inputs"] = tuple(word for word in words.get("inputs", ()) if "=" not in word)
+    code, data = (str(expanded(path).resolve()) if path else "" for path in (code, data))
+    return Opening(trust, code, data, checked(shapes))
 
 
+class InputWord(click.ParamType[str]):
+    """`resident` or `copied`, or a shape as in `a=float32[batch=32,64]`."""
+
+    name = "input"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the word as typed, if it is one of the two, or a shape."""
+        if "=" not in value and value not in INPUTS:
+            self.fail(
+                f"{value!r} is not one of 'resident', 'copied' or a shape, as in a={EXAMPLE}.", param, ctx
+            )
+        return value
+
+
+shapes_option = click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    type=InputWord(),
+    metavar="resident|copied|NAME=DTYPE[SIZES]",
+    help=f"Where the input lives; or an argument's shape, as in a={EXAMPLE}, whose names are sliders.",
+)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -120,7 +150,7 @@ arm_options = together(
     ),
     _many("--device", "devices", metavar="CPU|GPU|GPU:1|GPU:*", help="Measure on this device only."),
     _many("--mode", "modes", type=click.Choice(MODES), help="Measure this mode only."),
-    _many("--input", "inputs", type=click.Choice(INPUTS), help="Where the input lives."),
+    shapes_option,
     _many("--dtype", "dtypes", help="Measure this dtype only."),
     _many("--variant", "variants", help="Measure this variant only."),
     click.option("--budget", type=click.Choice(BUDGETS), default="standard", show_default=True),

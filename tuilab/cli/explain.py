@@ -7,7 +7,7 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
-from tuilab.cli.choose import chosen, quiet_option
+from tuilab.cli.choose import chosen, quiet_option, shapes_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
@@ -22,9 +22,10 @@ from tuilab.report.explained import op_text, scenario_text
 @click.argument("name", metavar="OP|PRESET|FILE.py:NAME", shell_complete=completion.presets)
 @click.option("--dtype", default="", help="The op's dtype, such as float32 or int32.")
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="Change a preset's parameter.")
+@shapes_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
-def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> None:
+def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str], as_json: bool) -> None:
     """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET or of your own code, and why.
 
     Needs no GPU: the kernel registry knows. Where there is a GPU, a preset is also run on it once.
@@ -32,7 +33,7 @@ def explain(name: str, dtype: str, settings: Sequence[str], as_json: bool) -> No
     if is_preset(name) or is_own(name) or name.endswith(".py"):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
-        choice = chosen(name, (), {"settings": settings})
+        choice = chosen(name, (), {"settings": settings, "inputs": inputs})
 
         async def asked(lab: Lab) -> ScenarioExplanation:
             return await ask_scenario(lab, await choice(lab))

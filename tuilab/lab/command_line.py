@@ -8,6 +8,7 @@ from tuilab.lab.settings import Settings
 from tuilab.model.arms import LOCAL, ArmSelection
 from tuilab.model.parameters import Value
 from tuilab.model.scenario import Sweep
+from tuilab.model.shapes import text_of
 
 
 def command_line(
@@ -26,7 +27,12 @@ def command_line(
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
     for axis in sweep.axes if sweep else ():
         words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
-    original = settings.as_declared
+    opening, original = settings.opening, settings.as_declared
+    words += ["--trust"] * opening.trust
+    for option, path in (("--code", opening.code), ("--data", opening.data)):
+        words += [option, path] if path else []
+    for argument in opening.inputs:
+        words += ["--input", text_of(argument)]
     for parameter, value in settings.values.items():
         if value != original.values[parameter]:
             words += ["--set", f"{parameter}={typed(value)}"]

@@ -47,6 +47,8 @@ class Preferences(NamedTuple):
     """Environments that were added, `NAME=PATH[,VARIABLE=VALUE…]`, the latest first."""
 
 
+INPUT = " --input "
+"""Stands between a function's path and the shape of an argument."""
 MOST_RECENT = 12
 LARGEST = 100_000
 
@@ -111,7 +113,8 @@ def from_here(path: str) -> str:
 def _whole(path: str) -> str:
     """The path from the root, where there is such a file."""
     verb, words = _parted(path)
-    return verb + os.path.abspath(os.path.expanduser(words)) if _is_there(words) else path
+    place, option, shapes = words.partition(INPUT)
+    return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
 
 
 def _parted(path: str) -> tuple[str, str]:
@@ -121,7 +124,8 @@ def _parted(path: str) -> tuple[str, str]:
 
 
 def _is_there(words: str) -> bool:
-    """Whether the file is there, or that before a function's or a signature's name."""
+    """Whether the file is there, or that before a function's or a signature's name and its shapes."""
+    words = words.partition(INPUT)[0]
     try:
         names = [os.path.expanduser(name) for name in (words, words.rpartition(":")[0]) if name]
         return any(map(os.path.exists, names))

@@ -27,6 +27,7 @@ from tuilab.lab.replay import Replay
 from tuilab.lab.replay import load as load_recording
 from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import (
+    Own,
     Settings,
     choose,
     choose_own,
@@ -508,7 +509,7 @@ class Lab(RunController):
             self.state.change(self.state.settings.near(sizes))
         self._moved(quiet=True)
 
-    def add_preset(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
+    def add_preset(self, preset: Preset, own: Own | None = None) -> None:
         """List one more preset. own: of a person's own code, what it declares and where it is."""
         self.state.add(preset, own)
 

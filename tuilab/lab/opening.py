@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,15 +11,17 @@ import msgspec
 from tuilab.catalogue.validate import validate
 from tuilab.documents import DocumentReport, read, read_installed
 from tuilab.documents.api import tables
+from tuilab.lab.files import INPUT
 from tuilab.lab.lab import Lab
 from tuilab.lab.offers import Offer
-from tuilab.lab.settings import choose_own, does_something, functions, is_own, place_of, preset_file
+from tuilab.lab.settings import Own, choose_own, does_something, functions, is_own, place_of, preset_file
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Progress
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.preset import Preset
-from tuilab.model.workload import Declaration
+from tuilab.model.scenario import Opening
+from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
@@ -41,7 +43,7 @@ def kind(words: str) -> Kind:
 
 async def preset(
     lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
-) -> tuple[Preset, tuple[Declaration, str] | None]:
+) -> tuple[Preset, Own | None]:
     """Return the preset in a file, or that of a person's own code with what it declares and where it is.
 
     heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the traceback
@@ -49,9 +51,21 @@ async def preset(
     """
     if not is_own(words):
         return preset_file(words), None
-    file = place_of(words)
-    declaration = await lab.declare(file, heard=heard)
-    return choose_own(declaration, words).preset, (declaration, file)
+    name, given = with_shapes(words)
+    file = place_of(name)
+    declaration = await lab.declare(file, given, heard=heard)
+    return choose_own(declaration, name).preset, Own(declaration, file, given)
+
+
+def with_shapes(words: str) -> tuple[str, Opening]:
+    """Return the name in `mine.py:step --input a=float32[32,64]`, and what it is given. Raises InputError."""
+    name, *shapes = words.split(INPUT)
+    return name, Opening(inputs=checked([parse(shape) for shape in shapes]))
+
+
+def of_shapes(name: str, shapes: Sequence[str]) -> str:
+    """Return the words that `with_shapes` reads."""
+    return INPUT.join([name, *shapes])
 
 
 def document(words: str) -> DocumentReport:

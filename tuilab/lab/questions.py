@@ -28,8 +28,10 @@ class Unanswered(WorkerError):
 class RefusedInput(InputError):
     """An InputError of the worker's side, in its own words."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, lacking: tuple[str, ...] = ()) -> None:
         ValueError.__init__(self, message)
+        self.lacking = lacking
+        """Arguments of own code whose shapes are needed."""
 
 
 class Questions:
@@ -83,7 +85,9 @@ class Questions:
             self._open.pop(request.id, None)
             self._heard.pop(request.id, None)
         if isinstance(event, Refused):
-            raise Unanswered(event.message, event.detail) if event.detail else RefusedInput(event.message)
+            if event.detail:
+                raise Unanswered(event.message, event.detail)
+            raise RefusedInput(event.message, event.lacking)
         assert isinstance(event, Declared)
         return event.declaration
 

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -52,6 +53,17 @@ MOST_NAMES = 8
 
 def _shown(value: Value) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+class Own(NamedTuple):
+    """A person's own code or model."""
+
+    declaration: Declaration
+    """What it declares."""
+    file: str
+    """`/path/to/file.py:name`, or a model's path."""
+    opening: Opening = AS_IT_IS
+    """What it is given."""
 
 
 @dataclass(frozen=True)
@@ -425,7 +437,7 @@ def functions(name: str) -> dict[str, str]:
     """Return what of a file can be measured as it stands: its public functions, each with what it says of
     itself.
 
-    Functions that need arguments come last, with what they lack. None of the file is run. Raises InputError.
+    Functions that need arguments come last, with their names. None of the file is run. Raises InputError.
     """
     module = _module(name, expanded(name))
     ready: dict[str, str] = {}
@@ -435,7 +447,7 @@ def functions(name: str) -> dict[str, str]:
             named = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
             bare = named[: len(named) - len(node.args.defaults)]
             if bare:
-                lacking[node.name] = f"{bare[0]} needs a default, as in {bare[0]}=32"
+                lacking[node.name] = f"called with {', '.join(bare)}"
             else:
                 ready[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
     return ready | lacking

@@ -14,7 +14,7 @@ from tuilab.catalogue.load import Catalogue, Problem
 from tuilab.lab.changes import Change, Wanted, Worker
 from tuilab.lab.command_line import command_line
 from tuilab.lab.hosts import Hosts
-from tuilab.lab.settings import Settings, default_sweep
+from tuilab.lab.settings import Own, Settings, default_sweep
 from tuilab.model.claims import Claim, VerdictWord
 from tuilab.model.errors import InputError
 from tuilab.model.events import (
@@ -42,7 +42,6 @@ from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
-from tuilab.model.workload import Declaration
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
@@ -119,8 +118,8 @@ class LabState:
     """Settings that were undone, the latest last."""
     budget: BudgetName = "quick"
     """What a run is measured with unless another budget is named."""
-    own: dict[str, tuple[Declaration, str]] = field(default_factory=dict)
-    """A person's own code by the name of its preset: what it declares, and `/path/to/file.py:name`."""
+    own: dict[str, Own] = field(default_factory=dict)
+    """A person's own code by the name of its preset."""
     worker: Worker = field(default_factory=Worker)
     """The measuring process of this machine."""
     import_s: float = IMPORT_S
@@ -172,8 +171,9 @@ class LabState:
         from tuilab.workloads import find
 
         self.replay = ""
-        declaration, file = self.own.get(preset.name) or (find(preset.workload).declaration, "")
-        self.change(Settings.of(preset, declaration, file).where(self.settings, self.hosts.environments))
+        own = self.own.get(preset.name) or Own(find(preset.workload).declaration, "")
+        settings = replace(Settings.of(preset, own.declaration, own.file), opening=own.opening)
+        self.change(settings.where(self.settings, self.hosts.environments))
 
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
         """Return what a run of that preset measures as its document has it, else the workload's own values.
@@ -185,13 +185,13 @@ class LabState:
         known = next((p for p in self.presets if p.name == preset and p.workload == workload), None)
         try:
             if known is not None:
-                declaration, file = self.own.get(preset) or (find(workload).declaration, "")
-                return Settings.of(known, declaration, file).values
+                own = self.own.get(preset) or Own(find(workload).declaration, "")
+                return Settings.of(known, own.declaration, own.file).values
             return {p.name: p.default for p in find(workload).declaration.parameters}
         except (InputError, KeyError):
             return None
 
-    def add(self, preset: Preset, own: tuple[Declaration, str] | None = None) -> None:
+    def add(self, preset: Preset, own: Own | None = None) -> None:
         """Take one more preset, in place of one of that name. own: a person's own code, and where it is."""
         if own is not None:
             self.own[preset.name] = own

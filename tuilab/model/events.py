@@ -498,6 +498,8 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     where: str = ""
     """The key or file that is wrong."""
     origin: str = ""
+    lacking: tuple[str, ...] = ()
+    """Arguments of own code whose shapes are needed."""
 
 
 Event = (

@@ -6,13 +6,14 @@ from typing import Literal
 import msgspec
 
 from tuilab.model.parameters import Values
+from tuilab.model.shapes import Argument
 
 BudgetName = Literal["quick", "standard", "publish"]
 BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "publish")
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person allows a model file, and gives it."""
+    """What a person allows a model file, and gives it or a function of their own."""
 
     trust: bool = False
     """Python in the file may run: Lambda layers, custom objects, functions of its graph."""
@@ -20,6 +21,8 @@ class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`/path/to/file.py` that defines its custom objects, "" for none."""
     data: str = ""
     """`/path/to/file.npz` or `.tfrecord` with its inputs, "" for made ones."""
+    inputs: tuple[Argument, ...] = ()
+    """The shapes of its inputs, as `--input` gives them."""
 
 
 AS_IT_IS = Opening()

@@ -2,26 +2,35 @@
 
 The name stands for one of
 
-- a Keras model, whose call on a random batch is measured;
+- a Keras model or layer, whose call on a random batch is measured;
+- a callable with arguments of known shape (`worker.arguments`), which is measured on random tensors;
 - a function of the declared parameters. What it returns says what is measured: tensors, the function itself;
-  a callable, that callable; a callable and its inputs, `(step, (x, y))`, the callable on these inputs, which
-  live on the device or are copied there in each call; a callable and a `tf.data.Dataset`, the callable on
-  each of its elements, drawn in the call; a Keras model, its call on a random batch;
+  a callable, that callable; a callable and its inputs, `(step, (x, y))` or `(step, x, y)`, a dict last for
+  those by keyword, the callable on these inputs, which live on the device or are copied there in each call;
+  a callable and a `tf.data.Dataset`, the callable on each of its elements, drawn in the call; a Keras model,
+  its call on a random batch;
 - a `tuilab.workloads.base.Workload`, taken as it is.
+
+`name` may have dots: `model.encode` of an object, `Model.encode` of a class that needs no arguments.
 
 A model file is opened by `worker.models`.
 """
 
+import dataclasses
+import functools
 import gc
 import hashlib
 import importlib.util
+import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import msgspec
 
 from tuilab.model.errors import InputError
 from tuilab.model.events import Declared, Refused
@@ -30,7 +39,20 @@ from tuilab.model.parameters import LogInteger, Value
 from tuilab.model.requests import Declare, Request
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import AS_IT_IS, Opening, Scenario
+from tuilab.model.shapes import Argument
 from tuilab.model.workload import Declaration
+from tuilab.worker.arguments import (
+    Arguments,
+    ShapesNeededError,
+    annotations,
+    case,
+    find,
+    is_data,
+    is_graph,
+    signature,
+    unwrapped,
+    with_own,
+)
 from tuilab.worker.context import Context, Tell
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, told
 from tuilab.workloads import declare as own
@@ -48,6 +70,10 @@ def declare(context: Context, request: Request) -> None:
     assert isinstance(request, Declare)
     try:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
+    except ShapesNeededError as error:
+        where = sanitize_line(request.file, 300)
+        context.send(Refused(request=request.id, message=str(error), where=where, lacking=error.lacking))
+        return
     except InputError:
         raise
     except (Exception, SystemExit) as error:
@@ -73,24 +99,76 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
         from tuilab.worker.models import open_model
 
         return open_model(file, opening, tell)
-    if not colon or not name.isidentifier() or not path.endswith(".py"):
+    parts = name.split(".")
+    if not colon or not all(part.isidentifier() for part in parts) or not path.endswith(".py"):
         raise InputError("file", sanitize_line(file, 300), "path/to/file.py:name")
     module = _module(expanded(path))
-    if not hasattr(module, name):
-        public = [n for n, v in vars(module).items() if _is_offered(v, module)]
-        raise InputError(
-            f"{sanitize_line(path, 300)}: name", name, "one that the file defines: " + ", ".join(public[:20])
-        )
-    target = getattr(module, name)
+    place = f"{sanitize_line(path, 300)}:{name}"
+    target: Any = module
+    owners = []
+    for part in parts:
+        if isinstance(target, type) and not isinstance(vars(target).get(part), (staticmethod, classmethod)):
+            target = _instance(target, place)
+        if not hasattr(target, part):
+            public = [n for n, v in vars(module).items() if _is_offered(v, module)]
+            expected = "one that the file defines: " + ", ".join(public[:20])
+            raise InputError(f"{sanitize_line(path, 300)}: name", name, expected)
+        owners.append(target)
+        target = getattr(target, part)
+    made = _workload(target, name, place, opening.inputs, vars(module))
+    # A method that tf.function decorates holds its object weakly.
+    return dataclasses.replace(made, holds=(made.holds, owners))
+
+
+def _workload(
+    target: Any, name: str, place: str, inputs: Sequence[Argument], scope: Mapping[str, Any]
+) -> Workload:
+    """The workload that a thing of a person's file stands for. Raises InputError if it stands for none."""
     if isinstance(target, Workload):
         return target
-    if _is_model(target):
+    if isinstance(target, type):
+        target = _instance(target, place)
+    if _is_model(target) and getattr(target, "inputs", None) and not inputs:
         return Workload(_model_declaration(target, name), lambda b: _model_case(b, _cloned(b, target)))
-    if not callable(target):
-        raise InputError(
-            f"{sanitize_line(path, 300)}:{name}", type(target).__name__, "a function or a Keras model"
-        )
-    return Workload(own.declaration(target, name), lambda b: _case(b, target))
+    if not callable(target) or is_data(sys.modules["tensorflow"], target):
+        raise InputError(place, type(target).__name__, "a function, a Keras layer or a Keras model")
+    found = find(target, place, inputs, scope)
+    if _is_layer(target) and found is None:
+        raise ShapesNeededError(place, ["inputs"])
+    bound = found.bound if found else frozenset()
+    accepts, hints = signature(target, place), annotations(target)
+    if is_graph(target):
+        accepts = inspect.Signature()
+    declared = own.declaration(target, name, accepts, hints, bound)
+    if found is None:
+        function = unwrapped(target)
+        return Workload(declared, lambda b: _case(b, function))
+    modes = tuple(mode for mode in declared.modes if mode != "eager" or not is_graph(target))
+    parameters = with_own(declared.parameters, found.parameters)
+    axis = declared.axis if not found.parameters else found.parameters[0].name
+    declared = msgspec.structs.replace(declared, parameters=parameters, modes=modes, axis=axis)
+    names = frozenset(accepts.parameters) - bound
+    return Workload(declared, lambda b: _called(b, target, found, names))
+
+
+def _instance(target: type, place: str) -> Any:
+    """An object of a class that needs no arguments. Raises InputError for another."""
+    try:
+        inspect.signature(target).bind()
+    except (TypeError, ValueError):
+        expected = f"an object: make one in the file, as in made = {target.__name__}(…), and name made"
+        raise InputError(place, "a class that needs arguments", expected) from None
+    return target()
+
+
+def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
+    """The callable on random tensors of the shapes that are known, and on its own parameters' values."""
+    step = _cloned(b, target) if _is_layer(target) else unwrapped(target)
+    if own_values := {name: value for name, value in b.values.items() if name in names}:
+        step = functools.partial(step, **own_values)
+    found.learn(b.tf, step, b.values)
+    args, kwargs = found.filled(b.tf, b.values)
+    return case(b, step, args, kwargs)
 
 
 def _is_offered(value: Any, module: ModuleType) -> bool:
@@ -197,6 +275,11 @@ def _is_model(value: Any) -> bool:
     return keras is not None and isinstance(value, keras.Model)
 
 
+def _is_layer(value: Any) -> bool:
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(value, keras.layers.Layer)
+
+
 def _model_declaration(model: Any, name: str) -> Declaration:
     return Declaration(
         name=name,
@@ -273,25 +356,64 @@ def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
 def _returned(b: Build, function: Callable[..., Any], values: Mapping[str, Value], returned: Any) -> Case:
     if _is_model(returned):
         return _model_case(b, returned)
-    if isinstance(returned, tuple) and len(returned) == 2 and callable(returned[0]):
-        step, inputs = returned
-        if isinstance(inputs, b.tf.data.Dataset):
-            return _fed(b, step, inputs)
-        inputs = inputs if isinstance(inputs, (list, tuple)) else (inputs,)
-        return b.tensors(step, *(_array(each) for each in inputs))
-    if callable(returned) and not hasattr(returned, "dtype"):
-        return b.tensors(returned)
-    if isinstance(returned, b.tf.data.Dataset):
+    tf = b.tf
+    if isinstance(returned, (tuple, list)) and returned and _is_step(tf, returned[0]):
+        step, *inputs = returned
+        if len(inputs) == 1 and isinstance(inputs[0], tf.data.Dataset):
+            return _fed(b, step, inputs[0])
+        if not inputs:
+            raise InputError("return value", _described(returned), RETURNED)
+        args, kwargs = _inputs(step, inputs)
+        return case(b, step, args, kwargs)
+    if _is_step(tf, returned) and not _is_layer(returned):
+        return b.tensors(unwrapped(returned))
+    if isinstance(returned, tf.data.Dataset):
         raise InputError(
             "return value", "a tf.data.Dataset", "(step, dataset): what is done with each element"
         )
-    if not any(hasattr(each, "dtype") for each in b.tf.nest.flatten(returned)):
-        raise InputError(
-            "return value",
-            type(returned).__name__,
-            "tensors, a callable, (callable, inputs), (callable, dataset) or a Keras model",
-        )
+    results = tf.nest.flatten(returned)
+    if not any(hasattr(each, "dtype") for each in results) or any(_is_step(tf, each) for each in results):
+        raise InputError("return value", _described(returned), RETURNED)
+    function = unwrapped(function)
     return b.tensors(lambda: function(**values))
+
+
+RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Keras model"
+
+
+def _is_step(tf: Any, value: Any) -> bool:
+    """Whether a part of what a function returns is to be called, rather than a result."""
+    return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
+
+
+def _described(returned: Any) -> str:
+    if isinstance(returned, (tuple, list)):
+        inner = ", ".join(type(each).__name__ for each in returned)
+        return sanitize_line(f"a {type(returned).__name__} of {len(returned)} ({inner})", 200)
+    return type(returned).__name__
+
+
+def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and keyword arguments of `return step, …`: one tuple holds them all; a dict of the step's
+    own parameters, in last place, is by keyword.
+    """
+    if len(inputs) == 1 and type(inputs[0]) in (tuple, list):
+        return tuple(inputs[0]), {}
+    *first, last = inputs
+    if isinstance(last, dict) and _takes(step, last):
+        inner = first[0] if len(first) == 1 and type(first[0]) in (tuple, list) else first
+        return tuple(inner), dict(last)
+    return tuple(inputs), {}
+
+
+def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
+    """Whether a callable has parameters of all these names."""
+    try:
+        accepts = signature(step, "return value").parameters.values()
+    except InputError:
+        return False
+    known = {each.name for each in accepts if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)}
+    return bool(names) and (known.issuperset(names) or any(each.kind is each.VAR_KEYWORD for each in accepts))
 
 
 def _model_case(b: Build, model: Any) -> Case:
@@ -313,18 +435,22 @@ def _model_case(b: Build, model: Any) -> Case:
 
 
 def _cloned(b: Build, model: Any) -> Any:
-    """The model with its weights on the arm's device: those of the file's own lie where it was loaded."""
+    """The model or layer with its weights on the arm's device: the file's own lie where it was loaded."""
     with b.tf.device(b.device):
         try:
-            copy = b.tf.keras.models.clone_model(model)
+            if _is_model(model):
+                copy = b.tf.keras.models.clone_model(model)
+            else:
+                copy = type(model).from_config(model.get_config())
+            if model.built and not copy.built:
+                copy.build_from_config(model.get_build_config())
+            if model.weights:
+                copy.set_weights(model.get_weights())
         except (ValueError, TypeError, NotImplementedError) as error:
-            expected = f"a model that Keras can clone ({error}), or a function that returns the model"
-            raise InputError("Keras model", model.name, expected) from None
-        copy.set_weights(model.get_weights())
+            places = {str(getattr(each.value, "device", "")) for each in model.weights}
+            if all(place.endswith(b.device.removeprefix("/")) for place in places):
+                return model
+            why = sanitize_line(str(error), 200)
+            expected = f"one that Keras can clone ({why}), or a function that returns it"
+            raise InputError("Keras model or layer", model.name, expected) from None
     return copy
-
-
-def _array(value: Any) -> Any:
-    import numpy as np
-
-    return value.numpy() if hasattr(value, "numpy") else np.asarray(value)

@@ -6,7 +6,7 @@ def forward(batch: Annotated[int, tuilab.between(1, 512)] = 32, wide: bool = Fal
 
 import inspect
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -98,10 +98,21 @@ def _spec(function: Any) -> Spec:
     return spec
 
 
-def declaration(function: Callable[..., Any], name: str) -> Declaration:
-    """Return what the function takes, from its signature. Raises InputError naming the parameter."""
+def declaration(
+    function: Callable[..., Any],
+    name: str,
+    signature: inspect.Signature | None = None,
+    hints: Mapping[str, Any] | None = None,
+    tensors: Collection[str] = (),
+) -> Declaration:
+    """Return what the function takes, from its signature. Raises InputError naming the parameter.
+
+    signature, hints: in place of what Python says of the callable. tensors: parameters that are no sliders.
+    """
     spec = getattr(function, SPEC, None) or Spec()
-    parameters = tuple(_parameters(function, spec))
+    accepts = inspect.signature(function) if signature is None else signature
+    given = _hints(function) if hints is None else hints
+    parameters = tuple(_parameters(accepts, given, spec, tensors))
     names = [p.name for p in parameters]
     unknown = [given for given in (*spec.ranges, *filter(None, [spec.axis])) if given not in names]
     if unknown:
@@ -121,13 +132,18 @@ def declaration(function: Callable[..., Any], name: str) -> Declaration:
     )
 
 
-def _parameters(function: Callable[..., Any], spec: Spec) -> typing.Iterator[Parameter]:
+def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
+        return inspect.get_annotations(function, eval_str=True)
     except NameError as error:
         raise InputError("annotation", error.name, "a name that the file defines or imports") from None
-    for each in inspect.signature(function).parameters.values():
-        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+
+
+def _parameters(
+    accepts: inspect.Signature, hints: Mapping[str, Any], spec: Spec, tensors: Collection[str]
+) -> typing.Iterator[Parameter]:
+    for each in accepts.parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) or each.name in tensors:
             continue
         if each.kind is each.POSITIONAL_ONLY:
             raise InputError(each.name, "positional only", "a parameter that can be given by name")
@@ -176,6 +192,11 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
         if not all(isinstance(option, str) for option in options):
             raise InputError("Literal", options, "words; for a number use Annotated with tuilab.between")
     return options, found, help_
+
+
+def whole(name: str, default: int, help: str) -> Parameter:
+    """Return the slider of a whole number whose range nobody states."""
+    return _number({"name": name, "help": help}, default, _guess(default))
 
 
 def _guess(default: int) -> Range:

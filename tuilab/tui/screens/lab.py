@@ -20,9 +20,9 @@ from tuilab.tui.screens.lab_filling import Filling
 from tuilab.tui.screens.small import HEIGHTS, WIDTHS
 
 if TYPE_CHECKING:
+    from tuilab.lab.settings import Own
     from tuilab.model.parameters import Value
     from tuilab.model.preset import Preset
-    from tuilab.model.workload import Declaration
     from tuilab.tui.panels.controls import Controls
     from tuilab.tui.panels.views import Views
 
@@ -219,7 +219,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Open a function that was caught in a watched program, once the screen is filled."""
         await self._ready.wait()
 
-        def taken(preset: "Preset", own: "tuple[Declaration, str] | None") -> None:
+        def taken(preset: "Preset", own: "Own | None") -> None:
             self.lab.add_preset(preset, own)
             self._list_presets()
             self._beside(preset, {}, measure)

@@ -1,6 +1,6 @@
 """Opening what a path names: a document, a preset file, a recording, code of one's own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,9 @@ from tuilab.tui.panels.presets import PresetsPanel
 from tuilab.tui.screens.lab_playing import Playing
 
 if TYPE_CHECKING:
+    from tuilab.lab.settings import Own
     from tuilab.model.events import Progress
     from tuilab.model.preset import Preset
-    from tuilab.model.workload import Declaration
 
 TYPED = "train.py, model.keras, mine.py:forward, article.md"
 OPENS = """Your own program, which is watched; a Keras model, a SavedModel or a function, which is measured; \
@@ -49,7 +49,7 @@ class Opening(Playing):
         """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
         from tuilab.lab import opening
         from tuilab.lab.files import remember_opened
-        from tuilab.lab.questions import Unanswered
+        from tuilab.lab.questions import RefusedInput, Unanswered
         from tuilab.model.errors import InputError
         from tuilab.presentation.status import progress_text
         from tuilab.tui.screens.document import DocumentScreen
@@ -84,6 +84,9 @@ class Opening(Playing):
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:
+            if isinstance(error, RefusedInput) and error.lacking:
+                self._ask_shapes(words, error.lacking)
+                return
             self.say(f"{error}. {{open}} brings back what you typed.", "error")
         except Unanswered as error:
             self.lab.log(error.detail or str(error), "error")
@@ -92,7 +95,21 @@ class Opening(Playing):
         finally:
             self.reading, self._hasty = "", False
 
-    def _take(self, preset: "Preset | None", own: "tuple[Declaration, str] | None" = None) -> None:
+    def _ask_shapes(self, words: str, lacking: "Sequence[str]") -> None:
+        """Ask for the shapes of a function's arguments, then open it with them."""
+        from tuilab.lab.opening import of_shapes, with_shapes
+        from tuilab.tui.screens.shapes import ShapesScreen
+
+        name = with_shapes(words)[0]
+
+        def given(shapes: "Sequence[str] | None") -> None:
+            if shapes:
+                self.open_soon(of_shapes(name, shapes))
+
+        self.say("")
+        self.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking), given)
+
+    def _take(self, preset: "Preset | None", own: "Own | None" = None) -> None:
         """List one more preset, open it and measure it."""
         if preset is not None:
             self.lab.add_preset(preset, own)

@@ -24,7 +24,7 @@ WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
 """An integer whose range nothing tells is given numbers below this, or below what the model refuses."""
 LARGEST_DATA = 2**33
-_RANGE = re.compile(r"(?:is not in|outside the valid range of) \[0, (\d+)\)")
+_RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \[0, (\d+)\)")
 
 
 def axis_name(rank: int, axis: int) -> str:
@@ -75,6 +75,12 @@ def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, 
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
+def limit_of(error: Exception) -> int:
+    """Return the number below which an op wants its integers, by its error; 0 if the error names none."""
+    found = _RANGE.search(str(error))
+    return max(1, int(found[1])) if found else 0
+
+
 class Made:
     """Makes arrays, the same ones each time."""
 
@@ -99,6 +105,25 @@ class Made:
         if np.issubdtype(kind, np.complexfloating):
             return (self._random.random(shape) + 1j * self._random.random(shape)).astype(kind)
         return (self._random.random(shape, dtype=np.float32) * (hint or 1.0)).astype(kind)
+
+    def between(
+        self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None, largest: bool = False
+    ) -> Any:
+        """Draw an array of numbers from low to high, by default 0 to 1, or below 1,000 for integers.
+
+        largest: every integer is the high one.
+        """
+        np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
+        if dtype in ("string", "bool") or (low is high is None and not np.issubdtype(kind, np.integer)):
+            return self.array(dtype, shape)
+        least = low or 0
+        if np.issubdtype(kind, np.integer):
+            most = int(min(INTEGERS - 1 if high is None else high, np.iinfo(kind).max))
+            drawn = (
+                np.full(shape, most) if largest else self._random.integers(int(least), most + 1, size=shape)
+            )
+            return drawn.astype(kind)
+        return (least + self._random.random(shape) * ((1 if high is None else high) - least)).astype(kind)
 
     def targets(
         self,
@@ -233,9 +258,7 @@ class Given:
                 call(*arrays)
                 return True
             except self._tf.errors.InvalidArgumentError as error:
-                found = _RANGE.search(str(error))
-                if found and self._data is None:
-                    limit = max(1, int(found[1]))
+                if (limit := limit_of(error)) and self._data is None:
                     before = dict(self._hints)
                     for name in integers:
                         self._hints[name] = min(limit, int(self._hints.get(name) or INTEGERS))

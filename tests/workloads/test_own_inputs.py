@@ -1,0 +1,227 @@
+"""Own functions that are given their inputs: shapes from signatures, annotations, docstrings and `--input`."""
+
+import uuid
+
+import pytest
+
+from tests.conftest import fold
+from tests.workloads.test_own import ONE, TOUCH
+from tuilab.model.events import Declared, Refused
+from tuilab.model.expand import expand
+from tuilab.model.parameters import check_values
+from tuilab.model.requests import Declare, Measure
+from tuilab.model.scenario import Opening, Scenario
+from tuilab.model.shapes import checked, parse
+
+pytestmark = pytest.mark.real_worker
+
+FILE = '''
+import functools
+from typing import Annotated
+import keras
+import tensorflow as tf
+
+@tf.function
+def square(n=16):
+    """Sum the product of a random matrix."""
+    x = tf.random.normal((n, n))
+    return tf.reduce_sum(tf.matmul(x, x))
+
+@tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32), tf.TensorSpec([8, 4], tf.float32)])
+def project(x, w):
+    return tf.matmul(x, w)
+
+@tf.function(jit_compile=True)
+def loss(a, b):
+    return tf.reduce_mean(tf.square(a - b))
+
+def annotated(x: tf.TensorSpec([None, 8]), y: Annotated[tf.Tensor, tf.TensorSpec([8, 2])], scale: int = 2):
+    return tf.matmul(x, y) * float(scale)
+
+def documented(a, b, upper=False):
+    """Solve.
+
+    >>> a = tf.linalg.diag(tf.constant([2.0, 4.0]))
+    >>> documented(a, b=tf.ones((2, 1)))
+    """
+    return tf.linalg.triangular_solve(a, b, lower=not upper)
+
+def lookup(table, ids):
+    return tf.gather(table, ids)
+
+def named(x, /, *, axis, keep=False):
+    return tf.reduce_sum(x, axis=axis, keepdims=keep)
+
+def variable(*parts, **more):
+    return tf.add_n([*parts, *more.values()])
+
+def nested(x, state):
+    h, c = state
+    return x + h * c["deep"]
+
+def whole(n: int):
+    return tf.ones((n,))
+
+half = functools.partial(tf.multiply, y=0.5)
+
+class Encoder(tf.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.w = tf.Variable(tf.ones((8, width)))
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8])])
+    def encode(self, x):
+        return tf.matmul(x, self.w)
+
+    @tf.function
+    def __call__(self, x):
+        return tf.matmul(x, self.w)
+
+    @staticmethod
+    def twice(x):
+        return x + x
+
+class Needs:
+    def __init__(self, width): ...
+    def call(self, x): return x
+
+encoder = Encoder()
+graph = encoder.encode.get_concrete_function()
+dense = keras.layers.Dense(4)
+built = keras.layers.Dense(4)
+built.build((None, 8))
+
+class Plain(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.layers.Dense(3)
+
+    def call(self, x):
+        return self.inner(x)
+
+plain = Plain()
+used = Plain()
+used(tf.ones((2, 8)))
+
+ROWS = tf.reshape(tf.range(64, dtype=tf.float32), (8, 8))
+def three(): return tf.matmul, ROWS, ROWS
+def pair(): return tf.matmul, (ROWS, ROWS)
+def keyword(): return tf.matmul, ROWS, {"b": ROWS, "transpose_b": True}
+def only(): return tf.matmul, {"a": ROWS, "b": ROWS}
+def ragged(): return (lambda r: tf.reduce_sum(r, axis=1)), tf.ragged.constant([[1.0, 2.0], [3.0]])
+def with_state():
+    counter = tf.Variable(0.0)
+    return (lambda v, x: v.assign_add(tf.reduce_sum(x))), counter, ROWS
+def lonely(): return (tf.matmul,)
+def reversed_(): return ROWS, tf.matmul
+def layer_alone(): return dense
+'''
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    file = tmp_path_factory.mktemp("inputs") / "own_inputs.py"
+    file.write_text(FILE)
+    return file
+
+
+def declare(worker, file, *shapes):
+    opening = Opening(inputs=checked([parse(each) for each in shapes]))
+    request = Declare(id=uuid.uuid4().hex, file=str(file), opening=opening)
+    worker.send(request)
+    while True:
+        event = worker.next()
+        if isinstance(event, Declared | Refused) and event.request == request.id:
+            return event, opening
+
+
+def measured(worker, file, *shapes):
+    """The arms of a run, by mode, and the declaration."""
+    declared, opening = declare(worker, file, *shapes)
+    assert isinstance(declared, Declared), declared
+    declaration = declared.declaration
+    values = check_values(declaration.parameters, declaration.constraints, {})
+    arms = expand(ONE, declaration, values, ("CPU:0",))
+    scenario = Scenario(declaration.name, values, str(file), opening)
+    state = fold(worker.measure(Measure(id=uuid.uuid4().hex, scenario=scenario, arms=arms, budget=TOUCH)))
+    assert state.status == "ok", state.detail
+    return {arm.arm.mode: arm for arm in state.arms.values()}, declaration
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "sliders"),
+    [
+        ("square", [], {"n": 16}),
+        ("project", [], {"batch": 32}),
+        ("project", ["x=float32[rows=4,8]", "w=float32[8,4]"], {"rows": 4}),
+        ("loss", ["a=float32[n=6,4]", "b=float32[n,4]"], {"n": 6}),
+        ("annotated", [], {"batch": 32, "scale": 2}),
+        ("documented", [], {}),
+        ("lookup", ["table=float32[rows=10,4]", "ids=int32[batch=3]"], {"batch": 3, "rows": 10}),
+        ("named", ["x=float32[4,6]", "axis=1"], {"axis": 1, "keep": False}),
+        ("variable", ["x=float32[4]", "y=float32[4]"], {}),
+        ("nested", ["x=float32[4]", "state.0=float32[4]", "state.1.deep=float32[4]"], {}),
+        ("whole", ["n=16"], {"n": 16}),
+        ("half", ["x=float32[n=8]"], {"n": 8}),
+        ("encoder", ["x=float32[batch=2,8]"], {"batch": 2}),
+        ("encoder.encode", [], {"batch": 32}),
+        ("Encoder.encode", [], {"batch": 32}),
+        ("Encoder.twice", ["x=float32[3]"], {}),
+        ("graph", [], {"batch": 32}),
+        ("dense", ["inputs=float32[batch=2,8]"], {"batch": 2}),
+        ("built", [], {"batch": 32}),
+        ("plain", ["x=float32[batch=2,8]"], {"batch": 2}),
+        ("used", [], {"batch": 32}),
+    ],
+)
+def test_a_function_with_arguments_runs_in_each_mode(worker, own, name, shapes, sliders):
+    arms, declaration = measured(worker, f"{own}:{name}", *shapes)
+    assert {p.name: p.default for p in declaration.parameters} == sliders
+    assert set(arms) == ({"graph", "xla"} if name == "graph" else {"eager", "graph", "xla"})
+    for mode, arm in arms.items():
+        assert arm.status == "ok", f"{mode}: {arm.reason}\n{arm.detail}"
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "says"),
+    [
+        ("loss", [], "a and b have no known shape; give --input a=float32[batch=32,64] --input b="),
+        ("loss", ["a=float32[2]"], "b has no known shape"),
+        ("loss", ["a=float32[2]", "b=float32[2]", "c=float32[2]"], "--input c: it takes a, b"),
+        ("whole", [], "n needs a default, as in n=32, or --input n=32"),
+        ("Needs", [], "make one in the file, as in made = Needs(…)"),
+        ("Needs.call", [], "make one in the file"),
+        ("dense", [], "tuilab.capture(dense, …)"),
+        ("encoder.missing", [], "one that the file defines"),
+        ("ROWS", [], "a function, a Keras layer or a Keras model"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_in_a_sentence(worker, own, name, shapes, says):
+    refused, _ = declare(worker, f"{own}:{name}", *shapes)
+    assert isinstance(refused, Refused) and not refused.detail
+    assert says in refused.message, refused.message
+    if "no known shape" in says:
+        assert refused.lacking == (("a", "b") if not shapes else ("b",))
+
+
+def test_the_range_of_indices_is_found_by_calling(worker, own):
+    arms, _ = measured(worker, f"{own}:lookup", "table=float32[7,4]", "ids=int32[64]")
+    assert arms["eager"].status == "ok", arms["eager"].reason
+
+
+@pytest.mark.parametrize("name", ["three", "pair", "keyword", "only", "ragged", "with_state"])
+def test_a_callable_with_its_inputs_is_measured_not_the_making_of_them(worker, own, name):
+    arms, _ = measured(worker, f"{own}:{name}")
+    for mode, arm in arms.items():
+        if name == "ragged" and mode == "xla":
+            continue
+        assert arm.status == "ok", f"{mode}: {arm.reason}\n{arm.detail}"
+        ops = {node.op for nodes in arm.placement.values() for node in nodes}
+        assert name == "ragged" or not ops & {"Reshape", "Range"}, "the inputs are made outside of the call"
+
+
+@pytest.mark.parametrize("name", ["lonely", "reversed_", "layer_alone"])
+def test_what_is_neither_a_callable_with_inputs_nor_tensors_is_refused(worker, own, name):
+    arms, _ = measured(worker, f"{own}:{name}")
+    assert {arm.status for arm in arms.values()} == {"failed"}
+    assert all("expected tensors, a callable, (callable, inputs)" in arm.reason for arm in arms.values())

@@ -1,0 +1,155 @@
+"""An argument of a person's own function as it is typed: `a=float32[batch=32,64]`, `axis=1`."""
+
+import ast
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.quantity import parse_integer
+
+_NUMBERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+_REALS = ["float16", "float32", "float64", "bfloat16"]
+DTYPES = frozenset([*_NUMBERS, *_REALS, "bool", "complex64", "complex128", "string"])
+EXAMPLE = "float32[batch=32,64]"
+EXPECTED = (
+    f"a shape as in {EXAMPLE}, with a range as in int32[32]:0..999, or a Python value as in 5 or 'same'"
+)
+MOST_DIMENSIONS, LARGEST_SIZE = 8, 2**40
+_TENSOR = re.compile(
+    r"(?P<dtype>[a-z]+\d*)(\[(?P<shape>[^\]]*)\])?(:(?P<low>[^.:]+(\.\d+)?)\.\.(?P<high>.+))?$"
+)
+_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*$", re.ASCII)
+
+
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One dimension. A name makes it a slider; dimensions of one name are equal."""
+
+    size: int
+    """To begin with; 0 for the size that the name has elsewhere."""
+    name: str = ""
+    """Empty for a dimension that does not change."""
+
+
+class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor"):
+    """A tensor argument that is filled with random numbers."""
+
+    name: str
+    """The parameter's, with `.0` or `.key` for a part of it."""
+    dtype: str
+    """TensorFlow's name of it."""
+    shape: tuple[Size, ...] = ()
+    """Empty for a scalar."""
+    low: float | None = None
+    """The least value; None for 0."""
+    high: float | None = None
+    """The largest value; None for 1, or for what an integer can be without an error."""
+
+
+class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):
+    """An argument that is a Python value. A whole number is a slider."""
+
+    name: str
+    """The parameter's."""
+    value: bool | int | float | str | None
+    """As it is handed over."""
+
+
+Argument = Shape | Constant
+
+
+def parse(text: str) -> Argument:
+    """Return the argument that `NAME=SHAPE` or `NAME=VALUE` describes. Raises InputError."""
+    name, equals, words = (part.strip() for part in text.partition("="))
+    if not equals or not _NAME.match(name):
+        raise InputError("--input", text, f"NAME=SHAPE, as in a={EXAMPLE}")
+    found = _TENSOR.match(words)
+    if found is None or found["dtype"] not in DTYPES:
+        return Constant(name, _literal(text, words))
+    shape = _sizes(text, found["shape"] or "")
+    low, high = (_number(text, found[end]) for end in ("low", "high"))
+    if low is not None and high is not None and low > high:
+        raise InputError("--input", text, "a range whose first number is the lower one")
+    return Shape(name, found["dtype"], shape, low, high)
+
+
+def _literal(text: str, words: str) -> bool | int | float | str | None:
+    try:
+        value = ast.literal_eval(words)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        raise InputError("--input", text, EXPECTED) from None
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InputError("--input", text, EXPECTED)
+    return value
+
+
+def _sizes(text: str, words: str) -> tuple[Size, ...]:
+    parts = [part.strip() for part in words.split(",") if part.strip()]
+    if len(parts) > MOST_DIMENSIONS:
+        raise InputError("--input", text, f"at most {MOST_DIMENSIONS} dimensions")
+    return tuple(_size(text, part) for part in parts)
+
+
+def _size(text: str, words: str) -> Size:
+    name, equals, size = (part.strip() for part in words.partition("="))
+    if not equals:
+        name, size = ("", words) if words[0].isdigit() else (words, "")
+    if name and not name.isidentifier():
+        raise InputError("--input", text, EXPECTED)
+    if not size and not equals:
+        return Size(0, name)
+    try:
+        number = parse_integer(size, binary=True)
+    except ValueError:
+        number = 0
+    if not 0 < number <= LARGEST_SIZE:
+        raise InputError("--input", text, EXPECTED)
+    return Size(number, name)
+
+
+def _number(text: str, words: str | None) -> float | None:
+    if words is None:
+        return None
+    try:
+        return float(words)
+    except ValueError:
+        raise InputError("--input", text, EXPECTED) from None
+
+
+def text_of(argument: Argument) -> str:
+    """Return the argument as `parse` reads it."""
+    if isinstance(argument, Constant):
+        return f"{argument.name}={argument.value!r}"
+    sizes = ",".join(
+        f"{each.name}={each.size}" if each.name and each.size else each.name or str(each.size)
+        for each in argument.shape
+    )
+    ends = (argument.low, argument.high)
+    limits = ":" + "..".join(f"{end or 0:g}" for end in ends) if ends != (None, None) else ""
+    return f"{argument.name}={argument.dtype}[{sizes}]{limits}"
+
+
+def checked(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
+    """Return the arguments, each dimension with its size. Raises InputError if two sizes of one name differ,
+    or a name has no size.
+    """
+    sizes: dict[str, int] = {}
+    for argument in arguments:
+        for each in argument.shape if isinstance(argument, Shape) else ():
+            if each.name and each.size and sizes.setdefault(each.name, each.size) != each.size:
+                raise InputError("--input", text_of(argument), f"{each.name}={sizes[each.name]}, as before")
+    names = [argument.name for argument in arguments]
+    if twice := next((name for name in names if names.count(name) > 1), ""):
+        raise InputError("--input", twice, "each name once")
+    return tuple(_sized(argument, sizes) for argument in arguments)
+
+
+def _sized(argument: Argument, sizes: dict[str, int]) -> Argument:
+    if isinstance(argument, Constant):
+        return argument
+    for each in argument.shape:
+        if not each.size and each.name not in sizes:
+            raise InputError("--input", text_of(argument), f"a size of {each.name}, as in {each.name}=64")
+    shape = tuple(Size(each.size or sizes[each.name], each.name) for each in argument.shape)
+    return msgspec.structs.replace(argument, shape=shape)

@@ -1,0 +1,65 @@
+"""A form for the shapes of a function's arguments."""
+
+from collections.abc import Sequence
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Input, Static
+
+from tuilab.model.errors import InputError
+from tuilab.model.shapes import EXAMPLE, checked, parse
+from tuilab.tui.keys import spoken
+from tuilab.tui.screens.modal import Page, framed
+from tuilab.tui.widgets.line_input import LineInput
+
+ABOUT = f"""The sizes of each argument, as in {EXAMPLE}: a dimension with a name becomes a slider. \
+Integers take a range, as in int32[32]:0..999; a Python value is typed as it is, such as 5."""
+
+
+class ShapesScreen(Page[Sequence[str]]):
+    """A line for each argument. Returns `a=float32[32,64]` for each, None if it was closed."""
+
+    DEFAULT_CSS = """
+    ShapesScreen Static { height: auto; }
+    ShapesScreen .name { color: $text-muted; }
+    ShapesScreen VerticalScroll { height: auto; }
+    """
+
+    def __init__(self, function: str, lacking: Sequence[str]) -> None:
+        super().__init__()
+        self._function, self._lacking = function, tuple(lacking)
+
+    def compose(self) -> ComposeResult:
+        title = f"Shapes for {self._function}"
+        with framed(VerticalScroll(), title, "enter continues, {page.close} cancels"):
+            yield Static(ABOUT, markup=False)
+            for name in self._lacking:
+                yield Static(name, markup=False, classes="name")
+                yield LineInput(placeholder=EXAMPLE)
+            yield Static("", markup=False, id="wrong")
+
+    def on_mount(self) -> None:
+        self.query(Input).first().focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """Move between the lines with the up and down arrows."""
+        if event.key in ("down", "up"):
+            event.stop()
+            self.focus_next() if event.key == "down" else self.focus_previous()
+
+    @on(Input.Submitted)
+    def _continue(self, event: Input.Submitted) -> None:
+        """Close with the shapes once each is right; else go to the first line that is empty or wrong."""
+        lines = list(self.query(Input))
+        empty = next((line for line in lines if not line.value.strip()), None)
+        if empty is not None:
+            empty.focus()
+            return
+        words = [f"{name}={line.value.strip()}" for name, line in zip(self._lacking, lines, strict=True)]
+        try:
+            checked([parse(each) for each in words])
+        except InputError as error:
+            self.query_one("#wrong", Static).update(spoken(self, str(error)))
+        else:
+            self.dismiss(words)

@@ -1,0 +1,437 @@
+"""The arguments of a person's own function: their shapes, and a call on arrays.
+
+Shapes come from `--input`, an `input_signature`, an annotation of `tf.TensorSpec` or a docstring's example.
+"""
+
+import ast
+import doctest
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import msgspec
+
+from tuilab.model.errors import InputError
+from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
+from tuilab.model.shapes import EXAMPLE, Argument, Constant, Shape, Size, checked, text_of
+from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of
+from tuilab.workloads import declare as own
+from tuilab.workloads.base import Build, Case
+
+USUAL = {BATCH: 32, "height": 224, "width": 224}
+USUAL_SIZE = 64
+"""The size of an open dimension to begin with."""
+TRIES = 8
+"""Calls that may lower the range of integers."""
+
+
+class ShapesNeededError(InputError):
+    """A function has arguments of unknown shape. `lacking` names them."""
+
+    def __init__(self, name: str, lacking: Sequence[str]) -> None:
+        self.lacking = tuple(lacking)
+        given = " ".join(f"--input {each}={EXAMPLE}" for each in lacking)
+        have = "has" if len(lacking) == 1 else "have"
+        caught = f"call tuilab.capture({name.rpartition(':')[2]}, …) in the program that uses it"
+        told = f"{' and '.join(lacking)} {have} no known shape; give {given}, or {caught}"
+        super().__init__(name, lacking, "shapes", told)
+
+
+def unwrapped(function: Any) -> Any:
+    """Return the Python function that `tf.function` decorates, else what is given."""
+    inner = getattr(function, "python_function", None)
+    return inner if callable(inner) and not hasattr(function, "concrete_functions") else function
+
+
+def underlying(function: Any) -> Any:
+    """Return the plain function whose annotations and docstring stand for the callable."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = unwrapped(function)
+    if not inspect.isroutine(function) and not inspect.isclass(function):
+        function = getattr(function, "call", None) or type(function).__call__
+    return unwrapped(function)
+
+
+def signature(function: Any, name: str) -> inspect.Signature:
+    """Return the signature of a callable; of a Keras layer that of its `call`. Raises InputError."""
+    call = getattr(function, "call", None) if not inspect.isroutine(function) else None
+    try:
+        return inspect.signature(unwrapped(call if callable(call) else unwrapped(function)))
+    except (ValueError, TypeError):
+        raise InputError(
+            name, type(function).__name__, "a callable whose parameters Python can list"
+        ) from None
+
+
+def annotations(function: Any) -> Mapping[str, Any]:
+    """Return the annotations by parameter. Raises InputError if one names what the file lacks."""
+    try:
+        return inspect.get_annotations(underlying(function), eval_str=True)
+    except NameError as error:
+        raise InputError("annotation", error.name, "a name that the file defines or imports") from None
+    except (TypeError, SyntaxError, AttributeError):
+        return {}
+
+
+@dataclass
+class Arguments:
+    """What a function is called with. Each Shape and Constant in args and kwargs is filled in."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()
+    bound: frozenset[str] = frozenset()
+    """Parameters of the function that they fill."""
+    highs: dict[str, float] = field(default_factory=dict)
+    """The limit of each integer tensor, once a call has shown it."""
+
+    def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
+        """Return args and kwargs with arrays at these values. largest: integers at their limit."""
+        made = Made(tf)
+
+        def fill(leaf: Any) -> Any:
+            if isinstance(leaf, Constant):
+                return values.get(leaf.name, leaf.value)
+            if not isinstance(leaf, Shape):
+                return leaf
+            at = tuple(int(values.get(each.name, each.size)) for each in leaf.shape)
+            return made.between(leaf.dtype, at, leaf.low, self.highs.get(leaf.name, leaf.high), largest)
+
+        return mapped(fill, self.args), mapped(fill, self.kwargs)
+
+    def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
+        """Find the limit of integers: call the function on the CPU with ever smaller ones."""
+        unknown = [
+            leaf.name
+            for leaf in leaves((self.args, self.kwargs))
+            if isinstance(leaf, Shape) and leaf.high is None and leaf.dtype.startswith(("int", "uint"))
+        ]
+        if not unknown or self.highs:
+            return
+        self.highs = dict.fromkeys(unknown, INTEGERS - 1)
+        for _ in range(TRIES):
+            filled = self.filled(tf, values, largest=True)
+            try:
+                with tf.device("/CPU:0"):
+                    args, kwargs = mapped(tf.convert_to_tensor, filled, arrays=True)
+                    call(*args, **kwargs)
+                return
+            except tf.errors.InvalidArgumentError as error:
+                limit = limit_of(error)
+                lower = (
+                    {name: min(high, limit - 1) for name, high in self.highs.items()} if limit else self.highs
+                )
+                if lower == self.highs:
+                    return
+                self.highs = lower
+            except Exception:  # own code may raise anything; the arm's own call reports it
+                return
+
+
+def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
+    """Apply a function to each leaf of nested tuples, lists and dicts. arrays: only to NumPy arrays."""
+    if isinstance(value, dict):
+        return {key: mapped(change, each, arrays) for key, each in value.items()}
+    if isinstance(value, (tuple, list)):
+        inner = [mapped(change, each, arrays) for each in value]
+        return type(value)(*inner) if hasattr(value, "_fields") else type(value)(inner)
+    return change(value) if not arrays or hasattr(value, "nbytes") else value
+
+
+def leaves(value: Any) -> list[Any]:
+    """Return the leaves of nested tuples, lists and dicts in order."""
+    found: list[Any] = []
+    mapped(found.append, value)
+    return found
+
+
+def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, Any]) -> Arguments | None:
+    """Return what the callable is to be called with; None if it builds its own inputs.
+
+    scope: the names of its file. Raises ShapesNeededError, or InputError for an argument it does not have.
+    """
+    if (traced := _traced(target)) is not None:
+        return traced
+    accepts = signature(target, name)
+    by_name = _grouped(checked(given))
+    signed = _signed(target, accepts)
+    hints = annotations(target)
+    found: dict[str, Any] = {}
+    lacking: list[str] = []
+    for each in accepts.parameters.values():
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        if each.name in by_name:
+            found[each.name] = by_name.pop(each.name)
+        elif each.name in signed:
+            found[each.name] = signed[each.name]
+        elif (spec := _annotated(hints.get(each.name))) is not None:
+            found[each.name] = _shaped(spec, each.name)
+        elif each.default is each.empty:
+            lacking.append(each.name)
+    if lacking and not given and (example := _example(target, name, scope)) is not None:
+        return Arguments(*example, bound=frozenset(accepts.parameters))
+    if lacking:
+        whole = [each for each in lacking if hints.get(each) in (int, float, bool, str)]
+        if whole:
+            expected = f"a default, as in {whole[0]}=32, or --input {whole[0]}=32"
+            raise InputError(name, whole[0], expected, f"{whole[0]} needs {expected}")
+        raise ShapesNeededError(name, lacking)
+    args, kwargs = _placed(accepts, found)
+    kinds = {each.kind for each in accepts.parameters.values()}
+    if by_name and inspect.Parameter.VAR_KEYWORD in kinds:
+        kwargs |= by_name
+    elif by_name and inspect.Parameter.VAR_POSITIONAL in kinds:
+        args += tuple(by_name.values())
+    elif by_name:
+        takes = ", ".join(accepts.parameters) or "no argument"
+        raise InputError(name, next(iter(by_name)), takes, f"--input {next(iter(by_name))}: it takes {takes}")
+    if not args and not kwargs:
+        return None
+    return Arguments(args, kwargs, _parameters((args, kwargs)), frozenset(found))
+
+
+def _traced(target: Any) -> Arguments | None:
+    """The arguments of a function that is a graph already: a ConcreteFunction, or one of a SavedModel."""
+    graphs = getattr(target, "concrete_functions", None) or [target]
+    structured = getattr(graphs[0], "structured_input_signature", None)
+    if structured is None:
+        return None
+    args, kwargs = (_specified(part, "input") for part in structured)
+    return Arguments(args, kwargs, _parameters((args, kwargs)))
+
+
+def is_graph(target: Any) -> bool:
+    """Return whether the callable is a graph already, so that there are no eager ops to measure."""
+    return hasattr(target, "structured_input_signature") or hasattr(target, "concrete_functions")
+
+
+def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional arguments as far as there is no gap, the others by name."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    gap = False
+    for each in accepts.parameters.values():
+        gap = gap or each.name not in found or each.kind is each.KEYWORD_ONLY
+        if each.name in found and not gap:
+            args.append(found[each.name])
+        elif each.name in found:
+            kwargs[each.name] = found[each.name]
+    return tuple(args), kwargs
+
+
+def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
+    """Arguments by parameter; `x.0` and `x.1` become a tuple, `x.key` a dict."""
+    tree: dict[str, Any] = {}
+    for argument in given:
+        *path, last = argument.name.split(".")
+        place = tree
+        for part in path:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise InputError("--input", text_of(argument), f"{part} or its parts, not both")
+        if last in place:
+            raise InputError("--input", text_of(argument), f"{last} or its parts, not both")
+        place[last] = argument
+
+    def shaped(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if all(key.isdigit() for key in value):
+            return tuple(shaped(value[key]) for key in sorted(value, key=int))
+        return {key: shaped(each) for key, each in value.items()}
+
+    return {name: shaped(value) for name, value in tree.items()}
+
+
+def _signed(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
+    """Shapes by parameter that an `input_signature` or the build of a Keras layer gives."""
+    specs = getattr(target, "input_signature", None)
+    names = list(accepts.parameters)
+    if isinstance(specs, (tuple, list)):
+        return {name: _specified(spec, name) for name, spec in zip(names, specs, strict=False)}
+    return _built(target, names) if callable(getattr(target, "get_build_config", None)) else {}
+
+
+def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Shapes of a Keras layer's inputs as it was built with them; its batch is a slider."""
+    config = layer.get_build_config() or {}
+    shapes = config.get("shapes_dict") or {"input_shape": config.get("input_shape")}
+    found: dict[str, Any] = {}
+    for key, shape in shapes.items():
+        name = names[0] if key == "input_shape" and names else str(key).removesuffix("_shape")
+        if name in names and isinstance(shape, (tuple, list)) and all(_is_size(n) for n in shape):
+            sizes = tuple(_dimension(None if not i else n, len(shape), i) for i, n in enumerate(shape))
+            found[name] = Shape(name, _layer_dtype(layer), sizes)
+    return found
+
+
+def _layer_dtype(layer: Any) -> str:
+    integers = type(layer).__name__ == "Embedding"
+    return "int32" if integers else str(getattr(layer, "compute_dtype", None) or "float32")
+
+
+def _is_size(size: Any) -> bool:
+    return size is None or isinstance(size, int)
+
+
+def _dimension(size: int | None, rank: int, axis: int) -> Size:
+    if size is not None:
+        return Size(size)
+    name = axis_name(rank, axis)
+    return Size(USUAL.get(name, USUAL_SIZE), name)
+
+
+def _specified(spec: Any, name: str) -> Any:
+    """Shapes for the TensorSpecs in nested tuples, lists and dicts; other leaves are kept."""
+    if isinstance(spec, dict):
+        return {key: _specified(each, f"{name}.{key}") for key, each in spec.items()}
+    if isinstance(spec, (tuple, list)):
+        return type(spec)(_specified(each, f"{name}.{i}") for i, each in enumerate(spec))
+    return _shaped(spec, name) if hasattr(spec, "dtype") and hasattr(spec, "shape") else spec
+
+
+def _shaped(spec: Any, name: str) -> Shape:
+    if type(spec).__name__ != "TensorSpec" or spec.shape.rank is None:
+        raise InputError(
+            name, str(spec), f"a tf.TensorSpec with a rank; give a shape with --input {name}={EXAMPLE}"
+        )
+    dimensions = spec.shape.as_list()
+    sizes = tuple(_dimension(n, len(dimensions), i) for i, n in enumerate(dimensions))
+    return Shape(name, spec.dtype.name, sizes)
+
+
+def _annotated(hint: Any) -> Any:
+    """The TensorSpec in an annotation, by itself or in `Annotated`."""
+    found = (each for each in (hint, *get_args(hint)) if type(each).__name__ == "TensorSpec")
+    return next(found, None)
+
+
+class _CalledError(Exception):
+    """The example in a docstring has called its function."""
+
+
+def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """Args and kwargs of the function's call in its docstring, as in `>>> step(tf.ones([32, 64]))`.
+
+    Assignments, imports and expressions before that call are run, as a doctest would.
+    """
+    import numpy
+    import tensorflow
+
+    caught: list[tuple[Any, Any]] = []
+
+    def record(*args: Any, **kwargs: Any) -> None:
+        caught.append((args, kwargs))
+        raise _CalledError
+
+    known = {"tf": tensorflow, "np": numpy, **scope, name.rpartition(":")[2]: record}
+    try:
+        for each in doctest.DocTestParser().get_examples(inspect.getdoc(underlying(target)) or ""):
+            parsed = ast.parse(each.source)
+            if all(isinstance(n, (ast.Assign, ast.Import, ast.ImportFrom, ast.Expr)) for n in parsed.body):
+                exec(compile(parsed, "<docstring>", "exec"), known)
+    except _CalledError:
+        return caught[0]
+    except Exception:  # an example may be out of date; then it gives no shapes
+        return None
+    return None
+
+
+def _parameters(arguments: Any) -> tuple[Parameter, ...]:
+    """A slider for each named dimension, and for each whole number."""
+    found: dict[str, Parameter] = {}
+    for leaf in leaves(arguments):
+        if isinstance(leaf, Constant) and isinstance(leaf.value, int) and not isinstance(leaf.value, bool):
+            found[leaf.name] = own.whole(leaf.name, leaf.value, "An argument.")
+        for each in leaf.shape if isinstance(leaf, Shape) else ():
+            if each.name:
+                found.setdefault(each.name, own.whole(each.name, each.size, "A dimension of the inputs."))
+    first = {BATCH: 0}
+    return tuple(sorted(found.values(), key=lambda p: first.get(p.name, 1)))
+
+
+def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -> tuple[Parameter, ...]:
+    """Return the dimensions, then the function's own parameters; one that both have begins at its size."""
+    sizes = {p.name: p for p in dimensions}
+    both = {
+        p.name: msgspec.structs.replace(p, default=sizes[p.name].default)
+        for p in parameters
+        if isinstance(p, (Integer, LogInteger))
+        and p.name in sizes
+        and p.low <= int(sizes[p.name].default) <= p.high
+    }
+    rest = tuple(p for p in parameters if p.name not in sizes)
+    return tuple(both.get(p.name, p) for p in dimensions) + rest
+
+
+def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Case:
+    """Return an arm that calls `step`. Tensors and arrays are its inputs, other arguments are constant."""
+    tf, arrays = b.tf, []
+    composites = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
+
+    def slot(value: Any) -> Any:
+        if isinstance(value, composites):
+            parts = [slot(each) for each in tf.nest.flatten(value, expand_composites=True)]
+            return _Composite(functools.partial(_packed, tf, value), parts)
+        if not is_data(tf, value):
+            return value
+        arrays.append(value.numpy() if hasattr(value, "numpy") else value)
+        return _Slot(len(arrays) - 1)
+
+    args, kwargs = mapped(slot, args), mapped(slot, dict(kwargs))
+    step = unwrapped(step)
+    if not kwargs and all(isinstance(each, _Slot) for each in args):
+        return b.tensors(step, *arrays)
+    flat = all(not isinstance(each, (tuple, list, dict, _Composite)) for each in (*args, *kwargs.values()))
+
+    def fill(tensors: tuple[Any, ...], leaf: Any) -> Any:
+        if isinstance(leaf, _Composite):
+            return leaf.pack([fill(tensors, part) for part in leaf.parts])
+        return tensors[leaf.index] if isinstance(leaf, _Slot) else leaf
+
+    if flat:
+
+        def call(*tensors: Any) -> Any:
+            given = [tensors[each.index] if isinstance(each, _Slot) else each for each in args]
+            named = {k: tensors[v.index] if isinstance(v, _Slot) else v for k, v in kwargs.items()}
+            return step(*given, **named)
+    else:
+
+        def call(*tensors: Any) -> Any:
+            put = functools.partial(fill, tensors)
+            return step(*mapped(put, args), **mapped(put, kwargs))
+
+    call.__name__ = getattr(step, "__name__", "call")
+    return b.tensors(call, *arrays)
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """The place of an input tensor in the arguments."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class _Composite:
+    """A ragged or sparse argument; its parts are inputs."""
+
+    pack: Callable[[Sequence[Any]], Any]
+    parts: Sequence[Any]
+
+
+def _packed(tf: Any, like: Any, parts: Sequence[Any]) -> Any:
+    return tf.nest.pack_sequence_as(like, parts, expand_composites=True)
+
+
+def is_data(tf: Any, value: Any) -> bool:
+    """Return whether a value is a tensor or array, rather than a variable or a Python object."""
+    import numpy as np
+
+    if isinstance(value, (np.ndarray, np.generic)):
+        return True
+    return bool(tf.is_tensor(value)) and not isinstance(value, tf.Variable) and not hasattr(value, "assign")
