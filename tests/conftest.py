@@ -151,29 +151,52 @@ class Worker:
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
             **more,
         }
+        self._environment = environment
+        self._scope = ""
+        self._beside: tuple[subprocess.Popen[bytes], Queue[bytes]] | None = None
+        self.stray: list[Event] = []
+        self._start({})
+
+    def _start(self, more: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tuilab.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env={**self._environment, **more},
             start_new_session=True,
         )
         self._lines: Queue[bytes] = Queue()
-        self.stray: list[Event] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._read, args=(self.process, self._lines), daemon=True).start()
         while not isinstance(event := self.next(START_S), events.Ready):
             pass
         self.machine = event.machine
 
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
-        self._lines.put(b"")
+    @staticmethod
+    def _read(process: "subprocess.Popen[bytes]", lines: "Queue[bytes]") -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(b"")
+
+    def _confine(self, scope: str) -> None:
+        """Continue with a process that is confined to that, or with the first one. As a supervisor does."""
+        if self._scope:
+            self.close()
+            assert self._beside is not None
+            self.process, self._lines = self._beside
+        self._scope = scope
+        if scope:
+            self._beside = self.process, self._lines
+            forked = os.environ.get("TUILAB_TESTS_FORKED", "")
+            self._start({requests.CONFINE: scope, "TUILAB_TESTS_FORKED": forked})
 
     def send(self, request: requests.Request) -> None:
-        """Write one request."""
+        """Write one request, to a process with the confinement that it needs."""
+        scope = requests.confined_to(request)
+        plain = isinstance(request, requests.Declare | requests.Measure)
+        if scope != self._scope and (scope or plain):
+            self._confine(scope)
         assert self.process.stdin is not None
         self.process.stdin.write(requests.encode(request))
         self.process.stdin.flush()
@@ -220,6 +243,11 @@ class Worker:
                 answers.append(event)
                 if not event.more:
                     return answers
+
+    def end(self) -> None:
+        """End all its processes."""
+        self._confine("")
+        self.close()
 
     def close(self) -> None:
         """End it, as a client that goes away does."""
@@ -275,7 +303,7 @@ def worker() -> Iterator[Worker]:
     """The shared worker, started as a user's is. A test leaves it idle: it waits for the end of what it began."""
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker
-    worker.close()
+    worker.end()
 
 
 @pytest.fixture(scope="session")
@@ -293,4 +321,4 @@ def gpu_worker(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
     """A worker beside one emulated GPU, shared like `worker`."""
     worker = Worker(cpus=1, environment=emulated_gpu())
     yield worker
-    worker.close()
+    worker.end()

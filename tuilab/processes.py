@@ -158,13 +158,16 @@ class Guard(NamedTuple):
             os.write(self.pipe, mode)
 
 
-def start_guard(mark: str) -> Guard | None:
-    """Start a guard for this process; None where there can be none: then `die_with_parent` must do."""
+def start_guard(mark: str, folder: str = "") -> Guard | None:
+    """Start a guard for this process; None where there can be none: then `die_with_parent` must do.
+
+    folder: removed once this process has ended.
+    """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
     read, write = os.pipe()
     try:
-        words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(os.getppid()), mark]
+        words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(os.getppid()), mark, folder]
         actions = [
             (os.POSIX_SPAWN_DUP2, read, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
@@ -182,8 +185,11 @@ def start_guard(mark: str) -> Guard | None:
 ALONE, WITH_PARENT = b"a", b"e"
 
 
-def _guard(worker: int, parent: int, mark: str) -> None:
-    """Wait until the worker ends, or its parent does while it is not to go on alone; then end all of it."""
+def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
+    """Wait until the worker ends, or its parent does while it is not to go on alone; then end all of it.
+
+    folder: the worker's temporary files, removed at the end; "" for none.
+    """
     itself = _stat(worker)
     with contextlib.suppress(OSError):
         if not _wait(os.pidfd_open(worker), os.pidfd_open(parent)):
@@ -192,6 +198,10 @@ def _guard(worker: int, parent: int, mark: str) -> None:
     end_all(worker, mark, [itself[1]] if itself else [])
     time.sleep(_BETWEEN_S)  # for what was being started just then
     end_all(worker, mark)
+    if folder and os.path.isdir(folder):
+        import shutil  # the guard of most workers does not need it
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(worker: int, parent: int) -> bool:
@@ -213,4 +223,4 @@ def _wait(worker: int, parent: int) -> bool:
 
 
 if __name__ == "__main__":
-    _guard(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    _guard(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tuilab.processes import since
+from tuilab.worker import temporary
 from tuilab.worker.temporary import LOADER, keep_generated_code_apart
 
 
@@ -16,15 +17,18 @@ def test_files_of_processes_that_have_gone_are_cleared(tmp_path, monkeypatch):
     gone = subprocess.Popen(["true"])
     gone.wait()
     going = subprocess.Popen(["sleep", "600"])
+    user = os.getuid()
+    left = [f"tuilab-worker-{user}-{gone.pid}-123", f"tuilab-worker-{user}-{going.pid}-1"]
+    kept, own = (f"tuilab-worker-{user}-{pid}-{since(pid)}" for pid in (going.pid, os.getpid()))
     try:
-        for name in (f"{gone.pid}-123", f"{going.pid}-{since(going.pid)}", f"{going.pid}-1"):
+        for name in (*left, kept):
             (tmp_path / name).mkdir()
             (tmp_path / name / "__autograph_generated_file1.py").touch()
         loader = SimpleNamespace(tempfile=None)
         monkeypatch.setitem(sys.modules, LOADER, loader)
-        keep_generated_code_apart(tmp_path)
-        own = f"{os.getpid()}-{since(os.getpid())}"
-        assert sorted(os.listdir(tmp_path)) == sorted([own, f"{going.pid}-{since(going.pid)}"])
+        monkeypatch.setattr(temporary.tempfile, "tempdir", str(tmp_path))
+        keep_generated_code_apart()
+        assert sorted(os.listdir(tmp_path)) == sorted([own, kept])
         with loader.tempfile.NamedTemporaryFile(prefix="x", suffix=".py", delete=False) as file:
             assert os.path.dirname(file.name) == str(tmp_path / own)
     finally:

@@ -18,6 +18,7 @@ from tuilab.doctor import (
     libcuda,
     libraries,
     packages,
+    sandbox,
     tensorflow,
 )
 from tuilab.doctor.findings import Findings
@@ -166,4 +167,4 @@ def _probes(findings: Findings, answered: dict[str, Any], silent: dict[str, Unan
         out.append(Probe(name, "fail", str(silent[field])) if field in silent else tell(answered[field]))
     if "tensorflow" in silent:
         return (*out, Probe("TensorFlow import", "fail", str(silent["tensorflow"])))
-    return (*out, *tensorflow.probes(findings.tensorflow))
+    return (*out, *tensorflow.probes(findings.tensorflow), sandbox.probe())

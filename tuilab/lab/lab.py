@@ -50,7 +50,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.preset import Preset
 from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.program import Page
-from tuilab.model.requests import Measure
+from tuilab.model.requests import Measure, scope
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
@@ -203,7 +203,10 @@ class Lab(RunController):
     @property
     def unattended(self) -> bool:
         """A run is under way that its worker is to finish, and to keep, after the lab has gone."""
-        return bool(self.state.running and self.state.spool and self.state.finish)
+        scenario = self.state.shown.scenario
+        # A confined worker cannot write to the data folder.
+        confined = scenario is not None and scope(scenario.file, scenario.opening)
+        return bool(self.state.running and self.state.spool and self.state.finish and not confined)
 
     def farewell(self) -> str:
         """Say where the run on the screen is kept, and how to come back to it; "" where none is.

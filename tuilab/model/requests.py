@@ -1,5 +1,7 @@
 """What a worker is asked: every message of the protocol towards the worker."""
 
+import json
+
 import msgspec
 
 from tuilab.model.arms import Arm
@@ -97,6 +99,36 @@ class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):
 
 
 Request = Measure | Cancel | Painted | Turn | Declare | Ask | Shutdown
+
+CONFINE = "TUILAB_CONFINE"
+"""Environment variable of a worker that is confined from its start: what `confined_to` returns."""
+
+
+class _Measured(msgspec.Struct):
+    """The part of an `Ask`'s body that names what is measured."""
+
+    scenario: Scenario | None = None
+
+
+def confined_to(request: Request) -> str:
+    """Return what the worker may open while it carries the request out, as JSON; "" if it is not confined."""
+    if isinstance(request, Declare):
+        return scope(request.file, request.opening)
+    if isinstance(request, Measure):
+        return scope(request.scenario.file, request.scenario.opening)
+    if isinstance(request, Ask) and b'"scenario"' in bytes(request.body):
+        scenario = msgspec.json.decode(request.body, type=_Measured).scenario
+        return scope(scenario.file, scenario.opening) if scenario else ""
+    return ""
+
+
+def scope(file: str, opening: Opening) -> str:
+    """Return the same of a scenario's file: a model that is not trusted, its data and its code."""
+    own_code = file.endswith(".py") or file.rpartition(":")[0].endswith(".py")
+    if not file or own_code or opening.trust:
+        return ""
+    return json.dumps([file, opening.data, opening.code])
+
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)

@@ -36,7 +36,17 @@ from tuilab.model.events import (
 )
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import plural
-from tuilab.model.requests import Ask, Cancel, Declare, Measure, Painted, Request, Turn
+from tuilab.model.requests import (
+    CONFINE,
+    Ask,
+    Cancel,
+    Declare,
+    Measure,
+    Painted,
+    Request,
+    Turn,
+    confined_to,
+)
 from tuilab.model.run import RunState
 from tuilab.model.scenario import FORKED_CHASE_S
 from tuilab.runner.process import Explain, WorkerProcess, contained, local_command
@@ -109,6 +119,9 @@ class Supervisor:
         self._spent: list[WorkerProcess] = []
         self._largest = EACH
         self._foreseen = forks
+        # A worker behind ssh does not get this environment, and confines itself when it is asked.
+        self._confines = command is None or env is not None
+        self._held = ""
         self._samples = RunState()
         self._at_once: tuple[str, set[str]] = ("", set())
         self.phase: Phase = "down"
@@ -124,6 +137,7 @@ class Supervisor:
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
+        self._held = confined_to(self._queue[0]) if self._queue and self._confines else ""
         if self._foreseen and self._zygotes is not None and no_gpu_in_sight() and possible():
             self._zygotes.begin(idle_processors())
         command, inherited = await self._starting()
@@ -144,7 +158,8 @@ class Supervisor:
         self, further: Further, command: Sequence[str], inherited: Sequence[int]
     ) -> WorkerProcess:
         heard = partial(self._hear, further)
-        process = await WorkerProcess.spawn(command, heard, self._env, self._explain, inherited)
+        env = {**(self._env or {}), CONFINE: self._held}
+        process = await WorkerProcess.spawn(command, heard, env, self._explain, inherited)
         further.process = process
         return process
 
@@ -187,6 +202,9 @@ class Supervisor:
         """Queue a question or a run; pass `Painted` and `Cancel` on at once."""
         if isinstance(request, _QUEUED):
             self._queue.append(request)
+            early = self.phase == "starting" and self._process is not None and self._confines
+            if early and confined_to(self._queue[0]) != self._held:
+                self._replace()
             self._next()
         elif isinstance(request, Cancel):
             await self.cancel(request.id)
@@ -507,9 +525,12 @@ class Supervisor:
     def _next(self) -> None:
         if self.phase == "ready" and self._active is None and self._queue and self._process is not None:
             first = self._queue[0]
-            if isinstance(first, Measure) and first.worker and self._measured:
+            scope = confined_to(first)
+            other = bool(self._held) and scope != self._held and bool(scope or not isinstance(first, Ask))
+            if other or (isinstance(first, Measure) and first.worker and self._measured):
                 self._replace()  # a further process of a run is one that has measured nothing yet
                 return
+            self._held = scope or self._held
             self._measured |= isinstance(first, Measure)
             self._active = self._queue.popleft()
             self.phase = "busy"

@@ -13,6 +13,7 @@ from tuilab import processes
 from tuilab.model.errors import CLOSED
 from tuilab.model.events import Event, encode
 from tuilab.spool import Spool, write_all
+from tuilab.worker.temporary import folder_name
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 
@@ -63,7 +64,7 @@ class Channel:
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
         processes.adopt()
-        self._guard = processes.start_guard(self._mark)
+        self._guard = processes.start_guard(self._mark, str(folder_name() or ""))
         self._ends_with_parent(True)
 
     def _ends_with_parent(self, on: bool) -> None:

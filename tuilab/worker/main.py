@@ -8,10 +8,12 @@ import threading
 import traceback
 from collections.abc import Callable
 
+from tuilab import landlock
 from tuilab.model import events, requests
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.version import __version__
 from tuilab.worker.channel import Channel
+from tuilab.worker.confinement import confine_if_told, held
 from tuilab.worker.context import Context
 from tuilab.worker.gpus import asked, asked_before, replace_process
 from tuilab.worker.start import start
@@ -27,6 +29,7 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 def main(channel: Channel) -> int:
     """Serve until the other side closes its end; returns the exit code."""
+    confine_if_told()
     before = asked_before()
     if before is None:
         channel.send(
@@ -52,7 +55,9 @@ def main(channel: Channel) -> int:
                 events.Finished(run=request.id, status="cancelled", message="stopped before it started")
             )
             continue
-        _open_gpus_for(context, request, inbox)
+        if not _may_serve(context, request):
+            continue
+        _replace_process_for(context, request, inbox)
         if isinstance(request, requests.Measure):
             context.keep(request)
         context.own_code = isinstance(request, requests.Measure) and bool(request.scenario.file)
@@ -60,20 +65,38 @@ def main(channel: Channel) -> int:
         channel.kept()
 
 
-def _open_gpus_for(
+def _may_serve(context: Context, request: requests.Request) -> bool:
+    """Refuse what a confined process cannot do: whoever asks starts another worker for it."""
+    file = request.file if isinstance(request, requests.Declare) else ""
+    file = request.scenario.file if isinstance(request, requests.Measure) else file
+    scope = requests.confined_to(request)
+    if not held() or scope == held() or not (scope or file):
+        return True
+    _say(context, request, f"this worker is confined to {held()}", "", "")
+    return False
+
+
+def _replace_process_for(
     context: Context, request: requests.Request, inbox: "queue.SimpleQueue[requests.Request]"
 ) -> None:
-    """Where it asks for a GPU that is not open, go on as a fresh process that opens what it asks for."""
+    """Continue as a fresh process if the request needs a GPU that is not open, or a confined process.
+
+    Threads that TensorFlow has started would stay unconfined.
+    """
     gpus = context.gpus
     wanted = gpus.lacks(asked(request, gpus))
-    if not wanted:
+    scope = requests.confined_to(request)
+    confine = bool(scope) and not held() and landlock.version() > 0
+    if not wanted and not confine:
         return
+    if confine:
+        os.environ[requests.CONFINE] = scope
     pending = [request]
     while not inbox.empty():
         pending.append(inbox.get())
     pending += [requests.Cancel(id=run) for run in context.cancelled]
     lines = [context.channel.outward(requests.encode(each)) for each in pending]
-    replace_process(context.channel, wanted, gpus.failed, gpus.why, lines)
+    replace_process(context.channel, wanted or gpus.opened, gpus.failed, gpus.why, lines)
 
 
 def _serve(context: Context, request: requests.Request) -> None:

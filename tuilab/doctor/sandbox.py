@@ -1,0 +1,16 @@
+"""Whether this kernel can confine the worker that opens a model file."""
+
+from tuilab import landlock
+from tuilab.model.doctor import Probe
+
+
+def probe(version: int | None = None) -> Probe:
+    """Return the finding in a sentence. version: of Landlock, this kernel's unless given."""
+    found = landlock.version() if version is None else version
+    if not found:
+        said = (
+            "no Landlock in this kernel (Linux 5.13 or later has it); nothing confines the opening of a model"
+        )
+        return Probe("model sandbox", "warn", said)
+    tcp = "" if found >= 4 else "; TCP is not restricted (Linux 6.7 or later)"
+    return Probe("model sandbox", "ok" if not tcp else "warn", f"Landlock {found}{tcp}")

@@ -1,0 +1,93 @@
+"""Confine this process before it opens a model file that nobody vouches for.
+
+A confined process and its children write only to their scratch folder, read only what the software and the
+model need, and open no TCP connection.
+"""
+
+import glob
+import json
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tuilab import guest, landlock
+from tuilab.model.requests import CONFINE
+from tuilab.worker.temporary import process_folder
+
+HELD = "TUILAB_HELD"
+"""Environment variable of a confined process, and of the program that it replaces itself by: its scope."""
+
+_SYSTEM = (
+    *(
+        "/usr",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/bin",
+        "/sbin",
+        "/opt",
+        "/nix/store",
+        "/gnu/store",
+        "/proc",
+        "/sys",
+    ),
+    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/localtime"),
+    *("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies", "/etc/nsswitch.conf"),
+    *("~/.keras/keras.json", "~/.nv/ComputeCache"),
+)
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+_GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
+_SHARED = "/dev/shm"
+"""CUDA shares memory between processes there."""
+_PATHS = (
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
+    *("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", guest.FOLDER, guest.COMPILED),
+)
+"""Environment variables that name folders or files of the software."""
+
+
+def held() -> str:
+    """Return what this process is confined to, as `confined_to` does; "" unless it is confined."""
+    return os.environ.get(HELD, "")
+
+
+def confine_if_told() -> None:
+    """Confine this process if its environment says so and the kernel can.
+
+    To be called before any thread starts. Raises OSError if the kernel refuses.
+    """
+    told = os.environ.pop(CONFINE, "")
+    if not told or held() or not landlock.version():
+        return
+    scratch = str(process_folder() or tempfile.mkdtemp(prefix="tuilab-"))
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    gpus = [path for pattern in _GPUS for path in glob.glob(pattern)]
+    landlock.restrict(
+        [
+            (scratch, landlock.KEEPS),
+            *((_SHARED, landlock.KEEPS) for _ in gpus[:1]),
+            *((path, landlock.USES) for path in (*_DEVICES, *gpus)),
+            *((path, landlock.SEES) for path in dict.fromkeys((*_software(), *_opened(json.loads(told))))),
+        ]
+    )
+    os.environ[HELD] = told
+
+
+def _opened(scope: Sequence[str]) -> list[str]:
+    """The model, its data, and the folder of its code; a SavedModel's folder may have a signature after it."""
+    found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
+    return [str(Path(each).parent) if each.endswith(".py") else each for each in found]
+
+
+def _software() -> list[str]:
+    """What the interpreter, TensorFlow and CUDA are read from."""
+    listed = [path for name in _PATHS for path in re.split(r"[:\s]", os.environ.get(name, ""))]
+    flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", os.environ.get("XLA_FLAGS", ""))
+    own = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *sysconfig.get_paths().values()]
+    package = str(Path(__file__).resolve().parents[1])
+    every = [*_SYSTEM, *listed, *flags, *own, sys.pycache_prefix or "", package]
+    return [os.path.expanduser(path) for path in every if path]
