@@ -22,22 +22,10 @@ HELD = "TUILAB_HELD"
 """Environment variable of a confined process, and of the program that it replaces itself by: its scope."""
 
 _SYSTEM = (
-    *(
-        "/usr",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/bin",
-        "/sbin",
-        "/opt",
-        "/nix/store",
-        "/gnu/store",
-        "/proc",
-        "/sys",
-    ),
+    *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/localtime"),
     *("/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies", "/etc/nsswitch.conf"),
-    *("~/.keras/keras.json", "~/.nv/ComputeCache"),
+    *("/sys", "~/.keras/keras.json", "~/.nv/ComputeCache"),
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
@@ -78,7 +66,7 @@ def confine_if_told() -> None:
 
 
 def _opened(scope: Sequence[str]) -> list[str]:
-    """The model, its data, and the folder of its code; a SavedModel's folder may have a signature after it."""
+    """The model, its data, and the folder of its code; a signature may follow a SavedModel's folder."""
     found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
     return [str(Path(each).parent) if each.endswith(".py") else each for each in found]
 
