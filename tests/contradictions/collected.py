@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from tuilab.analysis.ratios import PAIRED, UNPAIRED
 from tuilab.analysis.reading import launches, summary_point
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.words import percent
@@ -50,10 +49,16 @@ TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?) % (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """`12 % of 199 GFLOP/s`, `71 % of a call`."""
-OF_ROUNDS = re.compile(f"{PAIRED}|{UNPAIRED}")
-COMPARED = re.compile(rf"([\d.,]+) × (?:faster|slower)([^.;(]*?)(?: \[[^]]*\])? \({TIME} against {TIME}\)")
-"""`7.5 × faster than eager round by round (900 µs [470 2,000] against 7.5 ms [3.5 10])`."""
-JUDGED = re.compile(rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)([^[]*)")
+CLAUSE = r"; the medians divide to [\d.,]+ ×"
+"""Follows where the quotient lies outside the ratio's interval."""
+COMPARED = re.compile(
+    rf"([\d.,]+) × (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
+    rf"((?:{CLAUSE})?)"
+)
+"""`7.5 × faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
+JUDGED = re.compile(
+    rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
+)
 """`CPU alone took 25 ms, CPU shared 47 ms: 1.88 × faster [1.75 2.02]`."""
 
 
@@ -135,8 +140,8 @@ def _more_than_all(result: RunResult) -> Iterator[str]:
 def _ratios(result: RunResult) -> Iterator[str]:
     """A ratio beside two medians is their quotient, or says that it is not."""
     for found in COMPARED.finditer(result.answer):
-        ratio, between, one, unit, other, another = found.groups()
-        yield from _quotient(ratio, between, one, unit, other, another, found[0])
+        ratio, between, one, unit, other, another, clause = found.groups()
+        yield from _quotient(ratio, between + clause, one, unit, other, another, found[0])
     for claim in result.claims:
         for found in JUDGED.finditer(claim.evidence):
             one, unit, other, another, ratio, paired = found.groups()
@@ -158,7 +163,9 @@ def _behind(result: RunResult) -> Iterator[str]:
     for arm, compared in to_fastest(result).items():
         own = every[arm]
         label = re.escape(own.label)
-        said = re.search(rf"{label} {TIME}, ([\d.,]+) ×( slower[^.;]*)[.;]", result.answer)
+        said = re.search(
+            rf"{label} {TIME}, ([\d.,]+) ×( slower[^.;[]*(?:\[[^]]*\])?(?:{CLAUSE})?)", result.answer
+        )
         if said is None:
             continue
         alike = [each for each in result.arms if each.median_s and each.does == own.does]
@@ -173,11 +180,15 @@ def _behind(result: RunResult) -> Iterator[str]:
 def _quotient(
     ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
-    """A reader who divides the two figures gets the ratio, digit by digit, or reads what it is."""
+    """A reader who divides the two figures gets a ratio within the interval, or reads why not."""
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
     digits = ratio.replace(",", "")
     decimals = len(digits.partition(".")[2]) or len(digits.rstrip("0")) - len(digits)
-    if round(max(a / b, b / a), decimals) != float(digits) and not OF_ROUNDS.search(after):
+    quotient = round(max(a / b, b / a), decimals)
+    ends = re.search(r"\[([\d.,]+) ([\d.,]+)\]", after)
+    low, high = (float(end.replace(",", "")) for end in ends.groups()) if ends else (math.inf, -math.inf)
+    inside = low <= min(quotient, float(digits)) and max(quotient, float(digits)) <= high
+    if quotient != float(digits) and not inside and not re.search(CLAUSE, after):
         yield f"no quotient of the figures beside it: {said!r}"
 
 

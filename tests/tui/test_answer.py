@@ -170,6 +170,23 @@ def test_an_answer_that_is_cut_ends_with_a_word_and_names_the_key_that_shows_all
     assert whole_words("one two", 7) == "one two" and whole_words("one three", 7) == "one…"
 
 
+def test_an_answer_that_is_cut_ends_with_a_whole_sentence_if_one_has_room():
+    headline = "One graph is 13.7 × faster than eager [13.5 13.9]."
+    said = f"{headline} On the CPU 0.48 ms [0.47 0.50] against 6.6 ms [6.5 6.7]: it launches 4 ops instead of 80."
+    for width in (62, 78, 100):
+        [line] = lay_out(said, "under", [("A: more", MUTED)], width, 1)
+        told = "".join(text for text, _ in line)
+        assert (
+            told.startswith(headline)
+            and told.endswith("  A: more")
+            and "…" not in told
+            and "On" not in told[9:]
+        )
+    lines = lay_out(said, "under", [("A: more", MUTED)], 78, 3)
+    told = " ".join("".join(text for text, _ in line) for line in lines)
+    assert "instead of 80." in told and "…" not in told
+
+
 async def test_d_shows_the_rest_of_the_document(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (120, 70)) as pilot:

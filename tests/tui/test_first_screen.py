@@ -31,7 +31,7 @@ async def at_each_size(pilot, app) -> list[str]:
 async def test_the_first_screen_answers_five_questions(tmp_path, machine):
     app = lab(tmp_path, machine=machine, rounds=24)
     gpu = bool(machine.gpus)
-    fastest = r"CPU graph is fastest: [\d.]+ µs" if gpu else r"one graph is [\d.]+ × faster"
+    fastest = r"CPU graph is fastest: [\d.]+ µs" if gpu else r"One graph is [\d.]+ × faster"
     async with opened(app, SIZES[0]) as pilot:
         before = await at_each_size(pilot, app)
         await press(pilot, app, "enter")

@@ -108,8 +108,12 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     for group in groups:
         said = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # `On the CPU` and `So far` begin no sentence then.
-            first = said[0][:1].lower() if said[0].startswith(("On the", "So far", "At ")) else said[0][:1]
+            # `One graph` and `So far` begin no sentence then.
+            first = (
+                said[0][:1].lower()
+                if said[0].startswith(("One graph", "Eager", "So far", "At "))
+                else said[0][:1]
+            )
             said[0] = f"{_capital(kind, keep=False)}: {first}{said[0][1:]}"
         out += said
     return out
@@ -292,7 +296,8 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
         return ""
     apart = by_rounds(found, arm, arms[0], point)
     than = f" than {name_of(arms[0], point)}" if len(tied) > 1 else ""
-    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {found.words} slower{than}{apart}"
+    ratio = f"{found.words} slower{than} {found.span}".rstrip()
+    sentence = f"{name_of(arm, point)} {timing(arm, point)}, {ratio}{apart}"
     share = copying(arm, point)
     return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
 
@@ -313,19 +318,26 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
     if eager is None or graph is None or found is None or found.interval is None:
         return ""
     what = "one graph" if graph.arm.mode == "graph" else "XLA"
-    figures = f"({timing(graph, point)} against {timing(eager, point)})"
-    so_far = "So far on the CPU, " if state.running else "On the CPU, "
+    lead = _capital(f"{'so far ' if state.running else ''}{what}", keep=False)
     contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
     if not found.differs or contradicted:
         verb = "are equal" if found.alike else "cannot be told apart"
         unseen = "" if state.running else _unseen([found])
-        return f"{so_far}{what} and eager {verb} within the noise {figures}{unseen}."
+        return f"{lead} and eager {verb} within the noise. {_against(graph, eager, point)}{unseen}."
     apart = by_rounds(found, eager, graph, point)
     if found.ratio < 1:
-        figures = f"({timing(eager, point)} against {timing(graph, point)})"
-        return f"{so_far}eager is {found.turned.words} faster than {what}{apart} {figures}."
+        eager_is = (
+            f"{'So far eager' if state.running else 'Eager'} is {found.turned.words} faster than {what}"
+        )
+        return f"{eager_is} {found.turned.span}. {_against(eager, graph, point)}{apart}."
     ops = _ops(state, eager, graph, point)
-    return f"{so_far}{what} is {found.words} faster than eager{apart} {figures}{ops}"
+    return (
+        f"{lead} is {found.words} faster than eager {found.span}. {_against(graph, eager, point)}{apart}{ops}"
+    )
+
+
+def _against(one: ArmState, other: ArmState, point: int) -> str:
+    return f"On the CPU {timing(one, point)} against {timing(other, point)}"
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:

@@ -152,20 +152,22 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 
 
 def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """Say ` round by round` where the medians beside a ratio, as they are shown, divide to another; else "".
+    """Return a clause that says why the shown medians divide to another ratio than `found`.
 
-    found: a's time over b's.
+    "" if their quotient lies within its interval. found: a's time over b's.
     """
     one, other = (
         as_shown(each.median, each.half_width) if each is not None else 0.0
         for each in (estimate_at(a, point), estimate_at(b, point))
     )
-    if not one or not other:
+    if not one or not other or found.interval is None:
         return ""
     found, quotient = (found, one / other) if found.ratio >= 1 else (found.turned, other / one)
-    if found.words == times(quotient, found.half_width):
+    low, high = found.interval or (0.0, math.inf)
+    if low <= quotient <= high or found.words == times(quotient, found.half_width):
         return ""
-    return f" {found.how}"
+    why = "mix rounds of different pace" if found.paired else "are no means, which the ratio compares"
+    return f"; the medians divide to {times(quotient)}, since they {why}"
 
 
 def device_of(arm: ArmState, point: int) -> str | None:

@@ -89,7 +89,7 @@ def _contention(
         together_s=with_others.median,
         ratio=found.ratio,
         ci95=interval,
-        sentence=f"{alone.label} beside the other devices: {words}{apart} ({figures}).",
+        sentence=f"{alone.label} beside the other devices: {words} ({figures}{apart}).",
     )
 
 
@@ -97,8 +97,8 @@ def _words(found: RatioEstimate) -> str:
     if not found.differs:
         return "no difference beyond the noise"
     if found.ratio > 1:
-        return f"{found.words} slower"
-    return f"{found.turned.words} faster"
+        return f"{found.words} slower {found.span}"
+    return f"{found.turned.words} faster {found.turned.span}"
 
 
 def summarise(

@@ -143,7 +143,7 @@ WILD = 100.0
 
 
 def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
-    """`1.27 × faster [1.25 1.29]`, from b's time over a's. apart: what tells it from the medians' quotient.
+    """`1.27 × faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
 
     least: the factor that was claimed, from which an end that is not it is told by its digits.
     """
@@ -153,7 +153,7 @@ def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
     if any(float(end.replace(",", "")) == least for end in span[1:-1].split()):
         ends = [times(end).removesuffix(" ×") for end in shown.interval]
         span = f"[{ends[0]} {ends[1]}]"
-    return f"{shown.words} {word}{apart} {span}" + ("" if found.differs else ", which may be noise")
+    return f"{shown.words} {word} {span}" + ("" if found.differs else ", which may be noise") + apart
 
 
 def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:

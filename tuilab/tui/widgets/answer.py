@@ -88,10 +88,25 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
         return lay_out(sentence, spoken(self, said.detail), tag, width, height)
 
 
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
+
+
+def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
+    """Return as many whole sentences as fit beside a tag of `kept` cells; the text if not even one does."""
+    if len(wrap(text, width)) <= height:
+        return text
+    ends = [match.start() for match in _SENTENCE_ENDS.finditer(text)]
+    for end in reversed(ends):
+        lines = wrap(text[:end], width)
+        if len(lines) < height or (len(lines) == height and cell_len(lines[-1]) <= width - kept - 2):
+            return text[:end]
+    return text
+
+
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
     """Return the sentence, the detail under it where there is room, and the tag at the end of the last
     line."""
-    said = clip(sentence, width, height)
+    said = clip(whole_sentences(sentence, width, height, width_of(tag)), width, height)
     under = clip(detail, width, height - len(said)) if len(said) < height else []
     lines = [*said, *under, *[""] * (height - len(said) - len(under))]
     kept = width_of(tag)
