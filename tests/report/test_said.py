@@ -126,7 +126,7 @@ def test_a_watched_program():
         "",
         "input-bound  train.py:12",
         "  83 % of a step waits for input",
-        "  mending it gains 6.00 × at most",
+        "  mending it gains at most 6.00 ×",
         "  change: add prefetch",
         "",
         "ops of a step:",

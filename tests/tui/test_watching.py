@@ -141,7 +141,7 @@ async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
         await until(pilot, lambda: "input-bound: 83 %" in text(app))
-        assert "train.py:12" in text(app) and "mending it gains 5.88 × at most" in text(app)
+        assert "train.py:12" in text(app) and "mending it saves 5.05 s" in text(app)
         await press(pilot, app, "down")
         screen = app.screen
         assert isinstance(screen, WatchScreen)

@@ -129,6 +129,6 @@ def test_what_is_of_the_same_time_says_so_and_stands_right_after() -> None:
     assert [each.code for each in parts] == ["python-in-map", "no-prefetch"]
     for each in parts:
         assert each.part_of == "input-bound"
-        assert gained(each).endswith("at most, of the same time as input-bound")
+        assert gained(each).endswith("×, of the same time as input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43 ×", "the same", "the same"]
     assert "the same" not in gain(parts[0], parts)  # where the other is not in sight

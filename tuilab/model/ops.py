@@ -65,6 +65,28 @@ ALWAYS_ON_HOST = names("string resource")
 """Dtypes that TensorFlow always keeps in host memory (`DataTypeAlwaysOnHost`)."""
 PYTHON = names("PyFunc PyFuncStateless EagerPyFunc")
 """Ops that call back into Python."""
+NOT_IN_XLA = (
+    PYTHON
+    | ITERATORS
+    | names("""
+    Print PrintV2 AsString StringFormat StringJoin Substr RegexReplace StaticRegexReplace StringSplitV2
+    StringToNumber StringToHashBucketFast StringLower ReadFile WriteFile DecodeJpeg DecodePng DecodeImage
+    DecodeRaw DecodeWav EncodeJpeg EncodePng ParseExampleV2 ParseSingleExample ParseTensor LookupTableFindV2
+    LookupTableImportV2 CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder CropAndResize Dilation2D EditDistance
+    SparseReorder SparseConcat SparseSplit SparseTensorDenseMatMul SparseFillEmptyRows SparseSegmentSum
+    SparseSegmentMean MatrixDeterminant LogMatrixDeterminant Lu Eig MatrixLogarithm MatrixExponential
+    MatrixSquareRoot UniqueWithCountsV2 RaggedTensorToVariant RaggedTensorToTensor RaggedRange RaggedGather
+    NthElement HistogramFixedWidth CombinedNonMaxSuppression NonMaxSuppressionV5 ExtractGlimpse ReduceDataset
+    WriteScalarSummary WriteSummary SaveV2 RestoreV2 SparseAdd QueueDequeueV2 RandomPoisson RandomGamma
+    MapDefun LSTMBlockCell BlockLSTMV2 ScatterNdUpdate AudioSpectrogram Mfcc""")
+)
+"""Ops that a CPU kernel computes and XLA's compiler does not (kernels registered by TensorFlow 2.21)."""
+HOST_ONLY = PYTHON | names("""
+    AsString StringFormat StringJoin Substr RegexReplace StaticRegexReplace StringSplitV2 StringToNumber
+    StringToHashBucketFast StringLower ReadFile WriteFile DecodeJpeg DecodePng DecodeImage DecodeRaw DecodeWav
+    EncodeJpeg EncodePng ParseExampleV2 ParseSingleExample ParseTensor LookupTableFindV2 CTCGreedyDecoder
+    CTCBeamSearchDecoder EditDistance Print PrintV2 MatrixLogarithm RaggedTensorToVariant""")
+"""Ops without a kernel for a GPU in a build of TensorFlow that has such kernels (2.21)."""
 
 # Arithmetic.
 

@@ -14,7 +14,8 @@ Code = Literal[
     "input-bound", "python-in-map", "serial-map", "no-prefetch", "retraced", "eager-step",
     "launch-bound", "host-op", "read-each-step", "numpy-fed", "float64", "mixed-precision", "xla-off",
     "xla-recompiles", "between-steps", "gpu-idle", "gpu-shared", "gpu-unused", "memory",
-    "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu", "small-batches",
+    "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu", "small-batches", "rebuilt",
+    "cudnn-off", "saving", "slowing",
 ]  # fmt: skip
 Key = int | tuple[str, int]
 """What a call is of: a tf.function's number, or the line of a gradient tape in Python."""
@@ -268,8 +269,10 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that costs time, and what to change. gain_at_most: how many times as fast the program would
-    be at most."""
+    """Something that costs time, and what to change.
+
+    gain_at_most: how many times as fast the steps would be at most, if `share` is known; else the program.
+    """
 
     code: Code
     message: str
@@ -279,6 +282,10 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """Of the program's steps, that this takes."""
     gain_at_most: float | None = None
     gain_ci95: tuple[float, float] | None = None
+    program_share: float | None = None
+    """Of the program's wall time, that this takes."""
+    saves_s: float | None = None
+    """Seconds of the program that mending it saves, as estimated."""
     change: str = ""
     preset: str = ""
     """The preset that shows the same."""

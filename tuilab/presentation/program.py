@@ -31,7 +31,7 @@ def verdict(page: Page, *, running: bool) -> Said:
     detail = SEPARATOR.join(filter(None, [page.ran_on, step(page), cost(page)]))
     if page.findings:
         first = page.findings[0]
-        gain = f"; mending it gains {times(first.gain_at_most)} at most" if first.gain_at_most else ""
+        gain = f"; mending it {gained(first).partition(';')[0]}" if first.gain_at_most else ""
         return Said(headline(page) + gain, detail=detail)
     if running and not page.parts:
         return Said("Nothing to mend was found so far; no step was profiled yet.", detail=step(page))
@@ -85,6 +85,16 @@ def about(finding: Bottleneck) -> tuple[str, str]:
     if finding.preset:
         change += f" {{table.select}} measures {finding.preset}."
     return said, change
+
+
+def saves(finding: Bottleneck) -> str:
+    """Return `3.20 s`: what mending it saves of the program; `–` if that is not known."""
+    return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
+
+
+def of_program(finding: Bottleneck) -> str:
+    """Return `9 %`: the share of the program that it takes; `–` if that is not known."""
+    return percent(finding.program_share) if finding.program_share is not None else "–"
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:

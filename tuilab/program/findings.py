@@ -7,7 +7,6 @@ can make the program 1 / (1 - share) times as fast at most.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 from types import MappingProxyType
@@ -15,9 +14,13 @@ from typing import Literal
 
 from tuilab.analysis.words import listed, percent
 from tuilab.model.ops import PYTHON
-from tuilab.model.program import Bottleneck, Code, Facts, Stage
+from tuilab.model.program import Bottleneck, Code, Facts, Hello, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.program import source
+from tuilab.program.advice import TABLE, advise
+from tuilab.program.case import Beside as Beside
+from tuilab.program.case import Case as Case
+from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
 
@@ -59,90 +62,12 @@ _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv"
 _MEMORY_LEFT = 0.05
 
 
-@dataclass(frozen=True)
-class Beside:
-    """The machine beside the program: GPUs that are in it, what others use of them; why TensorFlow sees
-    none."""
-
-    gpus: int = 0
-    others: tuple[str, ...] = ()
-    no_gpu: str = ""
-    no_gpu_change: str = ""
-    memory: Mapping[str, int] = field(default_factory=dict)
-    """Bytes of each GPU."""
-
-
-@dataclass
-class Case:
-    """A process with the sources of its own files, and its place."""
-
-    of: Process
-    sources: Mapping[str, str]
-    place: Beside
-
-    def function_at(self, number: int) -> tuple[str, int]:
-        """Return where in the person's code a tf.function is: its own line, or the line that called it."""
-        function = self.of.functions.get(number)
-        if function is None:
-            return "", 0
-        if function.own:
-            return function.file, source.definition(self.sources, function.file, function.line)
-        return function.caller or ("", 0)
-
-    def step_at(self) -> tuple[str, int]:
-        """Return the file and line of the step; ("", 0) where there is none."""
-        key = self.of.step
-        if isinstance(key, tuple):
-            return key
-        if key is not None:
-            return self.function_at(key)
-        if self.of.kind == "batch":
-            return next(((seen.file, seen.line) for seen in reversed(self.of.datasets) if seen.file), ("", 0))
-        return self.ops_at()
-
-    def ops_at(self) -> tuple[str, int]:
-        """Return the innermost line in a loop from which most ops that run by themselves are reached."""
-        found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
-        most = stacks.total() / 2
-        while True:
-            following: Counter[tuple[str, int]] = Counter()
-            for stack, count in stacks.items():
-                if len(stack) > at:
-                    following[stack[at]] += count
-            if not following:
-                return found
-            line, count = following.most_common(1)[0]
-            if count < most:
-                # None of these lines has most of them, and one loop may have them all.
-                loops: Counter[tuple[str, int]] = Counter()
-                for (file, number), each in following.items():
-                    if around := source.loop(self.sources, file, number):
-                        loops[file, around] += each
-                line, count = loops.most_common(1)[0] if loops else (line, 0)
-                return line if count >= most else found
-            inside = source.loop(self.sources, *line) > 0
-            if inside or not looped:
-                found, looped = line, inside
-            stacks = Counter({s: n for s, n in stacks.items() if len(s) > at and s[at] == line})
-            at += 1
-
-    @property
-    def gpus(self) -> list[str]:
-        """The GPUs that the program opened, short."""
-        facts = self.of.facts
-        return (
-            [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]
-            if facts
-            else []
-        )
-
-
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return every finding, the one that could gain most first, and right after it what is part of it."""
+    """Return every finding, the one that saves most of the program first, and after it what is part of it."""
     found: list[Bottleneck] = []
     for look in LOOKS:
         found += look(case)
-    order = sorted(found, key=lambda f: -(f.gain_at_most or 0.0))
+    order = sorted(found, key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
         each
         for first in order
@@ -151,39 +76,50 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     )
 
 
-def gain(
-    share: float, interval: tuple[float, float] | None = None
-) -> tuple[float, tuple[float, float] | None]:
-    """Return how many times as fast the program could be at most without that share of its time.
-
-    interval: the share's ends; those of the gain are returned beside it, None without.
-    """
-
-    def factor(part: float) -> float:
-        return 1 / (1 - min(part, 0.99))
-
-    return factor(share), (factor(interval[0]), factor(interval[1])) if interval else None
+def factor(share: float) -> float:
+    """Return how many times as fast something could be at most without that share of its time."""
+    return 1 / (1 - min(share, 0.99))
 
 
 def _made(
-    code: Code, at: tuple[str, int], message: str, share: float | None, change: str, preset: str = "",
-    interval: tuple[float, float] | None = None, sizes: Mapping[str, int] = MappingProxyType({}),
-    beside: float = 0.0, part_of: Code | None = None,
+    case: Case, code: Code, at: tuple[str, int], message: str, share: float | None = None, *,
+    advice: str = "", change: str = "", interval: tuple[float, float] | None = None,
+    sizes: Mapping[str, int] = MappingProxyType({}), beside: float = 0.0, part_of: Code | None = None,
+    spent_s: float | None = None,
 ) -> Bottleneck:  # fmt: skip
-    """beside: the share of a step that would go, too, which is not what the finding is about."""
-    shares = (interval[0] + beside, interval[1] + beside) if interval else None
-    most, ends = gain(share + beside, shares) if share is not None else (None, None)
+    """Return a finding with its advice.
+
+    share: of a step, or of what `spent_s` is part of. beside: the share of a step that would go, too, which
+    is not what the finding is about. spent_s: the seconds of the program that it takes; None for `share` of
+    the steps. advice: the table's key, `code` by default; change: in place of the table's.
+    """
+    gain_at_most = ends = program_share = saves_s = None
+    if share is not None:
+        share = min(1.0, share)
+        gain_at_most = factor(share + beside)
+        if interval is not None:
+            low, high = (min(1.0, end + beside) for end in interval)
+            ends = factor(low), factor(high)
+    if spent_s is None and share is not None:
+        spent_s = min(1.0, share + beside) * case.of.stepping_s
+    if spent_s is not None and case.of.lasted_s > 0:
+        program_share = min(1.0, spent_s / case.of.lasted_s)
+        saves_s = program_share * case.of.lasted_s
+        gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
+    advised, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
         message=message,
         file=at[0],
         line=at[1],
         share=share,
-        gain_at_most=most,
+        gain_at_most=gain_at_most,
         gain_ci95=ends,
-        change=change,
+        program_share=program_share,
+        saves_s=saves_s,
+        change=change or advised,
         preset=preset,
-        sizes=dict(sizes),
+        sizes=dict(sizes) if preset else {},
         part_of=part_of,
     )
 
@@ -306,16 +242,15 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
         yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
         yield _made(
+            case,
             "serial-map",
             (stage.file, stage.line),
             f"{_shown(stage)} handles one element after the other",
             share,
-            "give .map num_parallel_calls=tf.data.AUTOTUNE",
-            "serial-augmentation",
-            interval,
-            batches(case.of),
-            beside,
-            "input-bound",
+            interval=interval,
+            sizes=batches(case.of),
+            beside=beside,
+            part_of="input-bound",
         )
     yield from _not_prefetched(case, share, interval)
 
@@ -358,13 +293,14 @@ def _input_bound(
         said += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
         said += f", and has up to {percent(beside)} of the processors that the step computes on"
-    # Python in a map takes turns for the interpreter's lock, in parallel too.
-    instead = "" if parallel or kind == "python" else ", run it in parallel"
-    change = f"make the stage that holds the others up cheaper{instead}, or keep its results (.cache())"
+    advice = "input-bound, in parallel" if parallel or kind == "python" else "input-bound"
     if kind == "generator":
-        change = "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator"
+        advice = "input-bound, generator"
     at = (stage.file, stage.line) if stage else case.step_at()
-    return _made("input-bound", at, said, share, change, "slow-map", interval, batches(case.of), beside)
+    sizes = batches(case.of)
+    return _made(
+        case, "input-bound", at, said, share, advice=advice, interval=interval, sizes=sizes, beside=beside
+    )
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
@@ -376,14 +312,13 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
         return
     overlap = min(share, 1 - share)
     yield _made(
+        case,
         "no-prefetch",
         (own.file, own.line),
         "no stage is prefetched: the next batch is made only after the step has ended",
         overlap,
-        "end the pipeline with .prefetch(tf.data.AUTOTUNE)",
-        "slow-map",
-        (min(interval[0], 1 - interval[1]), overlap) if interval else None,
-        batches(case.of),
+        interval=(min(interval[0], 1 - interval[1]), overlap) if interval else None,
+        sizes=batches(case.of),
         part_of="input-bound",
     )
 
@@ -414,16 +349,15 @@ def _python_in_map(
     part_of: Code | None = None,
 ) -> Bottleneck:
     return _made(
+        case,
         "python-in-map",
         (stage.file, stage.line),
         f"{_shown(stage)} calls Python for each element{how}",
         share,
-        "write the mapped function with TensorFlow's ops, or prepare the data once",
-        "python-in-map",
-        interval,
-        batches(case.of),
-        beside,
-        part_of,
+        interval=interval,
+        sizes=batches(case.of),
+        beside=beside,
+        part_of=part_of,
     )
 
 
@@ -468,26 +402,17 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
                 continue  # a model compiled for each of several trainings
-            differed, change = (
-                "the function itself was made anew each time",
-                "make the tf.function once, before the loop",
-            )
+            differed, advice = "the function itself was made anew each time", "retraced, made anew"
         else:
-            change = _CHANGES.get(
-                differed, "give the function arguments that do not change, or an input_signature"
-            )
+            advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
         code: Code = "xla-recompiles" if xla else "retraced"
+        advice = "xla-recompiles" if xla and differed == "a new shape" else advice
         verb = "compiled by XLA" if xla else "traced"
         said = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
         said += f": {differed}" if differed else ""
-        yield _made(code, (file, line), said, share, change, interval=(share, most))
-
-
-_CHANGES = {
-    "a Python number": "pass it as a tensor (tf.constant), or as a tf.Variable",
-    "a new shape": "pad or batch to one shape (drop_remainder=True), or give an input_signature with None",
-    "a new object": "make the object once and pass the same one",
-}
+        yield _made(
+            case, code, (file, line), said, share, advice=advice, interval=(share, most), spent_s=spent
+        )
 
 
 def difference(described: list[list[list[object]] | None]) -> str:
@@ -520,13 +445,12 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     if facts is not None and facts.eager_functions:
         share, interval = _overhead(case)
         yield _made(
+            case,
             "eager-functions",
             source.call(case.sources, "run_functions_eagerly"),
             "tf.config.run_functions_eagerly(True): no tf.function runs as a graph",
             share,
-            "remove the call: it is for debugging",
-            "tiny-ops",
-            interval,
+            interval=interval,
         )
         return
     if not isinstance(key, tuple):
@@ -535,14 +459,13 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     if of.tapes[key][0] < LEAST // 2:
         return
     share, interval = _overhead(case)
-    at, change = key, "put the step into a function under @tf.function"
+    at, advice = key, "eager-step"
     found = source.argument(case.sources, "run_eagerly")
     if of.tapes[key][1] or found[1]:
-        at, change = (found if found[1] else key), "leave run_eagerly=True out"
+        at, advice = (found if found[1] else key), "eager-step, of Keras"
     told = f", of which {percent(share)} is Python and dispatch" if share else ""
-    yield _made(
-        "eager-step", at, f"the step runs op by op in Python{told}", share, change, "tiny-ops", interval
-    )
+    said = f"the step runs op by op in Python{told}"
+    yield _made(case, "eager-step", at, said, share, advice=advice, interval=interval)
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
@@ -556,18 +479,18 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
         return
     whole, interval = _overhead(case)
-    said, change = f"{plural(ops, 'op')} a step", "put the step into a function under @tf.function"
+    said, advice = f"{plural(ops, 'op')} a step", "eager-step"
     if isinstance(of.step, int):
         name = of.functions[of.step].name.rpartition(".")[2]
         said += f" run by themselves beside {name}: {percent(share)} of it goes into starting them"
-        change = "move them into the tf.function"
+        advice = "eager-step, beside"
         # What Python does around them, but not what the function's own ops need, may go with them.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
         said += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
         share = whole
-    yield _made("eager-step", case.ops_at(), said, share, change, "tiny-ops", interval)
+    yield _made(case, "eager-step", case.ops_at(), said, share, advice=advice, interval=interval)
 
 
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
@@ -605,11 +528,11 @@ def reading(case: Case) -> Iterator[Bottleneck]:
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _made(
+                case,
                 "read-each-step",
                 (file, line),
                 f"a value is read in each step ({n:,} times), {percent(share)} of the time",
                 min(share, 0.95),
-                "keep it as a tensor; read it every hundred steps, or at the epoch's end",
             )
 
 
@@ -628,13 +551,12 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
         yield _made(
+            case,
             "numpy-fed",
             at,
             f"NumPy arrays of {each / 1e6:.0f} MB are given to {name} at each call, and copied",
             share,
-            "make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)",
-            "slow-map",
-            interval,
+            interval=interval,
         )
 
 
@@ -704,12 +626,13 @@ def between(case: Case) -> Iterator[Bottleneck]:
     late = of.share(*STARTING)
     more = f"; starting ops, {percent(late)} of a step, may be quicker without it" if late >= BETWEEN else ""
     yield _made(
+        case,
         "between-steps",
         at,
         f"{percent(share)} of the time lies between the steps, most of it here: {what}{more}",
         share,
-        "do it less often, or beside the training (a thread, an asynchronous checkpoint)",
         interval=interval,
+        spent_s=share * gaps.total,
     )
 
 
@@ -724,17 +647,27 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
     if share - of.starved < BETWEEN or not lines:
         return
     at, _ = lines.most_common(1)[0]
-    change = "more batches an epoch: data that .repeat(), with steps_per_epoch"
-    if source.loop(case.sources, *at):
-        change = "one call for all of the data, or the model itself called in a tf.function"
     what = source.line(case.sources, *at) or PurePath(at[0]).name
+    advice = _called_per_row(case, at)
     yield _made(
+        case,
         "between-steps",
         at,
         f"{percent(share)} of the time goes into a new pipeline for each step: {what}",
         share,
-        change,
+        advice=advice,
+        spent_s=share * gaps.total,
     )
+
+
+def _called_per_row(case: Case, at: tuple[str, int]) -> str:
+    """The advice for a call of Keras that makes a pipeline each time, by the method that the line calls."""
+    written = source.line(case.sources, *at)
+    for method in ("predict", "evaluate", "fit"):
+        if f".{method}(" in written:
+            fed = method == "predict" and fed_back(case.sources, *at)
+            return "predict, fed back" if fed else method
+    return "between-steps"
 
 
 # Ops
@@ -745,22 +678,23 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
-    profiled = sum(sum(s.values()) for s in case.of.seen) / max(1, len(case.of.seen))
-    spent = sum(row.seconds for row in wide)
-    if not total or not profiled or spent / profiled < DOUBLE:
+    if not total:
+        return
+    # Ops run on several threads at once: their share is of the ops' time, and that of the step's.
+    spent = sum(row.seconds for row in wide) / total * case.of.share("compute")
+    if spent < DOUBLE:
         return
     top = largest(wide)
     # Half the bytes and, on a processor's vectors, twice the lanes: half of these ops' time. A library's own
     # float32 kernels, or a GPU that has few units for float64, may leave hardly anything of it.
-    share = spent / profiled / 2
+    share = spent / 2
     yield _made(
+        case,
         "float64",
         (top.file, top.line),
-        f"{percent(spent / profiled)} of a step computes in float64 ({top.op})",
+        f"{percent(spent)} of a step computes in float64 ({top.op})",
         share,
-        "use float32 (dtype=tf.float32, .astype('float32'), keras.config.set_floatx)",
-        "float64-matmul",
-        (share, spent / profiled),
+        interval=(share, spent),
         sizes=matrices(case.of),
     )
 
@@ -784,12 +718,11 @@ def precision(case: Case) -> Iterator[Bottleneck]:
         return
     top = largest(matrix)
     yield _made(
+        case,
         "mixed-precision",
         (top.file, top.line) if top.file else case.step_at(),
-        f"{percent(spent)} of a step multiplies matrices in float32 on a GPU that has tensor cores",
+        f"{percent(min(1.0, spent))} of a step multiplies matrices in float32 on a GPU that has tensor cores",
         spent,
-        "call keras.mixed_precision.set_global_policy('mixed_float16')",
-        "mixed-precision",
         sizes=batches(of),
     )
 
@@ -816,25 +749,23 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     if on_gpu and started >= 0.3:
         yield _made(
+            case,
             "launch-bound",
             case.step_at(),
             f"{small}: {percent(started)} of a step goes into launching them",
             started,
-            "a larger batch, or jit_compile=True",
-            "tiny-ops",
-            interval,
-            {"ops": round(n)},
+            interval=interval,
+            sizes={"ops": round(n)},
         )
     elif function.own and started >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
         yield _made(
+            case,
             "xla-off",
             case.step_at(),
             f"{small}: {percent(started)} of a step goes into starting them",
             started,
-            "@tf.function(jit_compile=True) fuses them",
-            "tiny-ops",
-            interval,
-            {"ops": round(n)},
+            interval=interval,
+            sizes={"ops": round(n)},
         )
 
 
@@ -853,13 +784,12 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
     sizes = batches(of)
     why = f": batches of {sizes['batch']:,} compute for too short a time" if "batch" in sizes else ""
     yield _made(
+        case,
         "small-batches",
         case.step_at(),
         f"{percent(share)} of each step goes into Python and into starting ops{why}",
         share,
-        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain more yet",
-        "tiny-ops",
-        interval,
+        interval=interval,
     )
 
 
@@ -877,12 +807,11 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
         )
         if row.device == "CPU" and share >= 0.02 and lacks:
             yield _made(
+                case,
                 "host-op",
                 (row.file, row.line),
                 f"{row.op} runs on the CPU: {reason_of(row, of)}; {percent(share)} of a step and two copies",
                 share,
-                "replace it by ops that have a GPU kernel, or move it into the input pipeline",
-                "host-op-in-chain",
             )
 
 
@@ -904,35 +833,45 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
-    changed = hello.changed.get("CUDA_VISIBLE_DEVICES") if hello else None
     if physical and hidden and not case.gpus:
         yield _made(
+            case,
             "gpu-hidden",
             source.call(case.sources, "set_visible_devices"),
             f"the program hides {plural(len(hidden), 'GPU')} from itself",
-            None,
-            "remove the call of tf.config.set_visible_devices",
         )
-    elif (
-        not physical and changed is not None and changed.strip() in ("", "-1") and (place.gpus or facts.cuda)
-    ):
-        at = source.text(case.sources, "CUDA_VISIBLE_DEVICES")
-        if place.gpus and at[1]:
-            yield _made(
-                "gpu-hidden",
-                at,
-                f"the program sets CUDA_VISIBLE_DEVICES to {changed!r}: no GPU is seen",
-                None,
-                "remove the line",
-            )
+    elif not physical and (why := _excluded(hello, place.gpus)):
+        at = source.text(case.sources, VISIBLE) if hello and VISIBLE in hello.changed else ("", 0)
+        yield _made(case, "gpu-hidden", at, why, advice="gpu-hidden, by a variable")
     elif not physical and place.gpus:
         yield _made(
+            case,
             "no-gpu",
             case.step_at(),
             place.no_gpu or "this machine has a GPU, and TensorFlow sees none",
-            None,
-            place.no_gpu_change or "`tuilab doctor` names the cause",
+            change=place.no_gpu_change,
         )
+
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def _excluded(hello: Hello | None, gpus: int) -> str:
+    """Say why CUDA_VISIBLE_DEVICES leaves no GPU of the machine's to TensorFlow; "" if it leaves one."""
+    if hello is None:
+        return ""
+    own = VISIBLE in hello.changed
+    value = hello.changed[VISIBLE] if own else hello.environment.get(VISIBLE)
+    first = (value or "").partition(",")[0].strip()
+    said = f"the program sets {VISIBLE} to {value!r}" if own else f"{VISIBLE} is {value!r}"
+    if value is None or (not own and not gpus):
+        return ""
+    if first in ("", "-1"):
+        return f"{said}: TensorFlow sees no GPU, on any machine"
+    # CUDA ignores an index without a GPU and all that follow it.
+    if gpus and first.isdecimal() and int(first) >= gpus:
+        return f"{said}: this machine has {plural(gpus, 'GPU')}, numbered from 0, so TensorFlow sees none"
+    return ""
 
 
 def _idle(case: Case) -> Iterator[Bottleneck]:
@@ -945,22 +884,14 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     if not any(device.startswith("GPU") for device in busy):
         # A GPU's work may lie beyond a window: it is idle where the host computes in its place.
         if of.share("compute") >= IDLE:
-            yield _made(
-                "gpu-idle",
-                case.step_at(),
-                f"nothing of a step runs on {listed(case.gpus)}",
-                None,
-                "look at why each op is on the CPU (the table of ops)",
-                "host-op-in-chain",
-            )
+            yield _made(case, "gpu-idle", case.step_at(), f"nothing of a step runs on {listed(case.gpus)}")
     elif unused:
         yield _made(
+            case,
             "gpu-unused",
             case.step_at(),
             f"{listed(unused)} computes nothing",
             len(unused) / len(case.gpus),
-            "tf.distribute.MirroredStrategy() uses every GPU",
-            "data-parallel",
             sizes=batches(of),
         )
 
@@ -969,12 +900,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
     """GPUs that others use, too."""
     if case.place.others and case.gpus:
         yield _made(
-            "gpu-shared",
-            case.step_at(),
-            f"others use the GPU too: {listed(case.place.others)}",
-            None,
-            "run when it is free, or choose another by CUDA_VISIBLE_DEVICES",
-            "contention",
+            case, "gpu-shared", case.step_at(), f"others use the GPU too: {listed(case.place.others)}"
         )
 
 
@@ -986,12 +912,10 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
         left = 1 - (peak << 24) / whole if whole else 1.0
         if left < _MEMORY_LEFT:
             yield _made(
+                case,
                 "memory",
                 case.step_at(),
                 f"{short} has {percent(max(0.0, left))} of its memory left at the peak",
-                None,
-                "a smaller batch, or mixed precision",
-                "device-memory",
             )
 
 
@@ -1002,19 +926,17 @@ def settings(case: Case) -> Iterator[Bottleneck]:
         return
     if facts.numerics:
         yield _made(
+            case,
             "numerics-check",
             source.call(case.sources, "enable_check_numerics"),
             "tf.debugging.enable_check_numerics() looks at every tensor for NaN",
-            None,
-            "remove the call once the fault is found",
         )
     if facts.determinism:
         yield _made(
+            case,
             "determinism",
             source.call(case.sources, "enable_op_determinism"),
             "tf.config.experimental.enable_op_determinism(): slower kernels, and a pipeline in one order",
-            None,
-            "remove the call where results need not be the same to the last bit",
         )
 
 

@@ -136,6 +136,8 @@ class Process:
     nodes: dict[str, tuple[str, str, str, int]] = field(default_factory=dict)
     layers: set[str] = field(default_factory=set)
     """By a node's name: its op, dtype, file, line."""
+    held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
+    """The ops of a tf.function's graphs, by its number, each with the first line that is known of it."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     """Ops that compute in a tf.function's graphs, by its number and each graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
@@ -173,8 +175,11 @@ class Process:
                 sizes = self.sizes[told.number]
                 sizes[told.name] = max(working, sizes.get(told.name, 0))
                 self.layers.update(told.layers)
+                held = self.held[told.number]
                 for name, op, dtype, file, line in told.nodes:
                     self.nodes.setdefault(name, (op, dtype, file, line))
+                    if not held.get(op, ("", 0))[0]:
+                        held[op] = file, line
             case p.Window():
                 self.opened.append(told)
             case p.Kernels():
@@ -276,6 +281,25 @@ class Process:
         if len(out) < FEW:  # all of a short program may lie in one window
             out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
+
+    @property
+    def lasted_s(self) -> float:
+        """Seconds of the whole process so far, from its start."""
+        return self.last - self.hello.began if self.hello else self.last
+
+    @property
+    def stepping_s(self) -> float:
+        """Seconds that the steps took together; what lies in a gap far longer than a step is none of it."""
+        if self.steps is self.loops:  # they were seen in windows alone
+            seen = (self.samples + self.after).total()
+            since = self.last - (self.hello.now if self.hello else 0.0)
+            return since * self.stacks.total() / seen if seen else 0.0
+        starts, traced = self.steps.starts, self.steps.traced
+        took = [b - a for i, (a, b) in enumerate(pairwise(starts)) if i not in traced]
+        if not took:
+            return 0.0
+        most = LONG * sorted(took)[len(took) // 2]
+        return sum(min(each, most) for each in took) / self.steps.kept
 
     def times(self) -> p.StepTimes:
         """Return how many steps there were, with their median time and its interval."""

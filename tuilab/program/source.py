@@ -9,7 +9,8 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @cache
-def _tree(text: str) -> ast.Module | None:
+def tree_of(text: str) -> ast.Module | None:
+    """Return a source's syntax tree; None if it has none."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -18,7 +19,7 @@ def _tree(text: str) -> ast.Module | None:
 
 def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
     for file, text in sources.items():
-        tree = _tree(text)
+        tree = tree_of(text)
         for node in ast.walk(tree) if tree is not None else ():
             yield file, node
 
@@ -59,7 +60,7 @@ def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
 
 def definition(sources: Mapping[str, str], file: str, number: int) -> int:
     """Return the line of `def` of the function whose decorators begin at `number`; `number` if unknown."""
-    tree = _tree(sources.get(file, ""))
+    tree = tree_of(sources.get(file, ""))
     for node in ast.walk(tree) if tree is not None else ():
         if (
             isinstance(node, ast.FunctionDef)
@@ -72,7 +73,7 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 def loop(sources: Mapping[str, str], file: str, number: int) -> int:
     """Return the line of the innermost loop around a line of that file; 0 where there is none."""
-    tree = _tree(sources.get(file, ""))
+    tree = tree_of(sources.get(file, ""))
     around = [
         node.lineno
         for node in (ast.walk(tree) if tree is not None else ())
@@ -86,3 +87,36 @@ def line(sources: Mapping[str, str], file: str, number: int) -> str:
     """Say that line as it is written, "" where it is not known."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
+    """Return file and line of the first method of that name; ("", 0) for none."""
+    for file, node in _nodes(sources):
+        for inner in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(inner, ast.FunctionDef) and inner.name == name:
+                return file, inner.lineno
+    return "", 0
+
+
+def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
+    """Return the names that the loops around a line of that file assign at each round's beginning."""
+    tree = tree_of(sources.get(file, ""))
+    return {
+        name.id
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.For) and node.lineno < number <= (node.end_lineno or 0)
+        for name in ast.walk(node.target)
+        if isinstance(name, ast.Name)
+    }
+
+
+def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str]:
+    """Return the names that the statement around a line reads."""
+    tree = tree_of(sources.get(file, ""))
+    around = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.Assign | ast.Expr | ast.Return | ast.AugAssign)
+        and node.lineno <= number <= (node.end_lineno or 0)
+    ]
+    return {name.id for node in around[-1:] for name in ast.walk(node) if isinstance(name, ast.Name)}

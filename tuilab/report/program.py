@@ -145,12 +145,18 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 def gained(finding: Bottleneck) -> str:
-    """Return `gains 4.90 × [4.20 21.5] at most`, and of which time; "" where no bound is known."""
+    """Return `saves 3.20 s, 9 % of the program; a step gains at most 21.5 ×`; "" without a known bound."""
     if finding.gain_at_most is None:
         return ""
+    said = []
+    if finding.saves_s is not None and finding.program_share is not None:
+        saved = seconds(finding.saves_s, finding.saves_s / 50)
+        said.append(f"saves {saved}, {percent(finding.program_share)} of the program")
+    if finding.share is not None or not said:
+        most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
+        said.append(f"{'a step ' * (finding.share is not None)}gains at most {times(most)}")
     part = f", of the same time as {finding.part_of}" if finding.part_of else ""
-    ends = [significant(end, 3) for end in finding.gain_ci95 or ()]
-    return f"gains {times(finding.gain_at_most)} {f'[{ends[0]} {ends[1]}] ' if ends else ''}at most{part}"
+    return f"{'; '.join(said)}{part}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:

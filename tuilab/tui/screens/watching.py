@@ -508,11 +508,12 @@ def findings_table() -> Table[Bottleneck]:
     columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
-        Column("share", lambda row: percent(row.share) if row.share is not None else "–", align="right",
-               key=lambda row: row.share or 0.0),
-        Column("gain at most", lambda row: says.gain(row, table.rows), align="right",
+        Column("saves", lambda row: says.saves(row), align="right", key=lambda row: row.saves_s or 0.0),
+        Column("of the program", lambda row: says.of_program(row), align="right",
+               key=lambda row: row.program_share or 0.0),
+        Column("a step gains", lambda row: says.gain(row, table.rows), align="right", drop=1,
                key=lambda row: row.gain_at_most or 0.0),
-        Column("preset", lambda row: row.preset, most=20, drop=1, style=lambda _: MUTED,
+        Column("preset", lambda row: row.preset, most=20, drop=2, style=lambda _: MUTED,
                sparse=True),
     ]  # fmt: skip
     table = Findings(columns, noun="finding")

@@ -1,0 +1,115 @@
+"""Advice comes with what must hold for it: what to change first, or what to do instead."""
+
+from typing import get_args
+
+import pytest
+
+from tests.tui.watched import FILE
+from tuilab.model.program import Code, Dataset, Function, Graph, Hello, Stage, Steps, Traces, Window
+from tuilab.program.advice import TABLE, advise
+from tuilab.program.effects import effects, fed_back
+from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.fold import Process
+from tuilab.program.graph import Key
+from tuilab.program.window import Seen
+
+LOOP = """import {imports}
+import tensorflow as tf
+
+def step(x):
+    with tf.GradientTape() as tape:
+        y = {body}
+    return y
+
+for n in range(100):
+    step(n)
+"""
+
+
+def process(*, nodes: tuple[tuple[str, str, str, str, int], ...] = ()) -> Process:
+    """A function of the person's own, called a hundred times."""
+    out = Process()
+    out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
+    out.apply(Function(number=0, name="step", file=FILE, line=4, own=True, caller=(FILE, 10)))
+    out.apply(Steps(now=3.0, calls=tuple((0, 2 + n / 100, 2.009 + n / 100, False) for n in range(100))))
+    out.apply(Graph(number=0, name="step", nodes=nodes))
+    return out
+
+
+def test_every_code_has_advice() -> None:
+    assert set(get_args(Code)) - {"between-steps"} <= set(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("imports", "body", "told"),
+    [
+        ("numpy as np", "np.random.normal(size=3)", "np.random would be drawn once"),
+        ("numpy", "numpy.random.rand()", "np.random would be drawn once"),
+        ("random", "random.random()", "random would be drawn once"),
+        ("time", "time.time()", "time.time() would run once"),
+        ("gym", "gym.make('a').step(x)", "is not TensorFlow's"),
+        ("numpy as np", "tf.reduce_sum(x).numpy()", "have no .numpy()"),
+        ("numpy as np", "print(x)", "use tf.print"),
+        ("numpy as np", "np.sqrt(2.0) * tf.tanh(x)", ""),
+        ("math", "tf.random.normal([3]) * math.pi", ""),
+    ],
+)
+def test_python_that_a_trace_would_freeze_comes_first(imports: str, body: str, told: str) -> None:
+    sources = {FILE: LOOP.format(imports=imports, body=body)}
+    change, _ = advise("eager-step", Case(process(), sources, Beside()), (FILE, 5))
+    assert change.startswith("put the step into a function under @tf.function")
+    assert (told in change and "but first: " in change) if told else "first" not in change
+
+
+def test_own_functions_that_the_step_calls_are_read_too() -> None:
+    text = (
+        "import numpy as np\nimport tensorflow as tf\n\ndef noise():\n    return np.random.rand()\n\n"
+        "for n in range(9):\n    with tf.GradientTape():\n        noise()\n\ndef other():\n    print(1)\n"
+    )
+    assert [(each.name, each.line) for each in effects({FILE: text}, FILE, 8)] == [("np.random", 5)]
+
+
+@pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "StringJoin"])
+def test_xla_is_not_advised_for_what_it_cannot_compile(op: str) -> None:
+    of = process(nodes=(("a", "Tanh", "float32", FILE, 5), ("b", op, "float32", FILE, 6)))
+    change, preset = advise("xla-off", Case(of, {}, Beside()), (FILE, 4))
+    assert "jit_compile" not in change and op in change and "train.py:6" in change and not preset
+    plain = process(nodes=(("a", "Tanh", "float32", FILE, 5),))
+    assert "jit_compile" in advise("xla-off", Case(plain, {}, Beside()), (FILE, 4))[0]
+
+
+def test_xla_for_many_shapes_needs_one_shape_first() -> None:
+    of = process()
+    shapes = tuple((0.01, [["tensor", [n, 4], "float32"]]) for n in range(5))
+    of.apply(Traces(number=0, traces=shapes))
+    assert "XLA compiles for each of 5" in advise("xla-off", Case(of, {}, Beside()), (FILE, 4))[0]
+
+
+@pytest.mark.parametrize(
+    ("ops", "below", "told"), [(("RandomUniform",), "Map", "drawn first"), (("Mul",), "Repeat", ".repeat()")]
+)
+def test_a_cache_keeps_nothing_random_and_no_endless_data(
+    ops: tuple[str, ...], below: str, told: str
+) -> None:
+    of = process()
+    stage = Stage(stage="Map", file=FILE, line=12, own=True, ops=ops)
+    of.apply(Dataset(stages=(stage, Stage(stage=below, file=FILE, line=11))))
+    assert told in advise("input-bound", Case(of, {}, Beside()), (FILE, 12))[0]
+
+
+def test_a_share_is_never_above_the_whole() -> None:
+    """A product on two threads at once takes more thread time than the step lasts."""
+    of = process(nodes=(("mul", "MatMul", "float64", FILE, 5),))
+    seen = Seen(steps=[{"compute on CPU": 0.009, "dispatch": 0.001}] * 20)
+    seen.ops = {Key("MatMul", "mul", "CPU"): 0.018}
+    of.windows.append((Window(start=2.0, end=2.4, steps=20, step=0), seen))
+    (found,) = (each for each in findings(Case(of, {}, Beside())) if each.code == "float64")
+    assert "90 % of a step" in found.message and found.share == pytest.approx(0.45)
+    assert found.program_share is not None and 0 < found.program_share <= 1
+    assert found.saves_s == pytest.approx(0.45 * of.stepping_s)
+
+
+def test_generated_text_is_not_advised_to_be_predicted_at_once() -> None:
+    generated = "x = seed\nfor n in range(9):\n    p = m.predict(x)\n    x = shift(x, p)\n"
+    rows = "out = []\nfor row in rows:\n    out.append(m.predict(row))\n"
+    assert fed_back({FILE: generated}, FILE, 3) and not fed_back({FILE: rows}, FILE, 3)

@@ -1,0 +1,272 @@
+"""Which change each finding advises, and what must hold in the program for that change: one table. Pure."""
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tuilab.model.ops import NOT_IN_XLA, PYTHON
+from tuilab.program import source
+from tuilab.program.case import Case
+from tuilab.program.effects import Effect, effects, effects_of
+
+Place = tuple[str, int]
+MOST_NAMED = 3
+"""Conditions that an advice names at most."""
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """A condition that does not hold. first: what to change before the advice is followed.
+
+    instead: the advice would fail, and is replaced by `first`.
+    """
+
+    first: str
+    instead: bool = False
+
+
+Need = Callable[[Case, Place], list[Unmet]]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change, the preset that shows the same, and what must hold."""
+
+    change: str
+    preset: str = ""
+    needs: tuple[Need, ...] = ()
+
+
+def advise(key: str, case: Case, at: Place) -> tuple[str, str]:
+    """Return what to change for a finding at a line, and the preset that shows the same.
+
+    A condition that does not hold comes first: what to change before, or instead.
+    """
+    advice = TABLE[key]
+    unmet = [each for need in advice.needs for each in need(case, at)]
+    if instead := [each.first for each in unmet if each.instead]:
+        return "; ".join(instead[:MOST_NAMED]), ""
+    before = "; ".join(each.first for each in unmet[:MOST_NAMED])
+    return f"{advice.change}; but first: {before}" if before else advice.change, advice.preset
+
+
+def place(file: str, line: int) -> str:
+    """Return ` (train.py:12)`, "" for an unknown place."""
+    return f" ({PurePath(file).name}:{line})" if file and line else ""
+
+
+# Conditions
+
+
+def no_side_effects(case: Case, at: Place) -> list[Unmet]:
+    """Python in the step that a graph would run once, when it is traced."""
+    return _first(effects(case.sources, *at))
+
+
+def none_in_train_step(case: Case, at: Place) -> list[Unmet]:
+    """The same for the methods that Keras calls in a step."""
+    return _first(effects_of(case.sources, ("train_step", "call", "compute_loss")))
+
+
+def _first(found: tuple[Effect, ...]) -> list[Unmet]:
+    return [Unmet(f"{each.first}{place(each.file, each.line)}") for each in found]
+
+
+def xla_compiles(case: Case, at: Place) -> list[Unmet]:
+    """Ops of the step that XLA's compiler does not know: it would raise an error."""
+    step = case.of.step
+    held = case.of.held.get(step, {}) if isinstance(step, int) else {}
+    return [
+        Unmet(
+            f"take {_shown(op)}{place(*where)} out of the function: XLA cannot compile {op}, so the function"
+            " cannot be fused as it is",
+            instead=True,
+        )
+        for op, where in held.items()
+        if op in NOT_IN_XLA
+    ]
+
+
+def _shown(op: str) -> str:
+    return "tf.numpy_function or tf.py_function" if op in PYTHON else f"the op {op}"
+
+
+def one_shape(case: Case, at: Place) -> list[Unmet]:
+    """Arguments of more shapes than one: XLA compiles for each of them."""
+    step = case.of.step
+    traces = case.of.traces.get(step, []) if isinstance(step, int) else []
+    shapes = {
+        repr([row[1] for row in described or () if row and row[0] == "tensor"]) for _, described in traces
+    }
+    if len(shapes) < 3:
+        return []
+    return [Unmet(f"pad its arguments to one shape: XLA compiles for each of {len(shapes)}")]
+
+
+def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
+    """A callback of each batch: Keras calls it once for all steps of an execution."""
+    for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
+        if (found := source.method(case.sources, name))[1]:
+            return [
+                Unmet(f"{name}{place(*found)} would be called once in 32 batches: move it to an epoch's end")
+            ]
+    return []
+
+
+def nothing_random(case: Case, at: Place) -> list[Unmet]:
+    """A random op in the stage: a cache would keep what was drawn first."""
+    stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
+    if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
+        return [Unmet("move its random ops behind the cache, which would keep what was drawn first")]
+    if any(s.stage in ("Repeat", "RepeatForever") for d in case.of.datasets for s in _below(d.stages, at)):
+        return [Unmet("move .repeat() behind the cache, which else never has all elements")]
+    return []
+
+
+def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
+    """The stages from which a stage at that line is fed; a dataset names its last stage first."""
+    index = next((n for n, stage in enumerate(stages) if (stage.file, stage.line) == at), len(stages))
+    return stages[index + 1 :]
+
+
+def scaled_loss(case: Case, at: Place) -> list[Unmet]:
+    """A loop of the person's own: only Keras' `fit` scales the loss by itself."""
+    if case.of.kind == "keras":
+        return []
+    return [Unmet("scale the loss (keras.mixed_precision.LossScaleOptimizer): small gradients become 0 else")]
+
+
+def no_range(case: Case, at: Place) -> list[Unmet]:
+    """A Python number that a `range` counts: as a tensor it needs tf.range."""
+    tree = source.tree_of(case.sources.get(at[0], ""))
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
+            names = {argument.arg for argument in node.args.args}
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "range":
+                    used = {n.id for a in call.args for n in ast.walk(a) if isinstance(n, ast.Name)}
+                    if used & names:
+                        here = place(at[0], call.lineno)
+                        return [Unmet(f"range() of a tensor fails: count with tf.range{here}")]
+    return []
+
+
+def same_each_round(case: Case, at: Place) -> list[Unmet]:
+    """A model whose sizes the loop chooses cannot be the same in each round."""
+    names = source.loop_names(case.sources, *at)
+    used = source.names_of_call(case.sources, *at) & names
+    if not used:
+        return []
+    return [
+        Unmet(
+            f"the loop's {' and '.join(sorted(used))} decides what is built: build each kind once, and"
+            " keep the models of kinds that come again",
+            instead=True,
+        )
+    ]
+
+
+# The table
+
+_MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
+TABLE: dict[str, Advice] = {
+    # Input
+    "input-bound": Advice(
+        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())",
+        "slow-map",
+        (nothing_random,),
+    ),
+    "input-bound, in parallel": Advice(  # Python in a map takes turns for the interpreter's lock there, too
+        "make the stage that holds the others up cheaper, or keep its results (.cache())",
+        "slow-map",
+        (nothing_random,),
+    ),
+    "input-bound, generator": Advice(
+        "read with TensorFlow's own ops (TFRecord, .map) in place of the Python generator", "slow-map"
+    ),
+    "python-in-map": Advice(
+        "write the mapped function with TensorFlow's ops, or prepare the data once", "python-in-map"
+    ),
+    "serial-map": Advice("give .map num_parallel_calls=tf.data.AUTOTUNE", "serial-augmentation"),
+    "no-prefetch": Advice("end the pipeline with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
+    # Functions and traces
+    "retraced": Advice("give the function arguments that do not change, or an input_signature"),
+    "retraced, a Python number": Advice(
+        "pass it as a tensor (tf.constant), or as a tf.Variable", needs=(no_range,)
+    ),
+    "retraced, a new shape": Advice(
+        "pad or batch to one shape (drop_remainder=True), or give an input_signature with None"
+    ),
+    "retraced, a new object": Advice("make the object once and pass the same one"),
+    "retraced, made anew": Advice("make the tf.function once, before the loop"),
+    "xla-recompiles": Advice(
+        "pad the arguments to one shape, or to a few lengths such as powers of two: XLA compiles for each"
+    ),
+    "rebuilt": Advice(
+        "build and compile the model once, before the loop; to start each round from the same weights, keep"
+        " weights = model.get_weights() and the optimizer's variables, and set them",
+        needs=(same_each_round,),
+    ),
+    "cudnn-off": Advice("leave the setting out: then Keras uses cuDNN's kernel on a GPU"),
+    # Python around and instead of the step
+    "eager-functions": Advice(
+        "remove the call: it is for debugging", "tiny-ops", needs=(none_in_train_step,)
+    ),
+    "eager-step": Advice(
+        "put the step into a function under @tf.function", "tiny-ops", needs=(no_side_effects,)
+    ),
+    "eager-step, of Keras": Advice("leave run_eagerly=True out", "tiny-ops", needs=(none_in_train_step,)),
+    "eager-step, beside": Advice("move them into the tf.function", "tiny-ops", needs=(no_side_effects,)),
+    "read-each-step": Advice("keep it as a tensor; read it every hundred steps, or at the epoch's end"),
+    "numpy-fed": Advice("make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
+    "between-steps": Advice(
+        "do it less often, or beside the training (a thread, an asynchronous checkpoint)"
+    ),
+    "saving": Advice("save once an epoch (save_freq='epoch'), or every thousand steps"),
+    "slowing": Advice(
+        "look for what grows with each step: a list of tensors that is never emptied, a new tf.function or"
+        " variable, a history that is copied"
+    ),
+    "predict": Advice(
+        "call predict() once for all rows, or the model itself under @tf.function: model(x, training=False)"
+    ),
+    "predict, fed back": Advice(
+        "call the model itself under @tf.function, model(x, training=False): each call needs the last one's"
+        " answer, so one predict() of all rows cannot be made of them; keep the shape of x the same"
+    ),
+    "evaluate": Advice("call evaluate() once for all rows, or test_on_batch() for each"),
+    "fit": Advice(
+        "call train_on_batch(x, y), which makes no pipeline for each call, or gather the rows for one fit()"
+    ),
+    # Ops
+    "float64": Advice(
+        "use float32 where 7 digits suffice (dtype=tf.float32, .astype('float32'), keras.config.set_floatx)",
+        "float64-matmul",
+    ),
+    "mixed-precision": Advice(_MIXED, "mixed-precision", needs=(scaled_loss,)),
+    "launch-bound": Advice(
+        "a larger batch, or jit_compile=True", "tiny-ops", needs=(xla_compiles, one_shape)
+    ),
+    "xla-off": Advice(
+        "@tf.function(jit_compile=True) fuses them", "tiny-ops", needs=(xla_compiles, one_shape)
+    ),
+    "small-batches": Advice(
+        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain more yet",
+        "tiny-ops",
+        needs=(no_callback_of_batches,),
+    ),
+    "host-op": Advice(
+        "replace it by ops that have a GPU kernel, or move it into the input pipeline", "host-op-in-chain"
+    ),
+    # Devices and settings
+    "gpu-hidden": Advice("remove the call of tf.config.set_visible_devices"),
+    "gpu-hidden, by a variable": Advice("remove the line, or name a GPU that exists"),
+    "no-gpu": Advice("`tuilab doctor` names the cause"),
+    "gpu-idle": Advice("look at why each op is on the CPU (the table of ops)", "host-op-in-chain"),
+    "gpu-unused": Advice("tf.distribute.MirroredStrategy() uses every GPU", "data-parallel"),
+    "gpu-shared": Advice("run when it is free, or choose another by CUDA_VISIBLE_DEVICES", "contention"),
+    "memory": Advice("a smaller batch, or mixed precision", "device-memory"),
+    "numerics-check": Advice("remove the call once the fault is found"),
+    "determinism": Advice("remove the call where results need not be the same to the last bit"),
+}

@@ -1,0 +1,86 @@
+"""A watched process with the sources of its own files, and the machine beside it. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tuilab.program import source
+from tuilab.program.fold import Process
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The machine beside the program: GPUs that are in it, what others use of them; why TensorFlow sees
+    none."""
+
+    gpus: int = 0
+    others: tuple[str, ...] = ()
+    no_gpu: str = ""
+    no_gpu_change: str = ""
+    memory: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each GPU."""
+
+
+@dataclass
+class Case:
+    """A process with the sources of its own files, and its place."""
+
+    of: Process
+    sources: Mapping[str, str]
+    place: Beside
+
+    def function_at(self, number: int) -> tuple[str, int]:
+        """Return where in the person's code a tf.function is: its own line, or the line that called it."""
+        function = self.of.functions.get(number)
+        if function is None:
+            return "", 0
+        if function.own:
+            return function.file, source.definition(self.sources, function.file, function.line)
+        return function.caller or ("", 0)
+
+    def step_at(self) -> tuple[str, int]:
+        """Return the file and line of the step; ("", 0) where there is none."""
+        key = self.of.step
+        if isinstance(key, tuple):
+            return key
+        if key is not None:
+            return self.function_at(key)
+        if self.of.kind == "batch":
+            return next(((seen.file, seen.line) for seen in reversed(self.of.datasets) if seen.file), ("", 0))
+        return self.ops_at()
+
+    def ops_at(self) -> tuple[str, int]:
+        """Return the innermost line in a loop from which most ops that run by themselves are reached."""
+        found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
+        most = stacks.total() / 2
+        while True:
+            following: Counter[tuple[str, int]] = Counter()
+            for stack, count in stacks.items():
+                if len(stack) > at:
+                    following[stack[at]] += count
+            if not following:
+                return found
+            line, count = following.most_common(1)[0]
+            if count < most:
+                # None of these lines has most of them, and one loop may have them all.
+                loops: Counter[tuple[str, int]] = Counter()
+                for (file, number), each in following.items():
+                    if around := source.loop(self.sources, file, number):
+                        loops[file, around] += each
+                line, count = loops.most_common(1)[0] if loops else (line, 0)
+                return line if count >= most else found
+            inside = source.loop(self.sources, *line) > 0
+            if inside or not looped:
+                found, looped = line, inside
+            stacks = Counter({s: n for s, n in stacks.items() if len(s) > at and s[at] == line})
+            at += 1
+
+    @property
+    def gpus(self) -> list[str]:
+        """The GPUs that the program opened, short."""
+        facts = self.of.facts
+        return (
+            [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]
+            if facts
+            else []
+        )

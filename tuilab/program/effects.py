@@ -1,0 +1,224 @@
+"""Python in a step that a graph would run once, when it is traced: read from the source. Pure."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from tuilab.program.source import tree_of
+
+MOST_DEPTH = 4
+"""Calls of the person's own functions that are followed into each other."""
+GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
+"""Libraries whose calls become ops of a graph."""
+HARMLESS = (
+    "math",
+    "functools",
+    "itertools",
+    "typing",
+    "collections",
+    "operator",
+    "numpy",
+    "os",
+    "contextlib",
+)
+"""Libraries whose results depend on nothing but their arguments, and change nothing."""
+CLOCKS = ("time", "datetime")
+CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LOOPS = (ast.For, ast.While)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a graph would not do as Python does it. first: what to change before a graph is made of it."""
+
+    name: str
+    file: str
+    line: int
+    first: str
+
+    @property
+    def place(self) -> str:
+        """Return `train.py:12`."""
+        return f"{PurePath(self.file).name}:{self.line}"
+
+
+def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
+    """Return what the step at a line does besides its ops, each once, in the order of the source.
+
+    The step is the loop or function around that line, the inner one of both; the person's own functions that
+    it calls by name are followed.
+    """
+    tree = tree_of(sources.get(file, ""))
+    return _found(sources, [(file, _step(tree, line))] if tree is not None else [])
+
+
+def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
+    """Return the same of the person's own functions and methods of these names."""
+    known = _definitions(sources)
+    return _found(sources, [(file, each.body) for name in methods for file, each in known.get(name, ())])
+
+
+def _found(
+    sources: Mapping[str, str], bodies: Iterable[tuple[str, Sequence[ast.stmt]]]
+) -> tuple[Effect, ...]:
+    found: dict[str, Effect] = {}
+    known = _definitions(sources)
+    waiting = [(file, body, 0) for file, body in bodies if body]
+    seen: set[int] = set()
+    while waiting:
+        where, body, depth = waiting.pop(0)
+        names = _origins(tree_of(sources[where]))
+        own = _assigned(body)
+        for call in _calls(body):
+            if effect := _effect(call, where, names, own):
+                found.setdefault(effect.name, effect)
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            for other, definition in known.get(name, ()) if depth < MOST_DEPTH else ():
+                if id(definition) not in seen:
+                    seen.add(id(definition))
+                    waiting.append((other, definition.body, depth + 1))
+    return tuple(found.values())
+
+
+def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (*_FUNCTIONS, *_LOOPS)) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno).body if around else []
+
+
+def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
+    """Yield the calls of a body in the order of its lines, without those of functions that it defines."""
+    inner = {
+        id(node) for statement in body if isinstance(statement, _FUNCTIONS) for node in ast.walk(statement)
+    }
+    calls = [
+        node
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and id(node) not in inner
+    ]
+    yield from sorted(calls, key=lambda call: (call.lineno, call.col_offset))
+
+
+def _definitions(
+    sources: Mapping[str, str],
+) -> dict[str, list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]]:
+    found: dict[str, list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]] = {}
+    for file, text in sources.items():
+        tree = tree_of(text)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, _FUNCTIONS):
+                found.setdefault(node.name, []).append((file, node))
+    return found
+
+
+def _origins(tree: ast.Module | None) -> dict[str, str]:
+    """Return what a file's names were imported as, or made by: `np` → `numpy`, `env` → `gym.make`."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                if name.asname:
+                    found[name.asname] = name.name
+                else:
+                    found[name.name.partition(".")[0]] = name.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {name.asname or name.name: f"{node.module}.{name.name}" for name in node.names}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = dotted(node.value.func, found)
+            for target in node.targets:
+                if isinstance(target, ast.Name) and "." in made:
+                    found.setdefault(target.id, made)
+    return found
+
+
+def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
+    """Return `numpy.random.normal` of `np.random.normal`; "" of what is called by no name."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    return ".".join((names.get(node.id, node.id), *reversed(parts)))
+
+
+def _assigned(body: Sequence[ast.stmt]) -> set[str]:
+    return {
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) -> Effect | None:
+    name = dotted(call.func, names)
+    root = name.partition(".")[0]
+    imported = set(names.values())
+    known = any(each.partition(".")[0] == root for each in imported)
+
+    def made(shown: str, first: str) -> Effect:
+        return Effect(shown, file, call.lineno, first)
+
+    if name.startswith("numpy.random.") or (name.startswith("random.") and known):
+        shown = "np.random" if root == "numpy" else "random"
+        return made(shown, f"{shown} would be drawn once, when it is traced: use tf.random")
+    if name == "print":
+        return made("print", "print would write once, when it is traced: use tf.print")
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not call.args:
+        return made(".numpy()", "a graph's tensors have no .numpy(): return them and read them outside")
+    if name in ("open", "input", "next"):
+        return made(name, f"{name}() would run once, when it is traced: keep it outside the function")
+    if isinstance(call.func, ast.Attribute) and call.func.attr in CHANGES and root and root not in own:
+        if not known and "." in name:
+            shown = ast.unparse(call.func)
+            return made(shown, f"{shown}() would run once, when it is traced: return the value instead")
+        return None
+    if known and root in CLOCKS:
+        return made(name, f"{name}() would run once, when it is traced: keep it outside the function")
+    if known and root not in (*GRAPHS, *HARMLESS, "random") and "." in name:
+        shown = ast.unparse(call.func)
+        return made(
+            shown, f"{shown}() is not TensorFlow's and would run once, when it is traced: keep it outside"
+        )
+    return None
+
+
+def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
+    """Return whether a call in a loop is given what its earlier calls returned, as generated text is."""
+    tree = tree_of(sources.get(file, ""))
+    around = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, _LOOPS) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    if not around:
+        return False
+    loop = max(around, key=lambda node: node.lineno)
+    assigned: list[tuple[set[str], set[str], bool]] = []
+    given: set[str] = set()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            into = {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+            read = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            if isinstance(node, ast.AugAssign):
+                read |= into
+            here = any(
+                isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or 0)
+                for n in ast.walk(node.value)
+            )
+            assigned.append((into, read, here))
+        if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0):
+            given |= {n.id for each in node.args for n in ast.walk(each) if isinstance(n, ast.Name)}
+    answers = {name for into, _, here in assigned if here for name in into}
+    for _ in range(len(assigned)):
+        answers |= {name for into, read, _ in assigned if read & answers for name in into}
+    return bool(answers & given)
