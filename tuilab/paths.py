@@ -47,9 +47,3 @@ def private_folder(path: Path) -> Path:
     if not named and path.stat().st_uid == os.getuid():
         path.chmod(PRIVATE_FOLDER)
     return path
-
-
-def private_file(path: Path) -> Path:
-    """Make the file, if it is new, readable by its owner alone. Raises OSError where that cannot be done."""
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
-    return path

@@ -9,8 +9,9 @@ from tests.history.test_store import keep
 from tests.made import MACHINE, started
 from tuilab.history import browse
 from tuilab.history.recorder import Recorder
+from tuilab.history.runs import PruneCandidates
 from tuilab.history.search import condition
-from tuilab.history.store import PruneCandidates, Store
+from tuilab.history.store import Store
 from tuilab.model.brief import Brief
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, Scenario

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.made import MODES, folded, regular, regular_run, started
 from tuilab.history import packed
-from tuilab.history.store import PIECE_BYTES, Store
+from tuilab.history.runs import PIECE_BYTES
+from tuilab.history.store import Store
 from tuilab.model import events as e
 
 seconds = st.floats(min_value=0, max_value=1e12)

@@ -258,7 +258,7 @@ def test_deleting_can_be_undone_until_it_is_purged(store):
 
 
 def test_the_room_of_removed_runs_goes_back_to_the_disk(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("tuilab.history.store.COMPACT_BYTES", 2**16)
+    monkeypatch.setattr("tuilab.history.runs.COMPACT_BYTES", 2**16)
     log = [e.encode(e.Log(text=str(n) * 9_000, level="info", run="r1")).rstrip() for n in range(40)]
     store.append("r1", 0, log, started())
     keep(store, "r2")

@@ -7,7 +7,8 @@ import time
 import msgspec
 
 from tests.made import MODES, folded, regular, started
-from tuilab.history.store import Piece, Store
+from tuilab.history.runs import Piece
+from tuilab.history.store import Store
 from tuilab.lab.replay import RUN, Replay, load, recorded
 from tuilab.model import events as e
 from tuilab.model.run import RunState

@@ -92,8 +92,8 @@ ELSEWHERE = {
     "tuilab watch --host gpu-07 --host gpu-08 train.py": "tests/remote/test_watched.py::test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here",
     "tuilab watch --open": "tests/remote/test_watched.py::test_a_row_for_each_process_and_the_slowest_is_named",
     "tuilab watch --json": "tests/watch/test_passing_through.py::test_each_process_is_a_row_and_nothing_is_left",
-    "tuilab history prune": "tests/history/test_trouble.py::test_a_history_on_a_full_disk_is_read_and_pruned",
-    "tuilab history check --repair FILE": "tests/history/test_trouble.py::test_what_was_set_aside_is_told_until_it_is_taken_in",
+    "tuilab history prune": "tests/history/test_recovery.py::test_a_history_on_a_full_disk_is_read_and_pruned",
+    "tuilab history check --repair FILE": "tests/history/test_recovery.py::test_what_was_set_aside_is_told_until_it_is_taken_in",
     "tuilab watch train.py": "tests/watch/test_passing_through.py::test_output_exit_code_and_input_pass_through",
     "tuilab verdicts": "tests/cli/test_verdicts.py::test_verdicts_are_printed_for_the_presets_named",
 }

@@ -16,7 +16,8 @@ from tests.tui.kept import keep, run_events, some
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tuilab.history import browse
 from tuilab.history.browse import Extent
-from tuilab.history.store import FILE, PruneCandidates, Store
+from tuilab.history.runs import PruneCandidates
+from tuilab.history.store import FILE, Store
 from tuilab.lab import history as kept_history
 from tuilab.lab.export import write_several
 from tuilab.lab.history import PAGE, Stopped, prune, tags_of

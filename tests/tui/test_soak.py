@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from tests.benchmarks.startup import fill
 from tests.tui.lab import lab, opened, press, rest, text, until
-from tuilab.history import store as store_module
+from tuilab.history import runs as runs_module
 from tuilab.history.store import FILE, Store
 from tuilab.model.run import RunState
 
@@ -96,7 +96,7 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
         steps += 1
         return 0
 
-    connect = store_module.connect
+    connect = runs_module.connect
 
     def counting(file):
         connection = connect(file)
@@ -109,7 +109,7 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
         fill(folder, runs)
         steps = 0
         with monkeypatch.context() as patch:
-            patch.setattr(store_module, "connect", counting)
+            patch.setattr(runs_module, "connect", counting)
             app = lab(tmp_path, store=lambda folder=folder: Store.open(folder))
             async with opened(app):
                 needed[runs] = steps

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,17 +11,22 @@ from typing import Any
 import msgspec
 
 from tuilab.history import packed
-from tuilab.history.schema import Connection, is_damage
-from tuilab.history.store import STAGED, TAKE_PROGRAM, Store
-from tuilab.history.trouble import only_read, put_back, set_aside, why_unread
+from tuilab.history.connection import Connection, connect, is_damage, why_unread
+from tuilab.history.recovery import alone_in, copy_file, put_back, set_aside
+from tuilab.history.runs import STAGED, TAKE_PROGRAM
+from tuilab.history.store import Store, connect_to_read
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
 from tuilab.model.errors import UNDECODED
+from tuilab.model.files import open_regular
 from tuilab.model.machine import Machine
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
-from tuilab.paths import private_file
 
+BUSY_S = 2.0
+"""How long a check waits for another program's lock."""
+HEADER = 100
+"""Bytes of a database's header (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
 """So many numbers after an unreadable event are tried one by one."""
 
@@ -77,25 +81,18 @@ def _damage(run: str, wrong: Iterable[str]) -> list[Damage]:
     return [Damage(sanitize_line(run, 100), sanitize_line(words, 400)) for words in wrong]
 
 
-def _source(file: Path) -> sqlite3.Connection:
+def _source(file: Path) -> Connection:
     if not file.is_file():
         raise OSError(0, "there is no such file")
-    connection = _plain(file)
+    connection = connect(file, "rw", bare=True, busy_s=BUSY_S)
     try:
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         if not is_damage(error):  # it takes nothing, but may be read
             connection.close()
-            return only_read(file)
+            return connect_to_read(file)
     except sqlite3.Error:
         pass
-    return connection
-
-
-def _plain(file: Path) -> sqlite3.Connection:
-    """A connection that expects nothing of the file."""
-    connection = sqlite3.connect(file, timeout=2.0, isolation_level=None, factory=Connection)
-    connection.text_factory = lambda data: data.decode(errors="replace")
     return connection
 
 
@@ -232,7 +229,6 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
     if into is None:
         _remove(new)
-        private_file(new)
     rounds = runs = 0
     with contextlib.closing(Store.at(new)) as store, _readable(file, lost) as connection:
         for run in _runs(connection, lost):
@@ -251,12 +247,13 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         raise OSError(0, why)
     if into is not None:
         return Repaired(runs=runs, rounds=rounds, lost=tuple(lost))
-    aside = set_aside(file)
-    try:
-        new.rename(file)
-    except OSError:
-        put_back(aside, file)
-        raise
+    with alone_in(file):
+        aside = set_aside(file)
+        try:
+            new.rename(file.resolve())
+        except OSError:
+            put_back(aside, file)
+            raise
     return Repaired(runs=runs, rounds=rounds, lost=tuple(lost), aside=aside)
 
 
@@ -277,15 +274,22 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
             lost.append(Damage("", sanitize_line(f"the file's header: {error}")))
             connection.close()
             copy = file.with_name(f"{file.stem}-header{file.suffix}")
-            private_file(copy)
-            shutil.copyfile(file, copy)
+            _check_first_page(file)
+            copy_file(file, copy)
             _new_header(copy)
-            connection = _plain(copy)
+            connection = connect(copy, "rw", bare=True, busy_s=BUSY_S)
         yield connection
     finally:
         connection.close()
         if copy is not None:
             _remove(copy)
+
+
+def _check_first_page(file: Path) -> None:
+    """Raise OSError if a new header cannot help, because no table of SQLite's begins behind the header."""
+    with open_regular(file) as stream:
+        if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
+            raise OSError(0, "it is not a history: its first page is not SQLite's")
 
 
 def _new_header(file: Path, page: int = 4096) -> None:

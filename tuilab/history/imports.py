@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tuilab.history.recording import read
-from tuilab.history.store import Store, count_rounds
+from tuilab.history.runs import count_rounds
+from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.errors import CannotBeReadError, InputError
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuilab.history import recording
-from tuilab.history.schema import is_damage, is_stuck
+from tuilab.history.connection import is_damage, is_stuck
+from tuilab.history.recovery import renew, reopen
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -163,7 +164,7 @@ class Recorder:
         if self.store.file is None:
             return False
         try:
-            if self.store.reopen():
+            if reopen(self.store):
                 self._write_all()
                 self.said.append("the history could not be read for a moment; it is whole, and used on")
                 self.problem, self.again = "", True
@@ -177,7 +178,7 @@ class Recorder:
         self.again = False
         written = {name: self._written(name) for name in self._runs}
         try:
-            self.said.append(self.store.renew())
+            self.said.append(renew(self.store))
             for name, run in self._runs.items():
                 run.waiting.extendleft(reversed(written[name]))
                 run.begun, run.next = run.started is None, 0

@@ -2,9 +2,6 @@
 
 import sqlite3
 from pathlib import Path
-from typing import Any
-
-from tuilab.model.errors import InputError
 
 VERSION = 6
 """Of the shape; no release had an earlier one."""
@@ -105,8 +102,6 @@ SHAPE = """
             WHERE rowid = (SELECT id FROM runs WHERE run = old.run);
     END;
 """
-OPEN_BUSY_S = 1.0
-"""How long an open waits for another program's lock."""
 
 _TEXTS = "preset, workload, host, answer, note, run, tags"
 _FOUND = (
@@ -114,58 +109,6 @@ _FOUND = (
     f"CREATE VIRTUAL TABLE found USING fts5({_TEXTS}, tokenize = 'trigram')",
     f"CREATE TABLE found ({_TEXTS})",
 )
-
-
-def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether the file itself is no sound database, rather than busy, full or closed."""
-    code = getattr(error, "sqlite_errorcode", 0) or 0
-    return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-
-
-def is_stuck(error: sqlite3.Error) -> bool:
-    """Tell whether only another connection helps: this one is closed, or a lock of it was not given back."""
-    code = getattr(error, "sqlite_errorcode", 0) or 0
-    return isinstance(error, sqlite3.ProgrammingError) or code & 0xFF == sqlite3.SQLITE_PROTOCOL
-
-
-class Connection(sqlite3.Connection):
-    """One that says of names that are no text, too, that the file is damaged, and refuses such words."""
-
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Execute a statement. Raises InputError for a word that is no text, as bytes may be."""
-        try:
-            return super().execute(sql, parameters)
-        except UnicodeEncodeError as error:
-            raise InputError("history", error.object, "text in UTF-8") from None
-        except UnicodeDecodeError as error:
-            damaged = sqlite3.DatabaseError(f"its own description is no text ({error.reason})")
-            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise damaged from None
-
-
-def connect(file: Path | str, *, uri: bool = False, alone: bool = False) -> sqlite3.Connection:
-    """Return a connection as every part of the history uses it. Raises sqlite3.Error.
-
-    alone: no other program gets at it meanwhile, and SQLite needs no memory that is shared, which is a file.
-    """
-    connection = sqlite3.connect(
-        file, timeout=OPEN_BUSY_S, isolation_level=None, check_same_thread=False, factory=Connection, uri=uri
-    )
-    connection.text_factory = _text
-    try:
-        if alone:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _text(data: bytes) -> str:
-    """A stored text, whatever its bytes are."""
-    return data.decode(errors="replace")
 
 
 class OtherVersion(Exception):

@@ -1,165 +1,64 @@
-"""The store of runs: SQLite in WAL mode, so that several programs read and write it at once."""
+"""Where runs are kept: in the data folder's history, or, if that is unusable, in another place."""
 
 import contextlib
+import errno
 import os
 import sqlite3
-import time
-import zlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from heapq import merge
-from math import inf, nextafter
-from operator import itemgetter
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
-from tuilab.history import packed, trouble
-from tuilab.history.lines import COLUMNS, RunLine, line_of
-from tuilab.history.schema import VERSION, OtherVersion, connect, is_damage, prepare
-from tuilab.history.search import NO_TITLES, condition, escaped
+from tuilab.history import recovery
+from tuilab.history.connection import Connection, connect, copy, is_damage, why_unread
+from tuilab.history.lines import RunLine
+from tuilab.history.runs import TAKE_PROGRAM, Runs, count_rounds
+from tuilab.history.schema import VERSION, OtherVersion, prepare
 from tuilab.model import events as e
-from tuilab.model.brief import Brief
+from tuilab.model import held
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import kind_of
-from tuilab.model.machine import Machine
-from tuilab.model.rounds import Rounds
-from tuilab.model.run import RunState
-from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
-from tuilab.model.scenario import Scenario
-from tuilab.paths import data_folder, fallback_folder, private_file, private_folder
+from tuilab.paths import data_folder, fallback_folder, private_folder
 
 FILE = "history.db"
 BESIDE = f"schema-{VERSION}"
-"""The folder in a data folder in which runs are kept while the history there is of a newer tuilab."""
-BUSY_S = 0.05
-"""How long a call waits for another program's lock, because a screen waits too."""
-UNDO_DAYS = 7.0
-STAGED = 1.0
-"""When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
-_DAY_S = 86_400.0
-# A damaged file may hold anything in any column; texts, and what is infinite, are more than any number.
-_MOST = 2**62
-_EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
-_PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
-    AND typeof(last) = 'integer' AND typeof(timed) = 'real' AND typeof(data) = 'blob'
-    AND typeof(rounds) = 'integer' AND rounds BETWEEN 1 AND {packed.MOST} ORDER BY first"""
-_FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
-_SIZE = "CAST(size AS INTEGER)"
-PIECE_BYTES = 256 * 2**10
-"""Of rounds as lines, before they are packed."""
-COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""What must be free of the file, and how much of it, before it is written anew without that."""
+"""The folder, in a data folder, for runs while the history there is of a newer tuilab."""
 
 
-__all__ = ["FILE", "Piece", "RunLine", "Store", "count_rounds"]
+class Store(Runs):
+    """The runs, and the place where they are kept."""
 
-
-class PruneCandidates(msgspec.Struct, frozen=True):
-    """What a prune would delete."""
-
-    runs: tuple[str, ...] = ()
-    size: int = 0
-    """Bytes that they take."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Consecutive rounds of a run as they lie in the history, which are read when they are asked for."""
-
-    run: str
-    first: int
-    """The numbers of its first and its last event."""
-    last: int
-    rounds: int
-    timed_s: float
-    """Seconds inside timed blocks, of the run up to the piece's end."""
-    data: Callable[[], bytes]
-    """Raises packed.Damaged where it is, or has gone, and sqlite3.Error."""
-    unread: Callable[[str, Exception], e.Log]
-    """Makes the line that says what cannot be read."""
-    lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events that came between its rounds, each with how many of them came before it."""
-
-    def unpack(self) -> Rounds | e.Log:
-        """Return its rounds, at once; where it is damaged, a line that says so."""
-        try:
-            found = packed.unpack(self.data(), self.timed_s)
-            self._check(found.run, found.count)
-        except packed.Damaged as error:
-            return self._unread(error)
-        return found
-
-    def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return each of its rounds with its event's number; where it is damaged, a line that says so."""
-        try:
-            found = list(packed.rounds(self.data()))
-            self._check(found[0][1].run, len(found))
-        except packed.Damaged as error:
-            return [(self.first, self._unread(error))]
-        return list(found)
-
-    def events(self) -> list[e.Event]:
-        """List all of its events in order; where it is damaged, a line that says so for its rounds."""
-        out, at, found = list[e.Event](), 0, self.numbered()
-        for before, event in self.lines:
-            out += [each for _, each in found[at:before]]
-            out.append(event)
-            at = before
-        return out + [each for _, each in found[at:]]
-
-    def _check(self, run: str, count: int) -> None:
-        if run != self.run or count != self.rounds:
-            raise packed.Damaged("the rounds of another piece")
-
-    def _unread(self, error: Exception) -> e.Log:
-        return self.unread(f"stored rounds {self.first} to {self.last}", error)
-
-
-class Store:
-    """An open store. Methods raise sqlite3.Error; `Recorder` is what forgives a store that is busy."""
-
-    def __init__(
-        self, connection: sqlite3.Connection, file: Path | None, messages: Sequence[str] = ()
-    ) -> None:
-        self.connection = connection
-        self.file = file
+    def __init__(self, connection: Connection, file: Path | None, messages: Sequence[str] = ()) -> None:
+        super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """The history that takes nothing now, which this one reads, or in place of which it keeps runs."""
+        """The history that cannot be written now: this one reads it, or keeps runs in its place."""
         self.home: Path | None = None
         """The data folder in place of which this one keeps runs in memory; workers may be able to use it."""
-        self.unread: dict[str, str] = {}
-        """Of each run that was read and is damaged, a part that is."""
-        self._readable = False
-        """Whether the file's bytes could be had when a part of it was found damaged."""
-        self._loose: defaultdict[str, int] = defaultdict(int)
-        self._inode = _inode(file) if file is not None else 0
 
     @classmethod
     def open(cls, folder: Path | None = None, *, to_read: bool = False) -> "Store":
-        """Open or make the store in the user's data folder, or in the one given.
+        """Open or make the history in that folder, else in the user's data folder.
 
-        Where the data folder cannot be used, one among the temporary files; where a folder that was given
-        cannot, one in memory. `messages` say so, and why. A damaged file, or one from before the first
-        release, is set aside under another name and a new one begun; beside one of a newer tuilab another is
-        made; nothing is deleted. to_read: a history that takes nothing is opened all the same.
+        If the data folder is unusable, runs go to one among the temporary files; if a given folder is, to
+        memory. `messages` give the reason. A damaged file, or one from before the first release, is set aside
+        under another name and a new one begins; nothing is deleted. to_read: a history that cannot be written
+        is opened all the same. If this process has the history open already, this adds a connection alone.
         """
         if folder is not None:
-            opened = cls._at(folder)
+            opened = _at(folder)
             return opened if isinstance(opened, Store) else cls.in_memory(opened, folder)
-        opened = cls._at(data_folder())
+        shared = held.users(data_folder() / FILE)
+        opened = _at(data_folder())
         if isinstance(opened, Store):
-            _take_back(opened)
+            if not shared:
+                _take_back(opened)
             return opened
-        earlier = cls._only_read(data_folder() / FILE)
+        earlier = _only_read(data_folder() / FILE)
         if to_read and earlier is not None:
             earlier.messages = (f"{opened}; it can only be read",)
             return earlier
         instead = fallback_folder()
-        second = cls._at(instead) if instead else "there is no folder for temporary files"
+        second = _at(instead) if instead else "there is no folder for temporary files"
         if not isinstance(second, Store):
             second = cls.in_memory(f"{opened}; {second}", data_folder())
         else:
@@ -170,693 +69,189 @@ class Store:
         return second
 
     @classmethod
-    def _only_read(cls, file: Path) -> "Store | None":
-        """A history that takes nothing, to be read, and what was measured since; None where that fails."""
-        instead = fallback_folder()
-        try:
-            if not file.is_file():
-                return None
-            since = instead is not None and (instead / FILE).is_file()
-            store = cls(trouble.only_read(file, in_memory=since), file)
-            if instead is not None and since:
-                _take_from(instead, store)
-            store.connection.execute("PRAGMA query_only = ON")
-        except (OSError, sqlite3.Error, OtherVersion, InputError):
-            return None
-        store.unwritable = file
+    def in_memory(cls, message: str, home: Path | None = None) -> "Store":
+        """Make a history in memory. message: the reason."""
+        connection = connect(None)
+        prepare(connection, Path(":memory:"))
+        store = cls(connection, None, [f"runs are kept in memory only: {message}"])
+        store.home = home
         return store
-
-    @classmethod
-    def _at(cls, folder: Path) -> "Store | str":
-        """The store in that folder, or why there is none."""
-        file = folder / FILE
-        if kind := kind_of(file):
-            return f"{file} cannot be opened: it is {kind}"
-        try:
-            private_file(private_folder(folder) / FILE)
-        except OSError as error:
-            if os.path.isfile(file):
-                return f"{file} cannot be written ({trouble.why_unwritable(file, error)})"
-            return f"{folder} cannot be written ({error.strerror})"
-        said = trouble.notices(file)
-        try:
-            store = cls._opened(file)
-        except OtherVersion as error:
-            if error.older:
-                return cls._anew(file, "was from before the first release", trouble.OLDER)
-            beside = cls._at(folder / BESIDE) if folder.name != BESIDE else str(error)
-            if isinstance(beside, Store):
-                beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
-            return beside
-        except (sqlite3.Error, OSError) as error:
-            if isinstance(error, OSError) or not is_damage(error):
-                return f"{file} cannot be opened ({trouble.why_unwritable(file, error)})"
-            return cls._after_damage(file, error)
-        store.messages += tuple(said)
-        return store
-
-    @classmethod
-    def _after_damage(cls, file: Path, fault: sqlite3.Error) -> "Store | str":
-        """The store of a file that seems damaged: the same where it reads well by itself, else a new one.
-
-        What cannot be read at all now is left as it is; why is told.
-        """
-        if why := trouble.why_unread(file):
-            return f"{file} cannot be read now ({why}); it is left as it is"
-        try:
-            well = trouble.sound(file)
-            if well is None:
-                return f"{file} cannot be read now ({fault}); it is left as it is"
-            if well:
-                return cls._opened(file)  # the fault has passed
-        except sqlite3.Error as again:
-            fault = again
-        return cls._anew(file, f"was damaged ({fault})", trouble.DAMAGED)
-
-    @classmethod
-    def _anew(cls, file: Path, what: str, mark: str) -> "Store | str":
-        """Set a history aside under a name with that mark, and begin a new one, or say why not."""
-        try:
-            aside = trouble.set_aside(file, mark)
-        except OSError as error:
-            return f"{file} {what} and cannot be renamed ({error.strerror})"
-        try:
-            store = cls._opened(private_file(file))
-        except (OSError, sqlite3.Error) as error:
-            return f"{file} {what} and is kept as {aside.name}; a new one cannot be made ({error})"
-        store.messages += (f"the history {what}; it was kept as {aside.name}",)
-        return store
-
-    @classmethod
-    def at(cls, file: Path) -> "Store":
-        """Open the store in that file, or make it. Raises OSError, OtherVersion and sqlite3.Error."""
-        return cls._opened(private_file(file))
-
-    @classmethod
-    def _opened(cls, file: Path) -> "Store":
-        connection = connect(file)
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            prepare(connection, file)
-            connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
-            connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")
-        except BaseException:
-            connection.close()
-            raise
-        return cls(connection, file)
 
     def again(self) -> "Store":
-        """Return a second connection for another thread: to the history that takes nothing, where there is
-        one.
+        """Return a second connection for another thread; the same store if it is in memory.
 
-        The same where it lies in memory.
+        If the history cannot be written, the connection leads to the one that can only be read.
         """
-        if self.unwritable is not None and (earlier := Store._only_read(self.unwritable)) is not None:
+        if self.unwritable is not None and (earlier := _only_read(self.unwritable)) is not None:
             return earlier
-        return self if self.file is None else Store._opened(self.file)
-
-    def draft(self) -> "Store":
-        """Return itself, or where it can only be read a copy in memory, in which things can be worked out."""
-        if self.unwritable is None or self.file != self.unwritable:
-            return self
-        return Store(trouble.only_read(self.file, in_memory=True), None)
+        return self if self.file is None else Store.at(self.file)
 
     @property
     def beside(self) -> bool:
         """Whether `again` gives another connection."""
         return self.file is not None or self.unwritable is not None
 
-    def reopen(self) -> bool:
-        """Open the file again after a fault of it; whether it reads well by itself, and is used on.
+    def draft(self) -> "Store":
+        """Return itself, or, if it can only be read, a copy in memory, in which results can be worked out."""
+        if self.unwritable is None or self.file != self.unwritable:
+            return self
+        return Store(connect_to_read(self.file, in_memory=True), None)
 
-        Raises OSError where its disk does not give it now, and sqlite3.Error.
-        """
-        assert self.file is not None
-        if self.gone:
-            return False
-        self.connection.close()
-        try:
-            if why := trouble.why_unread(self.file):
-                raise OSError(0, f"it cannot be read now: {why}")
-            well = trouble.sound(self.file)
-            if well is None:
-                raise OSError(0, "it cannot be read now")
-            if not well:
-                return False
-            self._take_file(Store._opened(self.file))
-        finally:
-            self._have_connection()
-        return True
 
-    def renew(self) -> str:
-        """Begin a new file, the present one having gone, or been found damaged and set aside; what to say.
-
-        Raises sqlite3.Error or OSError where a new one cannot be made; the present one is then open again.
-        """
-        assert self.file is not None
-        self.connection.close()
-        try:
-            if self.gone:
-                replaced = self.file.exists()
-                private_folder(self.file.parent)
-                self._take_file(Store._opened(private_file(self.file)))
-                what = "replaced by another program" if replaced else "removed"
-                also = "; ".join(("", *trouble.notices(self.file)))
-                return f"the history's file was {what}; runs are kept in the one in {self.file.parent}{also}"
-            aside = trouble.set_aside(self.file)
-            try:
-                self._take_file(Store._opened(private_file(self.file)))
-            except (sqlite3.Error, OSError):
-                with contextlib.suppress(OSError):
-                    trouble.put_back(aside, self.file)
-                raise
-            return f"the history was damaged; it was kept as {aside.name}"
-        finally:
-            self._have_connection()
-
-    def _have_connection(self) -> None:
-        """Whatever failed, the store is not left with a closed connection, which would never work again."""
-        assert self.file is not None
-        try:
-            self.connection.total_changes  # noqa: B018 - raises where it is closed
-        except sqlite3.ProgrammingError:
-            with contextlib.suppress(sqlite3.Error):
-                self.connection = connect(self.file)
-                self.connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")
-
-    def _take_file(self, other: "Store") -> None:
-        self.connection, self._inode = other.connection, other._inode
-        self.unread, self._readable = {}, False
-
-    @property
-    def gone(self) -> bool:
-        """Whether the file is no longer where it was: what is written now nobody will find."""
-        return self.file is not None and _inode(self.file) != self._inode
-
-    @classmethod
-    def in_memory(cls, message: str, home: Path | None = None) -> "Store":
-        connection = connect(":memory:")
-        prepare(connection, Path(":memory:"))
-        store = cls(connection, None, [f"runs are kept in memory only: {message}"])
-        store.home = home
-        return store
-
-    def close(self) -> None:
-        """Close it; a second time does nothing."""
-        self.connection.close()
-
-    def append(
-        self, run: str, first: int, lines: Sequence[bytes], started: e.RunStarted | None = None
-    ) -> None:
-        """Add encoded events of one run, numbered from `first`, in one transaction."""
-        with self.at_once():
-            if started is not None:
-                self._begin(started)
-            self._insert(run, first, lines)
-
-    def replace(self, started: e.RunStarted, lines: Sequence[bytes]) -> None:
-        """Write a run's events anew, in one transaction; its tags and note stay."""
-        with self.at_once():
-            self._begin(started)
-            for table in ("events", "pieces", "results"):
-                self.connection.execute(f"DELETE FROM {table} WHERE run = ?", (started.run,))
-            self.connection.execute(
-                "UPDATE runs SET rounds = 0, size = 0, brief = NULL WHERE run = ?", (started.run,)
-            )
-            self._insert(started.run, 0, lines)
-            self._pack(started.run)
-
-    @contextlib.contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Do all of it, or nothing: a transaction."""
-        c = self.connection
-        c.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            c.execute("COMMIT")
-        except BaseException:
-            if c.in_transaction:
-                c.execute("ROLLBACK")
-            raise
-
-    def _insert(self, run: str, first: int, lines: Sequence[bytes]) -> None:
-        numbered = [(run, first + i, line) for i, line in enumerate(lines)]
-        self.connection.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", numbered)
-        self.connection.execute(
-            "UPDATE runs SET rounds = rounds + ?, size = size + ? WHERE run = ?",
-            (count_rounds(lines), sum(map(len, lines)), run),
-        )
-        self._loose[run] += sum(len(line) for line in lines if packed.is_round(line))
-        if self._loose[run] >= PIECE_BYTES:
-            self._pack(run)
-
-    def _pack(self, run: str) -> None:
-        """Put the rounds of a run that are lines still into pieces, within a transaction."""
-        c = self.connection
-        last, timed = c.execute(
-            "SELECT last, timed FROM pieces WHERE run = ? ORDER BY first DESC LIMIT 1", (run,)
-        ).fetchone() or (-1, 0.0)
-        rows = c.execute("SELECT number, event FROM events WHERE run = ? AND number > ?", (run, last))
-        some: list[tuple[int, e.Round]] = []
-        size = 0
-        for number, line in rows.fetchall():
-            line = _bytes(line)
-            if not packed.is_round(line):
-                continue
-            found = packed.exact(line)
-            if some and (found is None or found.worker != some[0][1].worker or size >= PIECE_BYTES):
-                self._keep_piece(run, some, timed, size)
-                some, size = [], 0
-            if found is not None:
-                some.append((number, found))
-                size += len(line)
-                timed += found.timed_s
-            else:
-                timed += _timed_of_line(line)
-        if some:
-            self._keep_piece(run, some, timed, size)
-        self._loose.pop(run, None)
-
-    def _keep_piece(self, run: str, some: list[tuple[int, e.Round]], timed: float, size: int) -> None:
-        data = packed.pack(some)
-        if data is None or len(data) >= size:
-            return
-        c = self.connection
-        first, last = some[0][0], some[-1][0]
-        values = (run, first, last, len(some), timed, data)
-        c.execute("INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?)", values)
-        gone = [(run, number) for number, _ in some]
-        c.executemany("DELETE FROM events WHERE run = ? AND number = ?", gone)
-        c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
-
-    def next_number(self, run: str) -> int:
-        """Return the number of the run's next event; 0 for a run that is not there."""
-        query = (
-            "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run AND number < :most), -1),"
-            " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run AND last < :most), -1)) + 1"
-        )
-        return int(self.connection.execute(query, {"run": run, "most": _MOST}).fetchone()[0])
-
-    def _begin(self, started: e.RunStarted) -> None:
-        scenario, machine = msgspec.json.encode(started.scenario), msgspec.json.encode(started.machine)
-        values = (started.run, started.at, started.preset, started.scenario.workload, started.machine.host)
-        self.connection.execute(
-            "INSERT OR IGNORE INTO runs (run, at, preset, workload, host, budget, scenario, machine) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, started.budget.name, scenario, machine),
-        )
-
-    def conclude(self, run: str, status: str, answer: str) -> None:
-        """Note how a run ended and what it answered."""
-        with self.at_once():
-            self.connection.execute(
-                "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
-            )
-            self._pack(run)
-
-    def end(self, run: str, status: str) -> None:
-        """Note how a run ended."""
-        with self.at_once():
-            self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
-            self._pack(run)
-
-    def stage(self, started: e.RunStarted) -> None:
-        """Begin a run that nobody sees until `unstage`."""
-        with self.at_once():
-            self._begin(started)
-            query = "UPDATE runs SET deleted_at = ? WHERE run = ?"
-            self.connection.execute(query, (STAGED, started.run))
-
-    def unstage(self, run: str) -> None:
-        """Show a run that was begun by `stage`, or deleted."""
-        self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
-
-    def purge_staged(self, run: str) -> None:
-        """Remove what an import that was broken off left of a run."""
-        self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
-
-    def keep_result(self, run: str, of: str, result: bytes) -> None:
-        """Keep a run's result as it was worked out. of: what else than the run's events it depends on."""
-        values = (run, of, zlib.compress(result, 1))
-        self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
-
-    def result(self, run: str, of: str) -> bytes | None:
-        """Return the result that is kept of a run, None if there is none or it depended on something else."""
-        query = "SELECT result FROM results WHERE run = ? AND of = ?"
-        row = self.connection.execute(query, (run, of)).fetchone()
-        try:
-            return packed.inflated(row[0]) if row else None
-        except (zlib.error, TypeError):
+def _only_read(file: Path) -> Store | None:
+    """Open a history that cannot be written, with the runs measured since; None if that fails."""
+    instead = fallback_folder()
+    try:
+        if not file.is_file():
             return None
+        since = instead is not None and (instead / FILE).is_file()
+        store = Store(connect_to_read(file, in_memory=since), file)
+        if instead is not None and since:
+            _take_from(instead, store)
+        store.connection.execute("PRAGMA query_only = ON")
+    except (OSError, sqlite3.Error, OtherVersion, InputError):
+        return None
+    store.unwritable = file
+    return store
 
-    def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Note what a run answered, and its line in a list where that is known."""
-        self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (sanitize_line(answer), run))
-        if brief is not None:
-            self.keep_brief(run, brief)
 
-    def keep_brief(self, run: str, brief: Brief) -> None:
-        """Note what was worked out for a run's line in a list."""
-        line = msgspec.json.encode(brief).decode()
-        self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
+def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
+    """Return a connection to a history that cannot be written, with all that is kept in it.
 
-    def status(self, run: str) -> str | None:
-        """Tell how a run ended; None while it goes on, where its program was killed, or without one."""
-        row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
-        return row[0] if row else None
+    in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and OtherVersion if it
+    cannot be read either.
+    """
+    wal = file.with_name(file.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        connection = _in_memory(file)
+    else:
+        connection = connect(file, "immutable")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != VERSION:
+            raise OtherVersion(file, version)
+        if in_memory:
+            with contextlib.closing(connection) as there:
+                connection = _copied(there)
+        connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
-    def runs(
-        self, search: str = "", limit: int = 1_000, offset: int = 0, titles: Mapping[str, str] = NO_TITLES
-    ) -> list[RunLine]:
-        """Return the latest runs that are not deleted and that `search` finds (see `history.search`)."""
-        where, words = condition(search, self.searched, titles)
-        rows = self.connection.execute(
-            f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
-            (*words, limit, offset),
-        ).fetchall()
-        tags = self.tags([row[0] for row in rows])
-        return [line_of(row, tags.get(row[0], ())) for row in rows]
 
-    def last(self) -> RunLine | None:
-        """Return the run that was made last here, whatever the clock said; else the one imported last."""
-        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
-        row = self.connection.execute(query).fetchone()
-        return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
+def _in_memory(file: Path) -> Connection:
+    """Copy a history with its log, which cannot be read without a lock, or writing beside it."""
+    try:
+        with contextlib.closing(connect(file, "rw", alone=True)) as there:
+            return _copied(there)
+    except sqlite3.Error:
+        with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
+            beside = Path(folder) / file.name
+            recovery.copy_file(file, beside)
+            recovery.copy_file(file.with_name(file.name + "-wal"), beside.with_name(beside.name + "-wal"))
+            with contextlib.closing(connect(beside)) as there:
+                return _copied(there)
 
-    def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the tags of each run that has any, in order."""
-        found: dict[str, tuple[str, ...]] = {}
-        for start in range(0, len(runs), 500):
-            some = runs[start : start + 500]
-            marks = ",".join("?" * len(some))
-            query = f"SELECT run, tag FROM tags WHERE run IN ({marks}) ORDER BY tag"
-            for run, tag in self.connection.execute(query, some):
-                found[run] = (*found.get(run, ()), tag)
-        return found
 
-    def find(self, start: str) -> RunLine:
-        """Find the one run whose id is, or begins with, that. Raises KeyError for none, or more than one."""
-        if not start:
-            raise KeyError(start)
-        query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
-        rows = self.connection.execute(
-            f"{query} ORDER BY run != ? LIMIT 2", (escaped(start) + "%", start)
-        ).fetchall()
-        if not rows or (len(rows) > 1 and rows[0][0] != start):
-            raise KeyError(start)
-        return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
+def _copied(connection: Connection) -> Connection:
+    memory = connect(None)
+    try:
+        copy(connection, memory)
+    except BaseException:
+        memory.close()
+        raise
+    return memory
 
-    def line(self, run: str) -> RunLine | None:
-        """Return the run of that id, also one that is deleted; None where there is none."""
-        row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
-        return line_of(row, self.tags([run]).get(run, ())) if row else None
 
-    def deleted(self, run: str) -> bool:
-        """Return whether that run is there, but deleted."""
-        query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
-        return self.connection.execute(query, (run,)).fetchone() is not None
+def _at(folder: Path) -> Store | str:
+    """Return the store in that folder, or why there is none."""
+    file = folder / FILE
+    if kind := kind_of(file):
+        return f"{file} cannot be opened: it is {kind}"
+    try:
+        _usable(private_folder(folder), file)
+    except OSError as error:
+        if os.path.isfile(file):
+            return f"{file} cannot be written ({recovery.why_unwritable(file, error)})"
+        return f"{folder} cannot be written ({error.strerror})"
+    found, shared = held.identity(file), held.users(file)
+    messages = [] if shared else recovery.notices(file)
+    try:
+        store = Store.at(file)
+    except OtherVersion as error:
+        if error.older and not shared:
+            return _anew(file, found, "was from before the first release", recovery.OLDER)
+        beside = _at(folder / BESIDE) if folder.name != BESIDE else str(error)
+        if isinstance(beside, Store):
+            beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
+        return beside
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            return f"{file} cannot be opened ({recovery.why_unwritable(file, error)})"
+        if shared:
+            return f"{file} is damaged ({error}); it stays until the lab that has it open sets it aside"
+        return _after_damage(file, found, error)
+    store.messages += tuple(messages)
+    return store
 
-    def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """Yield the events of a run in order, encoded, each with its number; what is damaged is left out."""
-        lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
-        rounds = (
-            (number, e.encode(event).rstrip())
-            for piece in self._pieces(run)
-            for number, event in piece.numbered()
-            if isinstance(event, e.Round) and piece.first <= number <= piece.last
-        )
-        yield from merge(lines, rounds, key=itemgetter(0))
 
-    def _pieces(self, run: str) -> Iterator[Piece]:
-        for first, last, rounds, timed in self.connection.execute(_PIECES, (run,)):
-            told = partial(self._unread, run)
-            yield Piece(run, first, last, rounds, timed, partial(self._data, run, first), told)
+def _usable(folder: Path, file: Path) -> None:
+    """Raise OSError if the file cannot be written, or not be made in its folder. Opens nothing."""
+    place, need = (file, os.W_OK) if file.exists() else (folder, os.W_OK | os.X_OK)
+    if os.access(place, need):
+        return
+    read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    number = errno.EROFS if read_only else errno.EACCES
+    raise OSError(number, os.strerror(number), str(place))
 
-    def _data(self, run: str, first: int) -> bytes:
-        query = "SELECT data FROM pieces WHERE run = ? AND first = ?"
+
+def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
+    """Open the same file again if it is sound by itself, else a new one.
+
+    A file that cannot be read at all now stays as it is; the reason is returned.
+    """
+    if why := why_unread(file):
+        return f"{file} cannot be read now ({why}); it is left as it is"
+    try:
+        well = recovery.sound(file)
+        if well is None:
+            return f"{file} cannot be read now ({fault}); it is left as it is"
+        if well:
+            return Store.at(file)  # the fault has passed
+    except sqlite3.Error as again:
+        fault = again
+    return _anew(file, found, f"was damaged ({fault})", recovery.DAMAGED)
+
+
+def _anew(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
+    """Set a history aside under a name with that mark, and begin a new one, or return why not.
+
+    found: the file that is to be set aside; another program may have done so meanwhile.
+    """
+    with recovery.alone_in(file):
+        if held.identity(file) != found:
+            return _at(file.parent)
         try:
-            row = self.connection.execute(query, (run, first)).fetchone()
+            aside = recovery.set_aside(file, mark)
+        except OSError as error:
+            return f"{file} {what} and cannot be renamed ({error.strerror})"
+        try:
+            store = Store.at(file)
         except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            try:  # a disk that reads badly for a moment is no damage
-                row = self.connection.execute(query, (run, first)).fetchone()
-            except sqlite3.Error as again:
-                self._must_be_readable()
-                raise packed.Damaged(str(again)) from None
-        if row is None or not isinstance(row[0], bytes):
-            raise packed.Damaged("they are gone")
-        return row[0]
-
-    def _must_be_readable(self) -> None:
-        """Raise sqlite3.Error where the disk does not give the file now, which is no damage of a run."""
-        if self.file is None or self._readable:
-            return
-        if why := trouble.why_unread(self.file):
-            raise sqlite3.OperationalError(f"its disk does not give it now: {why}")
-        self._readable = True
-
-    def _unread(self, run: str, what: str, error: Exception) -> e.Log:
-        text = sanitize_line(f"{what} cannot be read: {error}")
-        self.unread.setdefault(run, text)
-        return e.Log(text=text, level="error", source="tuilab", run=run)
-
-    def parts(self, run: str) -> Iterator[e.Event | Piece]:
-        """Yield the events of a run in order, packed rounds together with what came between them.
-
-        What cannot be read becomes a log's line.
-        """
-        lines = self._lines(run)
-        waiting = next(lines, None)
-        for piece in self._pieces(run):
-            while waiting is not None and waiting[0] < piece.first:
-                yield waiting[1]
-                waiting = next(lines, None)
-            within: list[tuple[int, e.Event]] = []
-            while waiting is not None and waiting[0] < piece.last:
-                # Events are numbered without gaps.
-                before = min(waiting[0] - piece.first - len(within), piece.rounds)
-                within.append((before, waiting[1]))
-                waiting = next(lines, None)
-            yield replace(piece, lines=tuple(within))
-        if waiting is not None:
-            yield waiting[1]
-        yield from map(itemgetter(1), lines)
-
-    def events(self, run: str) -> Iterator[e.Event]:
-        """Yield the events of a run in order; what cannot be read is skipped and told as a log's line."""
-        rounds = (numbered for piece in self._pieces(run) for numbered in piece.numbered())
-        yield from map(itemgetter(1), merge(self._lines(run), rounds, key=itemgetter(0)))
-
-    def _lines(self, run: str) -> Iterator[tuple[int, e.Event]]:
-        for number, line in self.connection.execute(_EVENTS, (run,)):
-            try:
-                event = e.decode(_bytes(line))
-            except UNDECODED as error:
-                yield number, self._unread(run, f"stored event {number}", error)
-            else:
-                # The file is a person's, but who wrote into it is not known.
-                yield number, event if isinstance(event, e.Round) else sanitize(event)
-
-    def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """Fold a run's events. going: called now and then; what it raises ends the reading."""
-        state = RunState()
-        for count, part in enumerate(self.parts(run)):
-            if count % 256 == 0 or isinstance(part, Piece):
-                going()
-            if not isinstance(part, Piece):
-                state.apply(part)
-                continue
-            found = part.unpack()
-            if isinstance(found, Rounds):
-                state.take(found)
-            else:
-                state.apply(found)
-            for _, event in part.lines:
-                state.apply(event)
-        return state
-
-    def started(self, run: str) -> tuple[str, Scenario] | None:
-        """Return when a run began and what it measured; None where there is none."""
-        row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
-        return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
-
-    def came_from(self, run: str, source: str) -> None:
-        """Note the file from which a run was imported."""
-        self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
-
-    def scenario(self, run: str) -> tuple[Scenario, Machine]:
-        """Return what a run measured and where. Raises KeyError."""
-        row = self.connection.execute("SELECT scenario, machine FROM runs WHERE run = ?", (run,)).fetchone()
-        if row is None:
-            raise KeyError(run)
-        return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
-
-    def tag(self, run: str, tag: str, on: bool = True) -> None:
-        """Put a tag on a run, or take it off."""
-        if on:
-            self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
-        else:
-            self.connection.execute(
-                "DELETE FROM tags WHERE run = ? AND tag = ?", (run, sanitize_line(tag, 64))
-            )
-
-    def note(self, run: str, text: str) -> None:
-        """Replace a run's note."""
-        self.connection.execute("UPDATE runs SET note = ? WHERE run = ?", (sanitize_block(text, 10_000), run))
-
-    def pin(self, run: str, as_: str) -> None:
-        """Pin a run as "ghost" or "baseline"; "" unpins it. Pinned runs are never pruned."""
-        self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
-
-    def delete(self, run: str) -> None:
-        """Hide a run; `undelete` brings it back until it is purged."""
-        self.soft_delete([run], asked=True)
-
-    def undelete(self, run: str) -> bool:
-        """Bring a deleted run back; False where there is no deleted run of that id."""
-        query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
-        return self.connection.execute(query, (run,)).rowcount > 0
-
-    def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return runs older than `days`, then the oldest until at most `size` bytes are left.
-
-        Pinned runs and those that go on are left alone, but count for what is left. Raises ValueError where
-        `days` or `size` is negative, or no number.
-        """
-        if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
-            raise ValueError(f"{days} days, {size} bytes")
-        found: dict[str, int] = {}
-        c = self.connection
-        limit = ""
-        if days is not None:
-            past = max(0.0, time.time() - days * _DAY_S)
-            limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
-            found.update(c.execute(f"SELECT run, {_SIZE} FROM runs WHERE {_FREE} AND at < ?", (limit,)))
-        if size is not None:
-            # The latest runs until the limit is full; what comes after it goes.
-            kept, total = f"NOT ({_FREE} AND at < ?)", 0
-            query = f"SELECT run, {_SIZE}, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
-            query += " ORDER BY at DESC, run"
-            for run, own, free in c.execute(query, (limit,)):
-                total += own
-                if total > size and free:
-                    found[run] = own
-        return PruneCandidates(tuple(found), sum(found.values()))
-
-    def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Delete these runs at once, until `bring_back`; returns those that were there.
-
-        asked: somebody named these very runs, so that pinned ones, too, and those without an end are deleted.
-        """
-        which = "deleted_at IS NULL" if asked else _FREE
-        named = dict.fromkeys(runs)
-        with self.at_once():
-            c = self.connection
-            # Later than any before, so that it is undone first whatever the clock does.
-            (last,) = c.execute("SELECT COALESCE(MAX(CAST(deleted_at AS REAL)), 0) FROM runs").fetchone()
-            now = max(time.time(), nextafter(last, inf))
-            some = "run IN (SELECT value FROM json_each(?))"
-            query = f"UPDATE runs SET deleted_at = ? WHERE {which} AND {some}"
-            c.execute(query, (now, msgspec.json.encode(list(named)).decode()))
-            there = {run for (run,) in c.execute("SELECT run FROM runs WHERE deleted_at = ?", (now,))}
-        return [run for run in named if run in there]
-
-    def bring_back(self) -> list[str]:
-        """Undo the last deletion that is not undone yet; returns its runs, none where nothing is left."""
-        last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
-        with self.at_once():
-            runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
-            self.connection.execute(f"UPDATE runs SET deleted_at = NULL WHERE {last}")
-        return runs
-
-    def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
-        """Delete what `prune_candidates` finds; returns the runs.
-
-        They can be brought back like any deleted run, until `purge`.
-        """
-        return self.soft_delete(self.prune_candidates(days, size).runs)
-
-    def purge(
-        self,
-        days: float = UNDO_DAYS,
-        going: Callable[[int, int], bool] = lambda done, total: True,
-        *,
-        ended: bool = False,
-    ) -> int:
-        """Remove for good what was deleted more than `days` ago; returns how many runs.
-
-        Run by run, so that others can write in between. going: how many are done, of how many; False stops.
-        ended: only runs that have an end, as others may go on.
-        """
-        limit = time.time() - days * _DAY_S
-        query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
-        runs = self.connection.execute(query, (limit,)).fetchall()
-        for done, (run,) in enumerate(runs):
-            if not going(done, len(runs)):
-                return done
-            self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at < ?", (run, limit))
-        return len(runs)
-
-    def compact(self) -> None:
-        """Give the room of removed runs back to the disk, where it is much; others wait meanwhile."""
-        c = self.connection
-        ((pages,), (free,), (size,)) = (
-            c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")
-        )
-        if free * size >= COMPACT_BYTES and free >= pages * COMPACT_SHARE:
-            with contextlib.suppress(sqlite3.OperationalError):  # in use, or no room for the copy
-                c.execute("VACUUM")
-                c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    @property
-    def searched(self) -> bool:
-        """Whether parts of words are indexed, which not every SQLite can."""
-        query = "SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master WHERE name = 'found'"
-        return bool((self.connection.execute(query).fetchone() or (False,))[0])
-
-
-def _inode(file: Path) -> int:
-    try:
-        return file.stat().st_ino
-    except OSError:
-        return 0
-
-
-def _bytes(line: object) -> bytes:
-    return line if isinstance(line, bytes) else str(line).encode(errors="replace")
-
-
-def _timed_of_line(line: bytes) -> float:
-    """A round's time inside timed blocks, of one that is not packed."""
-    try:
-        event = e.decode(line)
-    except UNDECODED:
-        return 0.0
-    return event.timed_s if isinstance(event, e.Round) else 0.0
-
-
-TAKE_PROGRAM = """
-INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
-ON CONFLICT (program) DO UPDATE SET page = excluded.page
-WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
-"""
-"""Of a page that grew, the later one stays."""
-
-
-def count_rounds(lines: Iterable[bytes]) -> int:
-    """Return how many of the encoded events are rounds."""
-    return sum(map(packed.is_round, lines))
+            return f"{file} {what} and is kept as {aside.name}; a new one cannot be made ({error})"
+    store.messages += (f"the history {what}; it was kept as {aside.name}",)
+    return store
 
 
 def other_folders(data: Path) -> list[Path]:
-    """List where runs are kept, and spooled, while the history of that data folder cannot be used."""
+    """List the folders for runs, and spooled runs, while the history of that data folder is unusable."""
     instead = fallback_folder() if data == data_folder() else None
     return [data / BESIDE, *([instead] if instead is not None else [])]
 
 
 def _take_back(store: Store) -> None:
-    """Move runs here that were kept elsewhere while the history could not be used."""
+    """Move runs here that were kept elsewhere while the history was unusable."""
     assert store.file is not None
     for other in other_folders(store.file.parent):
         if (other / FILE).exists():
@@ -865,12 +260,12 @@ def _take_back(store: Store) -> None:
 
 
 def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
-    """Copy the runs of another history into a store. gone: they are removed there once they are here."""
-    other = Store._opened(folder / FILE)
+    """Copy the runs of another history into a store. gone: then remove them there."""
+    other = Store.at(folder / FILE)
     try:
         for line in other.runs(limit=1_000_000):
             _copy(line, other, store)
-            # One without an end may still go on: then it is fetched again.
+            # A run without an end may still continue: then it is fetched again.
             if gone and line.status is not None:
                 other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
         store.connection.executemany(
@@ -885,7 +280,8 @@ def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
 def _copy(line: RunLine, other: Store, store: Store) -> None:
     lines = [raw for _, raw in other.raw(line.run)]
     started = next((e.decode(raw) for raw in lines if b'"type":"run-started"' in raw[:40]), None)
-    if isinstance(started, e.RunStarted) and count_rounds(lines) >= _rounds_of(store, line.run):
+    there = store.line(line.run)
+    if isinstance(started, e.RunStarted) and count_rounds(lines) >= (there.rounds if there else 0):
         store.replace(started, lines)
         if line.status is not None:
             store.conclude(line.run, line.status, line.answer)
@@ -893,8 +289,3 @@ def _copy(line: RunLine, other: Store, store: Store) -> None:
         store.pin(line.run, line.pinned)
         for tag in line.tags:
             store.tag(line.run, tag)
-
-
-def _rounds_of(store: Store, run: str) -> int:
-    row = store.connection.execute("SELECT rounds FROM runs WHERE run = ?", (run,)).fetchone()
-    return int(row[0]) if row else 0

@@ -17,12 +17,14 @@ from tuilab.history.browse import Entry, Extent
 from tuilab.history.check import Checked, Repaired
 from tuilab.history.check import check as verify
 from tuilab.history.check import repair as recover
+from tuilab.history.connection import is_damage, why_unread
 from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
 from tuilab.history.recording import write as write_recording
-from tuilab.history.schema import OtherVersion, is_damage
-from tuilab.history.store import UNDO_DAYS, PruneCandidates, Store
-from tuilab.history.trouble import cramped, taken, why_unread
+from tuilab.history.recovery import cramped, taken
+from tuilab.history.runs import UNDO_DAYS, PruneCandidates
+from tuilab.history.schema import OtherVersion
+from tuilab.history.store import Store
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
@@ -257,7 +259,7 @@ class History:
                 return report, None
             if file is None:  # a disk that reads badly for a moment is no damage
                 report = verify(which)
-                return report, recover(which) if report.findings else None
+                return report, self._replaced(which) if report.findings else None
             done = recover(file, self.store.file)
             if done.lost:  # what stays so when it is read once more is damage
                 more = recover(file, self.store.file)
@@ -268,6 +270,14 @@ class History:
         except (OSError, sqlite3.Error, OtherVersion) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             raise InputError(str(which), why, "a history that can be read") from None
+
+    def _replaced(self, file: Path) -> Repaired:
+        """Repair the history's own file, which this process leaves alone meanwhile."""
+        self.store.close()
+        try:
+            return recover(file)
+        finally:
+            self.store.use(Store.at(file).connection)
 
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
@@ -321,6 +331,8 @@ class HistoryClient:
     def _with(self, call: Callable[[History], T]) -> T:
         with self._lock:
             try:
+                if self._own is not None and self._own.store.gone:
+                    self._let_go()
                 if self._own is None:
                     self._own = History(self._store.again())
                     self._own.store.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 import msgspec
 
 from tuilab import catalogue, guest
-from tuilab.history.schema import is_damage
+from tuilab.history.connection import is_damage
 from tuilab.history.store import Store
 from tuilab.lab import roofs
 from tuilab.lab.changes import Change

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
 from tuilab.history.imports import import_file
-from tuilab.history.store import Piece, Store
+from tuilab.history.runs import Piece
+from tuilab.history.store import Store
 from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
 from tuilab.model.events import Event, Finished, Log, Round, RunStarted

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tuilab.model.errors import CannotBeReadError, InputError
+from tuilab.model.held import is_held
 from tuilab.model.sanitize import sanitize_line
 
 PRIVATE, SHARED = 0o600, 0o666
@@ -51,6 +52,8 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
 
     most: bytes that it may have. Raises InputError where it is no regular file, larger, or cannot be read.
     """
+    if is_held(path):
+        raise InputError(shown(path), "a history that is open", "another file")
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
@@ -156,6 +159,8 @@ _SHARED, _MOST_LINKS = stat.S_ISVTX | stat.S_IWOTH, 40
 
 
 def _is_database(file: Path) -> bool:
+    if is_held(file):
+        return True
     with contextlib.suppress(OSError, InputError), open_regular(file) as stream:
         return stream.read(len(_DATABASE)) == _DATABASE
     return False

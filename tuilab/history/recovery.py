@@ -1,6 +1,7 @@
-"""The history's file in trouble: it cannot be read, is damaged and set aside, or takes nothing more."""
+"""Recovery: a history that is damaged and set aside, cannot be read for a moment, or cannot be written."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sqlite3
@@ -9,33 +10,22 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tuilab.history.schema import VERSION, OtherVersion, connect, is_damage
-from tuilab.model.errors import InputError
+from tuilab.history.connection import Connection, connect, copy, is_damage, why_unread
+from tuilab.history.runs import BUSY_S, Runs
+from tuilab.history.schema import VERSION
+from tuilab.model import held
 from tuilab.model.files import open_regular, written
+from tuilab.model.held import BESIDE
 from tuilab.model.sanitize import sanitize_line
+from tuilab.paths import PRIVATE_FILE, private_folder
 
-BESIDE = ("-wal", "-shm")
+LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
 """So many files that were set aside are looked at when the history is opened, and for so long together."""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Bytes without which SQLite cannot even open a history to write."""
-
-
-def why_unread(file: Path) -> str:
-    """Say why the file's bytes, or those beside it, cannot be had; "" where all of them can."""
-    for part in (file, file.with_name(file.name + "-wal")):
-        try:
-            if part == file or part.exists():
-                with open_regular(part) as stream:
-                    while stream.read(BLOCK):
-                        pass
-        except InputError as error:
-            return str(error)
-        except OSError as error:
-            return error.strerror or str(error)
-    return ""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
@@ -46,9 +36,7 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
     """
     until = time.monotonic() + seconds
     try:
-        with contextlib.closing(
-            connect(f"{file.absolute().as_uri()}?mode=rw", uri=True, alone=alone)
-        ) as connection:
+        with contextlib.closing(connect(file, "rw", alone=alone)) as connection:
             connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             rows = connection.execute("PRAGMA quick_check(1)").fetchall()
@@ -59,7 +47,11 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 
 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
-    """Give a history, with its WAL, a name that is free. Raises OSError; all is then as it was."""
+    """Give a history, with its log, a name that is free. Raises OSError; all is then as it was.
+
+    A link stays, and leads to the new history.
+    """
+    file = file.resolve()
     stamp = time.strftime("%Y%m%d-%H%M%S")
     aside, number = file.with_name(f"{file.stem}{mark}{stamp}{file.suffix}"), 1
     while aside.exists():
@@ -86,7 +78,7 @@ def _move(file: Path, to: Path) -> None:
 
 def put_back(aside: Path, file: Path) -> None:
     """Undo `set_aside`. Raises OSError."""
-    _move(aside, file)
+    _move(aside, file.resolve())
 
 
 def taken(aside: Path) -> Path:
@@ -103,7 +95,8 @@ def taken(aside: Path) -> Path:
 
 
 def notices(file: Path) -> list[str]:
-    """Say what a person should know of files that were set aside, until their runs are taken in."""
+    """Return messages about files that were set aside, until their runs are taken in."""
+    file = file.resolve()
     try:
         found = [
             aside
@@ -141,55 +134,6 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
     return sanitize_line((isinstance(error, OSError) and error.strerror) or str(error), 200)
 
 
-def only_read(file: Path, in_memory: bool = False) -> sqlite3.Connection:
-    """Return a connection to a history that takes nothing, with all that was kept in it.
-
-    in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and OtherVersion where it
-    cannot be read either.
-    """
-    wal = file.with_name(file.name + "-wal")
-    if wal.exists() and wal.stat().st_size:
-        connection = _in_memory(file)
-    else:
-        connection = connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version != VERSION:
-            raise OtherVersion(file, version)
-        if in_memory:
-            with contextlib.closing(connection) as there:
-                connection = _copied(there)
-        connection.execute("SELECT run FROM runs LIMIT 1").fetchone()
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _in_memory(file: Path) -> sqlite3.Connection:
-    """A copy with what lies in the WAL, which cannot be read without a lock, or writing beside it."""
-    try:
-        with contextlib.closing(connect(file, alone=True)) as there:
-            return _copied(there)
-    except sqlite3.Error:
-        with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
-            copy = Path(folder) / file.name
-            copy_file(file, copy)
-            copy_file(file.with_name(file.name + "-wal"), copy.with_name(copy.name + "-wal"))
-            with contextlib.closing(connect(copy)) as there:
-                return _copied(there)
-
-
-def _copied(connection: sqlite3.Connection) -> sqlite3.Connection:
-    memory = connect(":memory:")
-    try:
-        connection.backup(memory)
-    except BaseException:
-        memory.close()
-        raise
-    return memory
-
-
 def copy_file(file: Path, to: Path) -> None:
     """Copy a file; the copy is on the disk when this returns. Raises InputError and OSError."""
     with open_regular(file) as source, written(to) as target:
@@ -197,24 +141,100 @@ def copy_file(file: Path, to: Path) -> None:
 
 
 @contextlib.contextmanager
-def cramped(file: Path) -> Iterator[tuple[sqlite3.Connection, Path]]:
+def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history to change it, and make it smaller, on a disk that has no room at all.
 
     What SQLite needs beside the file is in memory meanwhile; so a copy is kept elsewhere, and named, until
     all is done. Raises sqlite3.Error, and OSError where there is no room elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
-    copy, begun, done = folder / file.name, False, False
+    kept, begun, done = folder / file.name, False, False
     try:
-        with contextlib.closing(connect(file, alone=True)) as connection:
-            with contextlib.closing(sqlite3.connect(copy)) as there:
-                connection.backup(there)
+        with contextlib.closing(connect(file, "rw", alone=True)) as connection:
+            with contextlib.closing(connect(kept, bare=True)) as there:
+                copy(connection, there)
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA journal_mode = MEMORY")
             begun = True
-            yield connection, copy
+            yield connection, kept
             connection.execute("VACUUM")
             done = connection.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)]
     finally:
         if done or not begun or sound(file, alone=True):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def alone_in(file: Path) -> Iterator[None]:
+    """Wait until no other program renames the history. A file system without locks is not waited for."""
+    fd = None
+    with contextlib.suppress(OSError):
+        flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+        fd = os.open(file.with_name(LOCK), flags, PRIVATE_FILE)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def reopen(store: Runs) -> bool:
+    """Open the file again after a fault; return whether it is sound by itself, and is used on.
+
+    Raises OSError if its disk does not give it now, and sqlite3.Error.
+    """
+    assert store.file is not None
+    if store.gone:
+        return False
+    with _connected(store, store.file):
+        store.close()
+        if why := why_unread(store.file):
+            raise OSError(0, f"it cannot be read now: {why}")
+        well = sound(store.file)
+        if well is None:
+            raise OSError(0, "it cannot be read now")
+        if well:
+            store.use(Runs.at(store.file).connection)
+        return well
+
+
+def renew(store: Runs) -> str:
+    """Begin a new file, because the present one is gone, or damaged; return a message.
+
+    Raises sqlite3.Error or OSError if a new one cannot be made; the present one is then open again.
+    """
+    file = store.file
+    assert file is not None
+    found = store.connection.identity or held.identity(file)
+    with _connected(store, file):
+        store.close()
+        private_folder(file.parent)
+        with alone_in(file):
+            if (now := held.identity(file)) != found:
+                store.use(Runs.at(file).connection)
+                what = "removed" if now is None else "replaced by another program"
+                also = "; ".join(("", *notices(file)))
+                return f"the history's file was {what}; runs are kept in the one in {file.parent}{also}"
+            aside = set_aside(file)
+            try:
+                store.use(Runs.at(file).connection)
+            except sqlite3.Error:
+                with contextlib.suppress(OSError):
+                    put_back(aside, file)
+                raise
+            return f"the history was damaged; it was kept as {aside.name}"
+
+
+@contextlib.contextmanager
+def _connected(store: Runs, file: Path) -> Iterator[None]:
+    """Leave the store with an open connection, whatever fails: a closed one would never work again."""
+    before = store.connection
+    try:
+        yield
+    finally:
+        if store.connection is before and before.identity is None:
+            with contextlib.suppress(sqlite3.Error):
+                connection = connect(file)
+                store.use(connection)
+                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1_000)}")

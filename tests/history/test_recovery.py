@@ -20,10 +20,11 @@ from tests.history.test_check import filled, rounds
 from tests.history.test_store import keep
 from tests.made import regular_run, run_of, started
 from tests.made import rounds as some_rounds
-from tuilab.history import recording, schema, spool, trouble
+from tuilab.history import connection, recording, recovery, spool
 from tuilab.history.browse import Entry
 from tuilab.history.recorder import Recorder
 from tuilab.history.recording import write
+from tuilab.history.runs import Runs
 from tuilab.history.store import FILE, Store
 from tuilab.lab.export import write_several
 from tuilab.lab.history import CancellableProgress, HistoryClient
@@ -125,7 +126,7 @@ def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(dat
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "append", damaged)
-        patch.setattr(trouble, "why_unread", lambda _: "Input/output error")
+        patch.setattr(recovery, "why_unread", lambda _: "Input/output error")
         for event in some_rounds("r1", 5):
             recorder.record(event)
             held.append(recorder.problem)
@@ -161,7 +162,7 @@ def malformed():
     return error
 
 
-@pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 5)])
+@pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, kind, at):  # noqa: F811
     """Nor was there another place: the first fault came before the history was opened, or while it took in a run."""
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
@@ -191,8 +192,8 @@ def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_rou
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "append", damaged)
-        patch.setattr(trouble, "sound", lambda *_: False)
-        patch.setattr(Store, "_opened", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("full")))
+        patch.setattr(recovery, "sound", lambda *_: False)
+        patch.setattr(Runs, "at", lambda *_: (_ for _ in ()).throw(sqlite3.OperationalError("full")))
         recorder.record(some_rounds("r1", 1)[0])
     assert recorder.problem and (data / FILE).exists()
     recorder.record(e.Finished(run="r1", status="ok"))
@@ -201,7 +202,7 @@ def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_rou
 
 def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatch):
     whole = here("export", "run1", "--format", "csv").stdout
-    execute, failed = schema.Connection.execute, []
+    execute, failed = connection.Connection.execute, []
 
     def once(self, sql, parameters=()):
         if sql.startswith("SELECT data FROM pieces") and not failed:
@@ -209,7 +210,7 @@ def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatc
             raise malformed()
         return execute(self, sql, parameters)
 
-    monkeypatch.setattr(schema.Connection, "execute", once)
+    monkeypatch.setattr(connection.Connection, "execute", once)
     assert here("export", "run1", "--format", "csv").stdout == whole and failed
 
 
@@ -350,7 +351,7 @@ def test_another_program_sets_it_aside_and_this_one_says_what_became_of_it(data)
     store = Store.open()
     recorder = Recorder(store)
     recorder.record(started("r1"))
-    trouble.set_aside(data / FILE)
+    recovery.set_aside(data / FILE)
     Store.open().close()
     for event in [*some_rounds("r1", 5), e.Finished(run="r1", status="ok")]:
         recorder.record(event)
@@ -396,22 +397,22 @@ def test_a_history_on_a_full_disk_is_read_and_pruned(full):
 
 def test_a_prune_in_its_place_that_breaks_leaves_a_whole_copy(full, monkeypatch):
     said = []
-    with pytest.raises(RuntimeError), trouble.cramped(full / FILE) as (connection, copy):
+    with pytest.raises(RuntimeError), recovery.cramped(full / FILE) as (connection, copy):
         said.append(copy)
         connection.execute("DELETE FROM runs WHERE run = 'run1'")
-        monkeypatch.setattr(trouble, "sound", lambda *_, **__: False)
+        monkeypatch.setattr(recovery, "sound", lambda *_, **__: False)
         raise RuntimeError
     monkeypatch.undo()
     assert rounds(said[0].parent) == {f"run{number}": 300 for number in range(3)}
 
 
 def test_a_prune_in_its_place_that_spoils_the_history_leaves_a_whole_copy(data):
-    with trouble.cramped(data / FILE) as (connection, copy):
+    with recovery.cramped(data / FILE) as (connection, copy):
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("CREATE TABLE spoilt (never CHECK (never IS NULL))")
         connection.execute("INSERT INTO spoilt VALUES (1)")
         connection.execute("PRAGMA ignore_check_constraints = OFF")
-    assert not trouble.sound(data / FILE)
+    assert not recovery.sound(data / FILE)
     assert rounds(copy.parent) == {f"run{number}": 300 for number in range(3)}
 
 
@@ -529,5 +530,5 @@ def test_whether_a_history_is_sound_is_told_in_time_or_not_at_all(tmp_path):
             ((i,) for i in range(100, 20_000)),
         )
     store.close()
-    assert trouble.sound(tmp_path / FILE) is True
-    assert trouble.sound(tmp_path / FILE, seconds=-1.0) is None
+    assert recovery.sound(tmp_path / FILE) is True
+    assert recovery.sound(tmp_path / FILE, seconds=-1.0) is None

@@ -1,0 +1,176 @@
+"""The only door to a history's files: SQLite, through connections that this process counts.
+
+Nothing else opens `history.db`, or the files beside it, while a connection is open (see `model.held`).
+"""
+
+import ctypes
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from tuilab.model import held
+from tuilab.model.errors import InputError
+
+OPEN_BUSY_S = 1.0
+"""How long an open waits for another program's lock."""
+COPY_BUSY_S = 5.0
+"""How long a copy waits for another program's lock."""
+Mode = Literal["rwc", "rw", "ro", "immutable"]
+"""rwc: the file is made if it is missing. immutable: read without any lock."""
+
+_making = threading.Lock()
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Return whether the file itself is not a sound database, rather than busy, full or closed."""
+    return _primary(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def is_stuck(error: sqlite3.Error) -> bool:
+    """Return whether only another connection helps: this one is closed, or has lost a lock."""
+    return isinstance(error, sqlite3.ProgrammingError) or _primary(error) == sqlite3.SQLITE_PROTOCOL
+
+
+def _primary(error: sqlite3.Error) -> int:
+    return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+class Connection(sqlite3.Connection):
+    """A counted connection. Reports names that are not text as damage, and refuses such words."""
+
+    place: Path | None = None
+    """The file that SQLite opened, links resolved; None in memory."""
+    identity: held.Identity | None = None
+    """Which file that was; None once it is closed."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        """Execute a statement. Raises InputError for a word that is not text, as bytes may be."""
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeEncodeError as error:
+            raise InputError("history", error.object, "text in UTF-8") from None
+        except UnicodeDecodeError as error:
+            damaged = sqlite3.DatabaseError(f"its own description is no text ({error.reason})")
+            damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damaged from None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the name no longer leads to the file: nobody will find what is written now."""
+        return self.identity is not None and held.identity(self.place or Path()) != self.identity
+
+    def close(self) -> None:
+        """Close it; a second time does nothing.
+
+        The last connection of all programs removes the log by its name. If another history has that name now,
+        its log would be removed while it is in use: so this connection stays open until the process ends.
+        """
+        if self.gone:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        else:
+            super().close()
+        if self.identity is not None:
+            held.release(self.identity)
+            self.identity = None
+
+    def __del__(self) -> None:
+        if self.identity is not None:
+            self.close()
+
+
+def connect(
+    file: Path | None,
+    mode: Mode = "rwc",
+    *,
+    alone: bool = False,
+    bare: bool = False,
+    busy_s: float = OPEN_BUSY_S,
+) -> Connection:
+    """Return a connection as every part of the history uses it. Raises sqlite3.Error.
+
+    file: None for a database in memory. alone: no other program uses it meanwhile, and SQLite needs no shared
+    memory, which is a file. bare: read nothing yet, because the file may be damaged.
+    """
+    if file is None:
+        connection = _connection(":memory:", busy_s)
+    else:
+        way = "mode=ro&immutable=1" if mode == "immutable" else f"mode={mode}"
+        with _private(file) if mode == "rwc" else _as_it_is():
+            connection = _connection(f"{file.absolute().as_uri()}?{way}", busy_s)
+        connection.place = Path(os.path.realpath(file))
+        connection.identity = held.identity(connection.place)
+        if connection.identity is not None:
+            held.hold(connection.identity)
+    connection.text_factory = _text
+    try:
+        if alone:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        if not bare:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connection(name: str, busy_s: float) -> Connection:
+    return sqlite3.connect(
+        name, timeout=busy_s, isolation_level=None, check_same_thread=False, factory=Connection, uri=True
+    )
+
+
+@contextmanager
+def _private(file: Path) -> Iterator[None]:
+    """Make a new file readable by its owner alone. SQLite gives the files beside it the same mode."""
+    if file.exists():
+        yield
+        return
+    with _making:
+        before = os.umask(0o077)
+        try:
+            yield
+        finally:
+            os.umask(before)
+
+
+@contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+def _text(data: bytes) -> str:
+    """A stored text, whatever its bytes are."""
+    return data.decode(errors="replace")
+
+
+def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Copy a database page by page. Raises sqlite3.Error."""
+    until = time.monotonic() + COPY_BUSY_S
+
+    def waited(status: int, remaining: int, total: int) -> None:
+        # Python tries a busy database again for ever.
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
+            raise sqlite3.OperationalError("database is locked")
+
+    source.backup(target, progress=waited)
+
+
+def why_unread(file: Path) -> str:
+    """Return why the disk does not give the file, or its log; "" if it does.
+
+    A statement reports a read error as damage, as SQLite does since 3.28; a copy of the pages does not. The
+    copy of a file that is not a database ends at the header.
+    """
+    try:
+        with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:
+            copy(source, target)
+    except sqlite3.Error as error:
+        known = is_damage(error) or _primary(error) == sqlite3.SQLITE_FULL
+        return "" if known else str(error)
+    return ""
