@@ -6,6 +6,7 @@ import pytest
 from tests.tui.data import run_result
 from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
+from tuilab import catalogue
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster, Verdict
 from tuilab.model.preset import Preset, Source
@@ -21,11 +22,59 @@ def preset(name: str, document: str, *claims: Claim) -> Preset:
     return Preset(title=name, workload="stft", name=name, source=Source(document, 1), claims=claims)
 
 
-def test_the_tour_takes_a_claim_a_document_and_one_that_this_machine_can_decide():
+def test_the_tour_takes_claims_that_this_machine_can_decide_of_each_document_in_turn():
     presets = [preset("a", "000", GPU_WINS), preset("b", "000", GRAPH_WINS), preset("c", "001"),
                preset("d", "002", GPU_WINS)]  # fmt: skip
-    assert [p.name for p in d.tour(presets, GPU_MACHINE)] == ["a", "d"]
-    assert [p.name for p in d.tour(presets, CPU_MACHINE)] == ["b", "d"]
+    assert [p.name for p in d.tour(presets, GPU_MACHINE)] == ["a", "d", "b"]
+    assert [p.name for p in d.tour(presets, CPU_MACHINE)] == ["b"]
+    assert [p.name for p in d.tour(presets[:1], CPU_MACHINE)] == ["a"], "better than nothing"
+    assert [p.name for p in d.tour(presets, GPU_MACHINE, {"a": "undecided"})] == ["b", "d"]
+
+
+def test_the_shipped_tour_opens_with_a_large_effect_and_asks_nothing_that_only_undecided_could_win():
+    shipped = catalogue.load().presets
+    for machine in (CPU_MACHINE, GPU_MACHINE):
+        steps = d.tour(shipped, machine)
+        assert steps[0].name == "tiny-ops" and len(steps) == d.MOST
+        assert len({p.source.document for p in steps if p.source}) >= 3
+        for step in steps:
+            claim = step.claims[0]
+            assert not claim.hedged and not isinstance(claim.when, d.SWEPT)
+            assert machine.gpus or not d.needs_gpu(claim)
+
+
+def test_a_refutation_has_no_reason_that_explains_the_opposite():
+    """A finding about an arm says why it is slow, not why a claim about another does not hold."""
+    result = run_result()
+    refuted = msgspec.structs.replace(result, claims=(Verdict("c", "refuted", result.arms[0].label),))
+    confirmed = msgspec.structs.replace(result, claims=(Verdict("c", "confirmed", result.arms[0].label),))
+    some = msgspec.structs.replace(preset("t", "000", GPU_WINS), wrong="It times an empty loop. And more.")
+    demo = d.Demo([some])
+    demo.tell(refuted)
+    assert demo.reason == "The document's code: It times an empty loop."
+    demo.tell(confirmed)
+    assert "empty loop" not in demo.reason
+
+
+def test_what_the_evidence_does_not_decide_is_not_counted_against_a_guess():
+    demo = d.Demo([preset("t", "000", GPU_WINS)])
+    demo.choose(1)
+    demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "undecided", "too close"),)))
+    assert (demo.right, demo.asked) == (0, 0) and "Not counted" in d.outcome(demo)
+
+
+async def test_it_ends_with_a_summary_and_a_page_to_share(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "D 1 n 1 n n n")
+        shown = text(app)
+        assert "guesses right; 3 claims measured" in shown and "(you: right)" in shown
+        await press(pilot, app, "e")
+        [page] = tmp_path.glob("fact-check-*.html")
+        written = page.read_text()
+        assert "guesses right; 3 claims measured" in written and "Guessed: it holds." in written
+        assert page.name in " ".join(text(app).replace("│", "").split()) or "written: " in text(app)
 
 
 def test_the_clock_goes_on_unless_paused_or_measuring():
@@ -59,7 +108,7 @@ async def test_guess_see_next_back_leave(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "D")
-        assert "Demo 1 of 1: Small STFT" in text(app) and "True here? 1 it holds · 2" in text(app)
+        assert "Demo 1 of 3: " in text(app) and "True here? 1 it holds · 2" in text(app)
         assert "For so small an input the CPU is faster" in text(app)
         assert app.runner.measured == []
         await press(pilot, app, "1")
@@ -72,7 +121,7 @@ async def test_guess_see_next_back_leave(tmp_path):
         await press(pilot, app, "left")
         assert "1 it holds" in text(app)
         await press(pilot, app, "2")
-        assert "You said: it does not. Not this time; 1 of 2. Confirmed: " in text(app)
+        assert "You said: it does not. Not this time; 0 of 1. Confirmed: " in text(app)
         await press(pilot, app, "escape")
         assert not app.screen.query(DemoBar) and "Controls" in text(app)
 
@@ -125,7 +174,7 @@ async def test_the_verdict_is_whole_on_a_small_screen_whatever_its_length(tmp_pa
         bar.repaint()
         await rest(pilot, app)
         said = " ".join(text(app).replace("│", " ").split())
-        assert f"Undecided: {evidence}" in said and "esc ends the demo" in said
+        assert f"Undecided: {evidence}" in said and "esc leaves" in said
 
 
 async def test_leaving_while_it_measures_leaves_the_run(tmp_path):

@@ -3,21 +3,35 @@
 What came of it is the verdict of the run, in its own words, so that demo and answer cannot disagree.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
-from tuilab.model.claims import Claim, Verdict, VerdictWord
+from tuilab.model.claims import (
+    Claim,
+    Crosses,
+    Faster,
+    PhaseShare,
+    SamePlacement,
+    ShareGrows,
+    Verdict,
+    VerdictWord,
+    WaitsForInput,
+)
 from tuilab.model.events import Event, Finished
 from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
+from tuilab.model.verdicts import VERDICTS
 from tuilab.presentation.answer import opening
+from tuilab.report.fact_check import FactCheck, Statement
 
 if TYPE_CHECKING:
     from tuilab.lab.lab import Lab
 
-Stage = Literal["guess", "measure", "told"]
+Stage = Literal["guess", "measure", "told", "summary"]
 GUESS_S, TOLD_S = 20, 15
 GUESSES = ("it holds", "it does not", "it cannot be decided here")
 GUESSED: dict[VerdictWord, str] = {
@@ -28,6 +42,40 @@ GUESSED: dict[VerdictWord, str] = {
     "untestable": GUESSES[2],
 }
 """Which guess each verdict makes right."""
+
+
+OPENER = "tiny-ops"
+"""The preset that a demo begins with: its effect is large on every machine."""
+MOST = 6
+SWEPT = (Crosses, ShareGrows, SamePlacement)
+"""Claims that only a sweep decides, which a demo has no time for."""
+TIMED = (Faster, WaitsForInput, PhaseShare)
+"""Claims decided by times, which are more to see than a kernel that is missing."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one step."""
+
+    preset: Preset
+    guess: str
+    verdict: Verdict
+    run: str = ""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the evidence decides between the guesses: only then one is right or wrong."""
+        return self.verdict.verdict in ("confirmed", "refuted", "impossible")
+
+    @property
+    def right(self) -> bool:
+        """Whether the guess is the verdict."""
+        return self.guess == GUESSED[self.verdict.verdict]
+
+    @property
+    def scored(self) -> bool:
+        """Whether it counts: a guess was made, and the evidence decides, or shows that it was right."""
+        return bool(self.guess) and (self.decided or self.right)
 
 
 @dataclass
@@ -50,10 +98,18 @@ class Demo:
     """The seconds stand still."""
     left_s: int = GUESS_S
     """Seconds until it goes on by itself."""
-    right: int = 0
-    """Guesses that were right."""
-    asked: int = 0
-    """Guesses that were made."""
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    """What came of each step, by its place."""
+
+    @property
+    def right(self) -> int:
+        """Guesses that were right."""
+        return sum(each.scored and each.right for each in self.outcomes.values())
+
+    @property
+    def asked(self) -> int:
+        """Guesses that count."""
+        return sum(each.scored for each in self.outcomes.values())
 
     @property
     def preset(self) -> Preset:
@@ -81,28 +137,61 @@ class Demo:
         """Compare the guess with the run's verdict."""
         self.stage, self.left_s = "told", TOLD_S
         self.verdict = next(iter(result.claims), None)
-        self.reason = next((found.sentence for found in result.diagnosis if found.arm), "")
-        if self.guess and self.verdict is not None:
-            self.asked += 1
-            self.right += self.guess == GUESSED[self.verdict.verdict]
+        self.reason = ""
+        if self.verdict is not None:
+            self.reason = why(self.preset, self.verdict, result)
+            self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run)
+
+    def sum_up(self) -> None:
+        """End with what came of every step."""
+        self.stage = "summary"
 
     def tick(self) -> bool:
         """Count a second; returns True when it is time to go on."""
-        if self.paused or self.stage == "measure":
+        if self.paused or self.stage in ("measure", "summary"):
             return False
         self.left_s -= 1
         return self.left_s <= 0
 
 
-def tour(presets: Sequence[Preset], machine: Machine | None = None) -> list[Preset]:
-    """Choose a preset with a claim of each document: the first that can be decided here, else its first."""
-    found: dict[str, list[Preset]] = {}
-    for preset in presets:
-        if preset.claims:
-            found.setdefault(preset.source.document if preset.source else preset.name, []).append(preset)
+def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
+    """Return what explains the verdict: a finding about an arm of its evidence, or what is wrong with the
+    document's code if the claim does not hold; "" if nothing explains it."""
+    if verdict.verdict in ("refuted", "impossible"):
+        wrong = opening(preset.wrong)
+        return f"The document's code: {wrong}" if wrong else ""
+    labels = {arm.id: arm.label for arm in result.arms}
+    about = (each for each in result.diagnosis if labels.get(each.arm, "\0") in verdict.evidence)
+    found = next(about, None) if verdict.verdict == "confirmed" else None
+    return f"Why: {found.sentence}" if found else ""
+
+
+def tour(
+    presets: Sequence[Preset],
+    machine: Machine | None = None,
+    known: Mapping[str, VerdictWord] | None = None,
+) -> list[Preset]:
+    """Choose claims that this machine can decide, of each document in turn, those about times first.
+
+    known: the verdicts that earlier runs had here. If no claim can be decided, the first of each document.
+    """
+    known, every = known or {}, [preset for preset in presets if preset.claims]
+    able = [p for p in every if decidable(p, machine, known.get(p.name))]
+    able.sort(key=lambda p: (p.name != OPENER, not isinstance(p.claims[0].when, TIMED)))
+    by_document: dict[str, list[Preset]] = {}
+    for preset in able or every:
+        by_document.setdefault(preset.source.document if preset.source else preset.name, []).append(preset)
+    turns = zip_longest(*by_document.values()) if able else [[some[0] for some in by_document.values()]]
+    return [preset for turn in turns for preset in turn if preset is not None][:MOST]
+
+
+def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
+    """Return whether a short run on this machine confirms or refutes the first claim."""
+    claim = preset.claims[0]
+    if known is not None:
+        return GUESSED[known] != GUESSES[2]
     without = machine is not None and not machine.gpus
-    able = ([p for p in some if not (without and needs_gpu(p.claims[0]))] for some in found.values())
-    return [(some or every)[0] for some, every in zip(able, found.values(), strict=True)]
+    return not (claim.hedged or isinstance(claim.when, SWEPT) or (without and needs_gpu(claim)))
 
 
 def needs_gpu(claim: Claim) -> bool:
@@ -143,14 +232,44 @@ def lines(demo: Demo) -> tuple[str, str, str]:
     if demo.stage == "measure":
         said = f"You say: {demo.guess}. " if demo.guess else ""
         return claim, f"{said}Measuring…", "{demo.next} skips, {demo.back} goes back, {demo.leave} leaves"
-    end = "{demo.leave} ends the demo"
-    if not demo.last:
-        end = (
-            f"{following}; {{demo.next}} next, {{demo.back}} back, {{demo.pause}} pauses, "
-            + "{demo.leave} leaves"
+    if demo.stage == "summary":
+        return (*summary(demo), "{demo.page} writes a page to share, {demo.back} back, {demo.leave} leaves")
+    end = (
+        f"{following}; {{demo.next}} {'sums up' if demo.last else 'next'}, {{demo.back}} back, "
+        "{demo.pause} pauses, {demo.leave} leaves"
+    )
+    return outcome(demo), demo.reason or opening(demo.preset.summary) or demo.preset.title, end
+
+
+def summary(demo: Demo) -> tuple[str, str]:
+    """Return the score, and each step with its verdict and whether the guess was right."""
+    outcomes = [demo.outcomes[at] for at in sorted(demo.outcomes)]
+    words = f"{demo.right} of {plural(demo.asked, 'guess')} right" if demo.asked else "No guess counted"
+    rows = []
+    for each in outcomes:
+        guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
+        rows.append(f"{VERDICTS[each.verdict.verdict].mark} {each.preset.title}{guessed}")
+    return f"{words}; {plural(len(outcomes), 'claim')} measured on this machine.", " · ".join(rows)
+
+
+def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
+    """Return every claim with verdict, evidence and guess, as a page that can be written and sent."""
+    rows = []
+    for index in sorted(demo.outcomes):
+        each = demo.outcomes[index]
+        source = each.preset.source
+        guessed = f"Guessed: {each.guess}. " if each.guess else ""
+        rows.append(
+            Statement(
+                preset=each.preset.name,
+                text=each.verdict.text,
+                line=source.lines[0] if source and source.lines else 0,
+                verdict=each.verdict.verdict,
+                evidence=f"{guessed}{each.verdict.evidence}",
+                run=each.run,
+            )
         )
-    about = f"Why: {demo.reason}" if demo.reason else opening(demo.preset.summary) or demo.preset.title
-    return outcome(demo), about, end
+    return FactCheck(title=f"Guess first: {summary(demo)[0]}", statements=rows, machine=machine, at=at)
 
 
 def outcome(demo: Demo) -> str:
@@ -161,5 +280,8 @@ def outcome(demo: Demo) -> str:
     measured = f"{'Untestable here' if word == 'untestable' else word.capitalize()}: {demo.verdict.evidence}"
     if not demo.guess:
         return measured
-    right = "Right" if demo.guess == GUESSED[word] else "Not this time"
+    last = demo.outcomes[demo.at]
+    if not last.scored:
+        return f"You said: {demo.guess}. Not counted, since the evidence does not decide it. {measured}"
+    right = "Right" if last.right else "Not this time"
     return f"You said: {demo.guess}. {right}; {demo.right} of {demo.asked}. {measured}"

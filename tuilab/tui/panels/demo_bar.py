@@ -1,13 +1,15 @@
 """The demo's panel above the answer: what comes, the guess, the outcome."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured
+from tuilab.lab.fact_check import write_page
+from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured, page
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
@@ -29,7 +31,8 @@ class DemoBar(LineWidget, Hearing, can_focus=True):
 One document after another: guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
 {demo.guess-3}**), then see it measured
 and the verdict with its reason. **{demo.next}** goes to the next, **{demo.back}** back,
-**{demo.pause}** pauses, **{demo.leave}** leaves the
+**{demo.pause}** pauses. After the last one your score stands here; **{demo.page}** writes an HTML page of all
+that was measured, to share. **{demo.leave}** leaves the
 demo and goes back to where you were; the runs are in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,6 +43,7 @@ demo and goes back to where you were; the runs are in the history.
         Binding("n,enter,right", "next", "go on", show=False, id="demo.next"),
         Binding("left", "back", "back", show=False, id="demo.back"),
         Binding("space", "pause", "pause", show=False, id="demo.pause"),
+        Binding("e", "page", "write a page", show=False, id="demo.page"),
         Binding("escape", "leave", "leave the demo", show=False, id="demo.leave"),
     ]
 
@@ -47,6 +51,7 @@ demo and goes back to where you were; the runs are in the history.
         super().__init__(id="demo", classes="frame")
         self.lab, self._demo, self._done = lab, demo, done
         self._came_from = lab.state.place
+        self._written = ""
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self._tick)
@@ -54,7 +59,7 @@ demo and goes back to where you were; the runs are in the history.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
-        told = self._demo.stage == "told"
+        told, keys = self._demo.stage in ("told", "summary"), self._written or keys
         # What came of it is whole where it can be; its reason, which the answer has too, has what is left.
         first = clip(sentence, width, max(1, height - 1 - (not told)))
         out: list[Line] = [((line, STRONG),) for line in first]
@@ -65,7 +70,7 @@ demo and goes back to where you were; the runs are in the history.
         return [*out, ((fit(keys, width), MUTED),)]
 
     def _enter(self, at: int) -> None:
-        demo = self._demo
+        demo, self._written = self._demo, ""
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
         # As content, because a text would be taken for markup.
@@ -109,16 +114,29 @@ demo and goes back to where you were; the runs are in the history.
             self._measure()
         elif not demo.last:
             self._enter(demo.at + 1)
-        elif demo.stage == "told" and not demo.paused:
-            self.action_pause()
+        elif demo.stage == "told":
+            demo.sum_up()
+            self.border_title = Content("Demo: what came of it")
+            self.repaint()
 
     def action_back(self) -> None:
         """Go to the preset before."""
-        self._enter(self._demo.at - 1)
+        self._enter(self._demo.at - (self._demo.stage != "summary"))
 
     def action_pause(self) -> None:
         """Stand still, or go on."""
         self._demo.paused = not self._demo.paused
+        self.repaint()
+
+    def action_page(self) -> None:
+        """Write what was measured so far as a page to share, into the current folder."""
+        state = self.lab.state
+        try:
+            path = write_page(page(self._demo, state.machine, state.shown.at), Path.cwd(), "html")
+        except OSError as error:
+            self._written = f"nothing could be written to {Path.cwd()}: {error.strerror}"
+        else:
+            self._written = f"written: {path}"
         self.repaint()
 
     def action_leave(self) -> None:

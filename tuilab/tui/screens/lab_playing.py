@@ -42,7 +42,7 @@ class Playing(LabBase):
 
         if self.query(DemoBar):
             return
-        steps = tour(self.lab.state.presets, self.lab.state.machine)
+        steps = tour(self.lab.state.presets, self.lab.state.machine, self.lab.state.verdicts)
         if not steps:
             self.say("No preset here has a claim to measure.", "warning")
             return
