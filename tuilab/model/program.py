@@ -17,6 +17,10 @@ Code = Literal[
     "eager-functions", "numerics-check", "determinism", "gpu-hidden", "no-gpu", "small-batches", "rebuilt",
     "cudnn-off", "saving", "slowing",
 ]  # fmt: skip
+AccountKind = Literal[
+    "importing", "building", "tracing", "compiling", "graphs", "eager", "input", "reading", "saving",
+    "python", "waiting", "unknown",
+]  # fmt: skip
 Key = int | tuple[str, int]
 """What a call is of: a tf.function's number, or the line of a gradient tape in Python."""
 PREFIX = "w"
@@ -195,6 +199,19 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
     took: float = 0.0
 
 
+class Account(_Told, frozen=True, kw_only=True, tag="account"):
+    """Where the main thread was since the last one, from the start of Python."""
+
+    rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
+    """Kind; own lines, the outermost first; library's entry that the last of them calls; its own function;
+    seconds."""
+    calls: tuple[tuple[str, int, str, int, int], ...] = ()
+    """Calls since the beginning: file, line, library's entry, number, samples given to it (0: unknown)."""
+    wall: float = 0.0
+    """Seconds since Python's start."""
+    final: bool = False
+
+
 class End(_Told, frozen=True, kw_only=True, tag="end"):
     """The process ends by itself."""
 
@@ -215,6 +232,7 @@ Told = (
     | Fault
     | Profiler
     | Caught
+    | Account
     | End
 )
 
@@ -320,6 +338,23 @@ PROGRAM = "program"
 """In place of a device: the program itself."""
 
 
+class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds of the program of one kind in one place."""
+
+    kind: AccountKind
+    stack: tuple[str, ...] = ()
+    """Own lines as `file.py:12`, the outermost first."""
+    seconds: float = 0.0
+    call: str = ""
+    """The entry of TensorFlow or Keras that the innermost line calls, such as `Model.predict`, or ""."""
+    function: str = ""
+    """The own function that the innermost line is in."""
+    count: int = 0
+    """How often that line made the call, if it was counted; 0 otherwise."""
+    samples: int = 0
+    """Samples given to those calls together; 0 if unknown."""
+
+
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """What a device did beside the steps: means of a sample each second."""
 
@@ -354,6 +389,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """On which devices its ops ran, in a sentence; "" where none was profiled."""
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
+    account: tuple[AccountRow, ...] = ()
+    """Every second of the program, the longest rows first."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()

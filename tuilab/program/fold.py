@@ -26,6 +26,10 @@ STARTING = ("dispatch", "scheduling")
 """The parts of a step that start ops."""
 
 
+Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
+"""Kind, own lines with the outermost first, library's entry, own function."""
+
+
 @dataclass
 class Calls:
     """The calls of one kind: starts and ends of the latest ones; how many in all, the first one's start, and
@@ -151,6 +155,12 @@ class Process:
     """When the first and the last steps were told, and the seconds of processors that were used by then."""
     last: float = 0.0
     ended: bool = False
+    spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
+    """Seconds of the main thread by kind and place."""
+    counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
+    """Calls of a library's entry by line: how many, and the samples given to them."""
+    wall: float = 0.0
+    """Seconds that `spent` covers."""
 
     def apply(self, told: p.Told) -> None:
         """Take in one more message. Whoever has a window's file reads it, and gives it to `looked`."""
@@ -188,6 +198,11 @@ class Process:
                 self.faults.append(told.text)
             case p.Profiler():
                 self.uses_profiler = True
+            case p.Account():
+                for kind, stack, call, function, seconds in told.rows:
+                    self.spent[kind, stack, call, function] += seconds
+                self.counted = {(file, line, call): (n, of) for file, line, call, n, of in told.calls}
+                self.wall = told.wall
             case p.End():
                 self.last, self.ended = told.now, True
 

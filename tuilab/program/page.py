@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
+from tuilab.program.account import account
 from tuilab.program.findings import Beside, Case, difference, findings
 from tuilab.program.fold import Process, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
@@ -66,6 +67,7 @@ def page_of(
         ran_on=ran_on(of, rows_of_ops),
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=findings(case),
+        account=account(of, lasted_s),
         cost=cost(of),
         loads=loads,
         processes=rows,

@@ -10,6 +10,7 @@ import msgspec
 from tuilab.analysis.words import percent, times
 from tuilab.model.program import PROGRAM, Bottleneck, Load, Page, ProcessRow, Together
 from tuilab.model.quantity import interval, plural, seconds, significant, size
+from tuilab.program import account
 
 KINDS = {
     "keras": "a Keras step",
@@ -52,6 +53,8 @@ def place(file: str, line: int, folder: str = "") -> str:
 
 def _lines(page: Page) -> Iterator[str]:
     yield f"tuilab watched {' '.join(page.command)}"
+    if said := account.headline(page.account, page.lasted_s):
+        yield said
     yield headline(page)
     if page.ran_on:
         yield page.ran_on

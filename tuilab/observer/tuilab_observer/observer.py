@@ -14,33 +14,36 @@ from .graphs import Graphs
 from .own import Own, Thread
 from .places import places
 from .process import Process, Settings
-from .sampling import SAMPLE_S, Sampler
+from .sampling import Sampler
 from .windows import Windows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FLUSH_S = 0.25
+    from .account import Account
+
+FLUSH_S, ACCOUNT_S = 0.25, 1.0
 MOST_TRACES = 200
 
 
 class Observer:
     """module: TensorFlow. wanted: the lab's request, a tf.function to catch at its next call."""
 
-    def __init__(self, module: Any, settings: Settings) -> None:
+    def __init__(self, module: Any, settings: Settings, account: Account) -> None:
         folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep
         places.add_library(folder)
         process = self.process = Process(module, settings)
         self.functions, self.facts = Functions(process), Facts(process)
         self.eager = Eager(process, self.functions)
         self.datasets = Datasets(process, self.functions, self.eager)
-        self.sampler = Sampler(process, self.functions, self.eager, self.datasets, self.facts)
+        self.sampler = Sampler(process, self.functions, self.eager, self.datasets, self.facts, account)
         graphs = Graphs(process, self.functions)
         self.windows = Windows(
             process, self.functions, self.eager, self.datasets, self.sampler, graphs, folder
         )
         self.wanted: Any = None
+        self.account, self._accounted = account, 0.0
         self._delays: dict[int, float] = {}
         self._thread = Thread(self._run)
 
@@ -56,6 +59,7 @@ class Observer:
             self.windows.leave()
             if self._thread.join(patience):
                 self.process.channel.sender = Own.thread()
+                self.account.sample(None)
                 self.flush(last=True)
                 self.process.channel.send("end", now=Own.now(), cpu=Own.cpu())
             self.process.channel.close()
@@ -69,7 +73,7 @@ class Observer:
         try:
             self._hello()
             flushed, due = Own.now(), None
-            while not self.process.leaving.wait(SAMPLE_S):
+            while not self.account.wait(self.process.leaving):
                 if not self.process.channel.open:
                     return
                 self.sampler.sample()
@@ -132,6 +136,17 @@ class Observer:
                 tapes=[[*key, *row] for key, row in list(self.eager.tapes.items())],
             )
         self.facts.send(last)
+        if last or Own.now() - self._accounted >= ACCOUNT_S:
+            self._accounted = Own.now()
+            self._send_account(last)
+
+    def _send_account(self, last: bool) -> None:
+        self.process.channel.send(
+            "account",
+            rows=[[*row, seconds] for row, seconds in self.account.take()],
+            wall=Own.now() - self.account.began,
+            final=last,
+        )
 
     def _delayed(self) -> float:
         """Seconds for which the stepping thread could have run and had no processor, since the first

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import select
+import signal
 import sys
 import time
 
@@ -27,6 +28,8 @@ class Own:
     cpu = staticmethod(time.process_time)
     thread_cpu = staticmethod(time.thread_time)
     sleep = staticmethod(time.sleep)
+    open_number = staticmethod(os.open)
+    read_at = staticmethod(os.pread)
     open: Any = staticmethod(io.open)
     thread = staticmethod(_thread.get_ident)
     native_thread = staticmethod(_thread.get_native_id)
@@ -39,6 +42,8 @@ class Own:
     encode = staticmethod(json.JSONEncoder(default=str).encode)
     decode = staticmethod(json.JSONDecoder().decode)
     exists = staticmethod(os.path.exists)
+    mask = staticmethod(signal.pthread_sigmask)
+    signals = staticmethod(signal.valid_signals)
     frames = staticmethod(sys._current_frames)
     frame = staticmethod(sys._getframe)
 
@@ -84,7 +89,12 @@ class Thread:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        Own.start_thread(self._whole, ())
+        # A signal must reach a thread of the program, which may wait for it.
+        before = Own.mask(signal.SIG_BLOCK, Own.signals())
+        try:
+            Own.start_thread(self._whole, ())
+        finally:
+            Own.mask(signal.SIG_SETMASK, before)
 
     def join(self, seconds: float) -> bool:
         """Return whether the thread ended within the time."""

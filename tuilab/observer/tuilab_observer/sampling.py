@@ -9,13 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
 
+    from .account import Account
     from .datasets import Datasets
     from .eager import Eager
     from .facts import Facts
     from .functions import Functions
     from .process import Process
 
-SAMPLE_S = 0.05
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
 """In place of a call: between two calls, and before the first step."""
@@ -25,8 +25,15 @@ class Sampler:
     """samples, stacks: since the last message. makers: lines of other threads, since the beginning."""
 
     def __init__(
-        self, process: Process, functions: Functions, eager: Eager, datasets: Datasets, facts: Facts
+        self,
+        process: Process,
+        functions: Functions,
+        eager: Eager,
+        datasets: Datasets,
+        facts: Facts,
+        account: Account,
     ) -> None:
+        self.account = account
         self.process, self.functions, self.eager = process, functions, eager
         self.datasets, self.facts = datasets, facts
         self.samples: dict[tuple[str, int, str, str, int], int] = {}
@@ -37,13 +44,14 @@ class Sampler:
     @property
     def eager_s(self) -> float:
         """Seconds for which ops have lately run one by one."""
-        return self._eager * SAMPLE_S
+        return self._eager * self.account.pause
 
-    def sample(self) -> None:
-        """Note the line in which the thread that makes the steps is now."""
+    def sample(self, late: bool = False) -> None:
+        """Note the lines in which the main thread and the thread that makes the steps are now."""
         frames = Own.frames()
         # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
         frames.pop(Own.thread(), None)
+        self.account.sample(frames.get(self.account.main), late)
         frame = frames.pop(self.process.thread_of_steps, None)
         where = site(frame)
         while frames:

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import sys
 
+from .account import Account
 from .process import Settings
 from .state import state
 
@@ -46,11 +47,15 @@ class Finder:
 def install(address: str) -> None:
     """Install the import hook. Does not block."""
     state.settings = Settings(address, os.environ.get("TUILAB_WATCH_OPTIONS", ""))
-    os.register_at_fork(after_in_child=state.forked)
+    state.account = Account(state.settings.began)
+    os.register_at_fork(
+        before=state.before_fork, after_in_parent=state.after_fork, after_in_child=state.forked
+    )
     there = sys.modules.get("tensorflow")
     if there is not None:  # in a process that was forked from one that had imported it
         ready(there)
     else:
+        state.sample_early()
         sys.meta_path.insert(0, Finder(ready))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from .account import Account
+from .own import Flag, Own, Thread
 from .process import Settings
 
 TYPE_CHECKING = False
@@ -12,13 +14,21 @@ if TYPE_CHECKING:
 
     from .observer import Observer
 
+FORK_S = 1.0
+"""How long a fork waits for the sampling thread."""
+
 
 class State:
+    """account: of the main thread, from the start of Python."""
+
     def __init__(self) -> None:
         self.settings = Settings("")
         self.observer: Observer | None = None
+        self.account = Account(self.settings.began)
         self._parents: list[Observer] = []
-        self._reborn = False
+        self._reborn = self._resume = False
+        self._early: Thread | None = None
+        self._enough = Flag()
 
     def here(self) -> Observer | None:
         """Return the observer if it belongs to this process."""
@@ -38,20 +48,54 @@ class State:
         try:
             from .observer import Observer
 
-            self.observer = Observer(module, self.settings)
+            self.pause()
+            self.observer = Observer(module, self.settings, self.account)
             self.observer.start()
         except Exception as error:
             self.fault(error)
         return self.observer
 
+    def sample_early(self) -> None:
+        """Sample the main thread until the program has imported TensorFlow."""
+        self._enough = Flag()
+        self._early = Thread(self._sample)
+        self._early.start()
+
+    def _sample(self) -> None:
+        while not self.account.wait(self._enough):
+            # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
+            frames = Own.frames()
+            frames.pop(Own.thread(), None)
+            self.account.sample(frames.pop(self.account.main, None))
+
+    def pause(self) -> bool:
+        """End the early sampling. Python 3.12 warns if a process with several threads forks."""
+        early, self._early = self._early, None
+        if early is None:
+            return False
+        self._enough.set()
+        early.join(FORK_S)
+        return True
+
+    def before_fork(self) -> None:
+        self._resume = self.pause()
+
+    def after_fork(self) -> None:
+        """In the parent."""
+        if self._resume:
+            self.sample_early()
+
     def forked(self) -> None:
         """In a child: drop the parent's connection."""
-        old = self.observer
+        old, resume = self.observer, self._resume
+        self.account = Account(Own.now())
         if old is not None:
             old.process.channel.close()
             self._parents.append(old)  # its profiler's session belongs to the parent
             self.observer = None
             self._reborn = not old.windows.open
+        elif resume:
+            self.sample_early()
 
     def fault(self, error: BaseException) -> None:
         """Report a failure of the observer, once. Never raises."""

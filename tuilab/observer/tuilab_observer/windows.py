@@ -260,4 +260,4 @@ class Windows:
                 return
             if self._yielding.wait(0.01):
                 return
-            self.sampler.sample()
+            self.sampler.sample(late=True)

@@ -1,0 +1,102 @@
+"""The account of a watched program: its rows add up, its tree is by line, and its headline names what took long."""
+
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from tests.watch.running import watched
+from tuilab.model import program as p
+from tuilab.observer.tuilab_observer.account import Account
+from tuilab.program.account import account, by_kind, headline, tree
+from tuilab.program.fold import Process
+
+OUTER, INNER = ("/home/me/train.py", 3), ("/home/me/lib/features.py", 7)
+PREDICT = ("/home/me/train.py", 10)
+
+
+def process() -> Process:
+    of = Process()
+    of.apply(p.Hello(pid=1, parent=0, script="train.py", folder="/home/me"))
+    first = (("importing", (OUTER,), "", "<module>", 2.0), ("python", (OUTER, INNER), "", "features", 1.0))
+    second = (
+        ("python", (OUTER, INNER), "", "features", 3.0),
+        ("graphs", (PREDICT,), "Model.predict", "<module>", 10.0),
+        ("input", (PREDICT,), "Model.predict", "<module>", 3.5),
+    )
+    of.apply(p.Account(rows=first, wall=3.0))  # type: ignore[arg-type]
+    counted = ((*PREDICT, "Model.predict", 120, 120),)
+    of.apply(p.Account(rows=second, calls=counted, wall=19.5, final=True))  # type: ignore[arg-type]
+    of.apply(p.End(now=19.5))
+    return of
+
+
+def test_messages_add_up_to_the_time_that_the_program_lasted() -> None:
+    rows = account(process(), 20.0)
+    assert sum(row.seconds for row in rows) == pytest.approx(20.0)
+    assert rows[0].stack == ("train.py:10",) and rows[0].count == 120
+    assert by_kind(rows) == {"graphs": 10.0, "python": 4.0, "input": 3.5, "importing": 2.0, "unknown": 0.5}
+
+
+def test_the_headline_says_what_each_call_of_keras_did_and_names_its_line() -> None:
+    said = headline(account(process(), 20.0), 20.0)
+    assert said == (
+        "20 s: 14 s predicting row by row (line 10), 4.0 s Python and NumPy, 2.0 s importing, 0.5 s ending"
+    )
+
+
+def test_the_tree_gives_each_line_the_time_of_all_that_it_calls() -> None:
+    root = tree(account(process(), 20.0))
+    assert root.seconds == pytest.approx(20.0)
+    first, second = root.sorted()
+    assert (first.place, first.seconds, first.calls) == ("train.py:10", 13.5, {"Model.predict"})
+    assert (second.place, second.seconds, [line.place for line in second.sorted()]) == (
+        "train.py:3",
+        6.0,
+        ["lib/features.py:7"],
+    )
+
+
+def here() -> FrameType:
+    return sys._getframe()
+
+
+def test_a_sample_names_own_lines_with_the_outermost_first() -> None:
+    seen = Account(time.perf_counter() - 1.0)
+    seen.sample(here())
+    [((kind, lines, call, function), seconds)] = seen.take()
+    assert (kind, call, function) == ("python", "", "here") and seconds >= 1.0
+    assert lines[-1] == (__file__, here.__code__.co_firstlineno + 1)
+    assert lines[-2][0] == __file__ and seen.take() == []
+
+
+def test_more_rows_than_are_kept_lose_their_place_but_not_their_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tuilab.observer.tuilab_observer.account.MOST_ROWS", 2)
+    seen = Account(time.perf_counter())
+    for line in range(9):
+        scope: dict[str, FrameType] = {}
+        exec(compile("\n" * line + "import sys\nframe = sys._getframe()", "/home/me/train.py", "exec"), scope)
+        seen.sample(scope["frame"])
+    rows = seen.take()
+    assert len(rows) <= 5 and sum(seconds for _, seconds in rows) == pytest.approx(seen._last - seen.began)
+
+
+@pytest.mark.slow
+def test_a_program_that_predicts_row_by_row_has_its_time_on_that_line(tmp_path: Path) -> None:
+    program = Path(__file__).parent / "programs" / "predict_row_by_row.py"
+    page, _ = watched(program)
+    assert sum(row.seconds for row in page.account) == pytest.approx(page.lasted_s, rel=0.05)
+    line = next(
+        number for number, text in enumerate(program.read_text().splitlines(), 1) if ".predict(" in text
+    )
+    spent = sum(row.seconds for row in page.account if row.call == "Model.predict")
+    assert spent == sum(
+        row.seconds
+        for row in page.account
+        if row.call == "Model.predict" and row.stack[-1] == f"predict_row_by_row.py:{line}"
+    )
+    assert spent > 0.3 * page.lasted_s

@@ -1,0 +1,241 @@
+"""The account of the program: where each second of the main thread went, by samples of its Python stack."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .own import Flag, Own
+from .places import is_own
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+    Row = tuple[str, tuple[tuple[str, int], ...], str, str]
+    """A kind, the own lines with the outermost first, the library's entry, the own function that calls it."""
+
+PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
+SHARE = 0.005
+"""Of a processor, that samples may take. A sample that costs more makes the pauses longer."""
+MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
+EDGE = MOST_LINES // 2
+SOON_S = 0.002
+"""Less than the 5 ms for which a thread that computes in Python keeps others waiting."""
+
+PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
+TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
+"""The outermost frame of these decides for all that it calls, the user's own code included."""
+SCOPES = {
+    TRACING: "tracing",
+    BUILDING: "building",
+    SAVING: "saving",
+    ADAPTING: "input",
+    IMPORTING: "importing",
+}
+INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
+MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
+"""Functions of Keras that make models and their parts."""
+
+TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
+
+_LIBRARY = re.compile(r"/(tensorflow/python|tensorflow/lite|keras|tf_keras|keras_core)/")
+_TRACES = re.compile(r"^(trace_function|func_graph_from_py_func|_maybe_define_function|_initialize)$")
+_BUILDS = re.compile(
+    r"^(build|_build|build_wrapper|_maybe_build|_maybe_rebuild|symbolic_call|compute_output_spec|build_from_config"
+    r"|from_config|clone_model|_initialize_tracker)$"
+)
+_SAVES = re.compile(r"^(save|load|write|read|restore|export|_save|_load|_write|_read|_restore)(_|$)")
+_SAVING = re.compile(
+    r"/keras/src/(saving|legacy/saving|export)/|/tensorflow/python/(checkpoint|saved_model|training/saver)"
+    r"|/(tf_keras|keras)/.*/saving/"
+)
+_ADAPTER = re.compile(r"/trainers/(data_adapters|epoch_iterator)|/engine/data_adapter")
+_TRAINER = re.compile(
+    r"/keras/src/(backend/tensorflow/trainer|trainers/|callbacks/|utils/progbar)|/engine/training"
+)
+
+
+def mark_of(code: CodeType) -> int:
+    """Return what a frame of this code shows."""
+    file, name = code.co_filename, code.co_name
+    if file.startswith("<frozen importlib") or "/importlib/" in file:
+        return IMPORTING
+    if not _LIBRARY.search(file):
+        return PYTHON
+    if (_TRACES.match(name) and "/eager/polymorphic_function/" in file) or name == "func_graph_from_py_func":
+        return TRACING
+    if _SAVING.search(file) and _SAVES.match(name):
+        return SAVING
+    if _BUILDS.match(name) and "keras" in file:
+        return BUILDING
+    if name in ("_numpy", "numpy", "__array__", "_numpy_internal") and "/framework/" in file:
+        return READING
+    if _ADAPTER.search(file):
+        return ADAPTING
+    if "/tensorflow/python/data/" in file:
+        return INPUT
+    if name == "call_function" and "/eager/" in file:
+        return GRAPHS
+    return TRAINER if _TRAINER.search(file) else LIBRARY
+
+
+class Account:
+    """Seconds of the main thread by row. began: seconds of the program's clock."""
+
+    def __init__(self, began: float) -> None:
+        self.began, self.main, self.task = began, Own.thread(), Own.native_thread()
+        self.rows: dict[Row, float] = {}
+        self.pause, self._late = PAUSE_S, 0.0
+        self.cost, self.n = 0.0, 0
+        self._last = began
+        self._codes: dict[int, tuple[CodeType, int]] = {}
+        self._ran = self._delayed = 0.0
+        self._files: dict[str, int] = {}
+
+    def wait(self, leaving: Flag) -> bool:
+        """Wait for the time of the next sample; return True if the program ends."""
+        due = Own.now() + self.pause
+        left = leaving.wait(self.pause)
+        self._late = Own.now() - due
+        return left
+
+    def sample(self, frame: FrameType | None, late: bool = False) -> None:
+        """Add the time since the last sample to the row of this frame of the main thread.
+
+        late: the sample waited for something else than the program, such as a window of the profiler.
+        """
+        begun = Own.thread_cpu()
+        now = Own.now()
+        took, self._last = now - self._last, now
+        ran, delayed = self._times()
+        idle = took - (ran - self._ran) - (delayed - self._delayed) > took / 2
+        self._ran, self._delayed = ran, delayed
+        row = self._row(frame, not late and self._late < SOON_S, idle)
+        if row not in self.rows and len(self.rows) >= MOST_ROWS:
+            row = row[0], row[1][:1], "", ""
+            if row not in self.rows and len(self.rows) >= 2 * MOST_ROWS:
+                row = row[0], (), "", ""
+        self.rows[row] = self.rows.get(row, 0.0) + took
+        self.n += 1
+        spent = Own.thread_cpu() - begun
+        self.cost += (spent - self.cost) / min(self.n, 20)
+        self.pause = min(LONGEST_PAUSE_S, max(PAUSE_S, self.cost / SHARE))
+
+    def take(self) -> list[tuple[Row, float]]:
+        """Return the rows since the last call."""
+        rows, self.rows = self.rows, {}
+        return list(rows.items())
+
+    def _row(self, frame: FrameType | None, soon: bool, idle: bool) -> Row:
+        lines: list[tuple[str, int]] = []
+        inner, scope, own, call, function, deciding = None, None, False, "", "", PYTHON
+        entry: FrameType | None = None
+        at = frame
+        while at is not None:
+            code = at.f_code
+            if is_own(code.co_filename):
+                if not own:
+                    own, function = True, code.co_name
+                    call = _call(entry) if entry is not None else ""
+                lines.append((code.co_filename, at.f_lineno))
+            else:
+                mark = self._mark(code)
+                if mark in SCOPES and (mark != IMPORTING or not own):
+                    scope = mark
+                elif not own:
+                    if inner is None and mark in INNER:
+                        inner = mark
+                    deciding = max(deciding, mark)
+                if not own and mark not in (PYTHON, IMPORTING) and (entry is None or not _wraps(code)):
+                    entry = at
+            at = at.f_back
+        if frame is None:
+            return "unknown", (), "", ""
+        if len(lines) > MOST_LINES:
+            lines = lines[:EDGE] + lines[-EDGE:]
+        if scope is not None:
+            kind = SCOPES[scope]
+        elif inner is not None:
+            kind = INNER[inner]
+        elif deciding == TRAINER or call in TRAINING:
+            kind = "graphs"
+        elif deciding == LIBRARY and entry is not None and _makes(entry.f_code):
+            kind = "building"
+        elif deciding == LIBRARY:
+            kind = "eager"
+        elif not own:
+            kind = "unknown"
+        else:
+            kind = "waiting" if self._waits(soon, idle) else "python"
+        return kind, tuple(reversed(lines)), "" if kind == "importing" else call, function
+
+    def _mark(self, code: CodeType) -> int:
+        known = self._codes.get(id(code))
+        if known is None:
+            if len(self._codes) > MOST_CODES:
+                self._codes.clear()
+            # The code is kept, so that its id is not used again.
+            known = self._codes[id(code)] = code, mark_of(code)
+        return known[1]
+
+    def _waits(self, soon: bool, idle: bool) -> bool:
+        """Return whether the main thread waits for something outside Python.
+
+        A thread in Python's interpreter also shows as asleep, because the sampling thread holds the GIL. But
+        it gives the GIL up only after 5 ms. If the sample came later than that, the processor time decides.
+        """
+        state = self._read("stat").rpartition(b")")[2].split()[:1]
+        return bool(state) and state[0] != b"R" and (soon or idle)
+
+    def _times(self) -> tuple[float, float]:
+        """Seconds that the main thread ran, and that it waited for a processor."""
+        fields = self._read("schedstat").split()
+        try:
+            return int(fields[0]) / 1e9, int(fields[1]) / 1e9
+        except (IndexError, ValueError):
+            return 0.0, 0.0
+
+    def _read(self, name: str) -> bytes:
+        """Read a file of the kernel's about the main thread. The file stays open, which costs half."""
+        try:
+            if name not in self._files:
+                path = "/proc/self/task/%d/%s" % (self.task, name)
+                self._files[name] = Own.open_number(path, os.O_RDONLY | os.O_CLOEXEC)
+            return Own.read_at(self._files[name], 1_024, 0)
+        except OSError:
+            return b""
+
+
+def _wraps(code: CodeType) -> bool:
+    """Return whether a frame only passes a call on."""
+    return "traceback_utils" in code.co_filename or code.co_name in (
+        "wrapper",
+        "wrapped",
+        "inner_wrapper",
+        "op_dispatch_handler",
+        "new_func",
+        "deprecated_wrapper",
+    )
+
+
+def _makes(code: CodeType) -> bool:
+    return code.co_name in MAKERS and "/keras/" in code.co_filename
+
+
+def _call(frame: FrameType) -> str:
+    """Return the name of a library's entry, such as `Model.predict`."""
+    code = frame.f_code
+    if "fn" in code.co_freevars and _wraps(code):
+        code = getattr(frame.f_locals.get("fn"), "__code__", code)
+    name = getattr(code, "co_qualname", "") or code.co_name
+    owner, dot, method = name.rpartition(".")
+    if "<locals>" in owner:
+        owner, dot = "", ""
+    if "/trainer" in code.co_filename or "/engine/training" in code.co_filename:
+        return "Model." + method
+    if not dot and "self" in code.co_varnames[:1]:  # Python 3.10 and older know no qualified names
+        owner, dot = type(frame.f_locals.get("self")).__name__, "."
+    if owner == "Layer" and any(c.__name__ == "Model" for c in type(frame.f_locals.get("self")).__mro__):
+        owner = "Model"
+    return owner + dot + method

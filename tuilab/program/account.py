@@ -1,0 +1,159 @@
+"""The account of a program: every second of it by kind and place. Pure."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from tuilab.model.program import AccountKind, AccountRow
+from tuilab.program.fold import Process
+
+WORDS: dict[AccountKind, str] = {
+    "importing": "importing",
+    "building": "building models",
+    "tracing": "tracing",
+    "compiling": "compiling (XLA)",
+    "graphs": "running graphs",
+    "eager": "running ops one by one",
+    "input": "waiting for input",
+    "reading": "reading values",
+    "saving": "saving and loading",
+    "python": "Python and NumPy",
+    "waiting": "waiting",
+    "unknown": "not known",
+}
+"""What a kind is called."""
+VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
+"""What the program does in a call of Keras, whose graphs, ops and input are one thing to its author."""
+INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
+ENDING = "ending"
+"""In place of an own function: the time in which the process ends, after the program's last line."""
+LEAST_SHARE, MOST_SAID = 0.01, 5
+MANY = 5
+"""Calls on a line from which on a headline counts them."""
+
+
+def account(of: Process, lasted_s: float) -> tuple[AccountRow, ...]:
+    """Return the rows of a process, the longest first. They add up to `lasted_s`."""
+    folder = _folder(of)
+    rows: dict[tuple[AccountKind, tuple[str, ...], str, str], float] = {}
+    counts: dict[tuple[AccountKind, tuple[str, ...], str, str], tuple[int, int]] = {}
+    for (kind, lines, call, function), seconds in of.spent.items():
+        key = kind, tuple(f"{_relative(file, folder)}:{line}" for file, line in lines), call, function
+        rows[key] = rows.get(key, 0.0) + seconds
+        if lines and (found := of.counted.get((*lines[-1], call))):
+            counts[key] = found
+    if rows:
+        # After its last message a process ends for some seconds, if it has much memory and many threads.
+        rest: tuple[AccountKind, tuple[str, ...], str, str] = "unknown", (), "", ENDING if of.ended else ""
+        rows[rest] = rows.get(rest, 0.0) + max(0.0, lasted_s - of.wall)
+    out = []
+    for (kind, stack, call, function), seconds in rows.items():
+        n, samples = counts.get((kind, stack, call, function), (0, 0))
+        out.append(
+            AccountRow(
+                kind=kind,
+                stack=stack,
+                seconds=seconds,
+                call=call,
+                function=function,
+                count=n,
+                samples=samples,
+            )
+        )
+    return tuple(sorted(out, key=lambda row: -row.seconds))
+
+
+def _folder(of: Process) -> str:
+    if of.hello is None or not of.hello.script:
+        return ""
+    return os.path.dirname(os.path.normpath(os.path.join(of.hello.folder, of.hello.script)))
+
+
+def _relative(file: str, folder: str) -> str:
+    """The path from the script's folder, if the file is in it."""
+    return file[len(folder) + 1 :] if folder and file.startswith(folder + os.sep) else file
+
+
+def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
+    """Return the seconds of each kind, the largest first."""
+    out: dict[AccountKind, float] = {}
+    for row in rows:
+        out[row.kind] = out.get(row.kind, 0.0) + row.seconds
+    return dict(sorted(out.items(), key=lambda item: -item[1]))
+
+
+@dataclass
+class Line:
+    """A line of the user's code, with the time in all that it calls. kinds: of the time in itself."""
+
+    place: str
+    seconds: float = 0.0
+    kinds: dict[AccountKind, float] = field(default_factory=dict)
+    calls: set[str] = field(default_factory=set)
+    inner: "dict[str, Line]" = field(default_factory=dict)
+
+    def sorted(self) -> "list[Line]":
+        """Return the lines that this one calls, the longest first."""
+        return sorted(self.inner.values(), key=lambda line: -line.seconds)
+
+
+def tree(rows: Iterable[AccountRow]) -> Line:
+    """Return the rows as a tree by line. Its root is the program."""
+    root = Line("")
+    for row in rows:
+        at = root
+        at.seconds += row.seconds
+        for place in row.stack:
+            at = at.inner.setdefault(place, Line(place))
+            at.seconds += row.seconds
+        at.kinds[row.kind] = at.kinds.get(row.kind, 0.0) + row.seconds
+        if row.call:
+            at.calls.add(row.call)
+    return root
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the headline: what the program did, for how long, on which line if it is one."""
+
+    words: str
+    seconds: float
+    line: str = ""
+
+
+def parts(rows: Sequence[AccountRow]) -> list[Part]:
+    """Return what the program did, the longest first: in a call of Keras by that, otherwise by kind."""
+    spent: dict[tuple[str, str], float] = {}
+    for row in rows:
+        verb = VERBS.get(row.call) if row.kind in INSIDE else None
+        words = ENDING if row.function == ENDING and not row.stack else WORDS[row.kind]
+        key = (verb + _how(row), row.stack[-1]) if verb and row.stack else (words, "")
+        spent[key] = spent.get(key, 0.0) + row.seconds
+    found = [Part(words, seconds, line) for (words, line), seconds in spent.items()]
+    return sorted(found, key=lambda part: -part.seconds)
+
+
+def _how(row: AccountRow) -> str:
+    """How a call was repeated: ` row by row`, ` in 120 calls`, or nothing."""
+    if row.count < MANY:
+        return ""
+    return " row by row" if row.samples == row.count else f" in {row.count:,} calls"
+
+
+def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
+    """Return `35 s: 26 s predicting row by row (line 10), 3.6 s importing`; "" without an account."""
+    said = [part for part in parts(rows) if part.seconds >= LEAST_SHARE * lasted_s][:MOST_SAID]
+    if not rows or lasted_s <= 0:
+        return ""
+    script = {part.line.rpartition(":")[0] for part in parts(rows) if part.line}
+    words = []
+    for part in said:
+        file, _, line = part.line.rpartition(":")
+        where = f" (line {line})" if line and len(script) == 1 else f" ({file}:{line})" if line else ""
+        words.append(f"{_seconds(part.seconds)} {part.words}{where}")
+    return f"{_seconds(lasted_s)}: {', '.join(words)}"
+
+
+def _seconds(value: float) -> str:
+    """Two digits of it, with the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
+    return f"{value:,.0f} s" if value >= 9.95 else f"{value:.1f} s"
