@@ -35,12 +35,13 @@ BUDGETS = {
     "answer": "efficiency:answers",
     "fidelity": "fidelity:measure",
     "models": "models:measure",
+    "functions": "functions:measure",
     "captured": "captured:measure",
     "roofs": "roofs:measure",
     "bounds": "roofs:bounds",
     "soak": "soak:measure",
 }
-ASKED_FOR = {"soak", "fidelity", "models", "captured", "roofs", "bounds"}
+ASKED_FOR = {"soak", "fidelity", "models", "functions", "captured", "roofs", "bounds"}
 """Measured only where they are named."""
 
 

@@ -112,6 +112,12 @@ def ragged(): return (lambda r: tf.reduce_sum(r, axis=1)), tf.ragged.constant([[
 def with_state():
     counter = tf.Variable(0.0)
     return (lambda v, x: v.assign_add(tf.reduce_sum(x))), counter, ROWS
+def halved(x, state):
+    steps = 0
+    while tf.reduce_max(x) > 1.0:
+        x, steps = x / 2.0, steps + 1
+    return x, steps, state["s"]
+def loop(): return (lambda x, state: halved(x, state)), ROWS, {"s": ROWS}
 def lonely(): return (tf.matmul,)
 def reversed_(): return ROWS, tf.matmul
 def layer_alone(): return dense
@@ -209,7 +215,7 @@ def test_the_range_of_indices_is_found_by_calling(worker, own):
     assert arms["eager"].status == "ok", arms["eager"].reason
 
 
-@pytest.mark.parametrize("name", ["three", "pair", "keyword", "only", "ragged", "with_state"])
+@pytest.mark.parametrize("name", ["three", "pair", "keyword", "only", "ragged", "with_state", "loop"])
 def test_a_callable_with_its_inputs_is_measured_not_the_making_of_them(worker, own, name):
     arms, _ = measured(worker, f"{own}:{name}")
     for mode, arm in arms.items():

@@ -405,7 +405,6 @@ def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
             put = functools.partial(fill, tensors)
             return step(*mapped(put, args), **mapped(put, kwargs))
 
-    call.__name__ = getattr(step, "__name__", "call")
     return b.tensors(call, *arrays)
 
 
