@@ -30,7 +30,7 @@ NO_GPU = "no GPU is visible to TensorFlow: no NVIDIA driver is loaded on this ho
 STARTED = started("r", EAGER, GRAPH, *GPUS)
 
 
-def test_states_are_said_once_and_a_reason_that_six_arms_share_once(
+def test_states_are_said_once_but_each_arm_that_warms_up_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = Narrator()
@@ -42,7 +42,8 @@ def test_states_are_said_once_and_a_reason_that_six_arms_share_once(
         said(e.ArmStatus(run="r", arm=arm.id, status="unavailable", reason=NO_GPU))
     assert capsys.readouterr().err.splitlines() == [
         "building",
-        "warming up",
+        "warming up CPU eager",
+        "warming up CPU graph",
         f"GPU eager resident: unavailable: {NO_GPU}",
     ]
 

@@ -24,6 +24,8 @@ from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
 """Codes of caveats that a person may want to stop a run for."""
+EACH_ARM = ("warming up",)
+"""Stages that are said of each arm, not once for a run: they take seconds."""
 BAR = 20
 
 
@@ -68,7 +70,9 @@ class Narrator:
             case Caveat() if event.code in SAID_AT_ONCE:
                 self._line(event.message)
             case Progress():
-                self._say(event.stage, self._far(event))
+                arm = f" {self._labels.get(event.arm, event.arm)}" if event.arm else ""
+                named = arm if event.stage in EACH_ARM else ""
+                self._say(event.stage + named, self._far(event, "" if named else arm))
             case Round():
                 done = min(1.0, event.elapsed_s / self._limit_s) if self._limit_s else 0.0
                 left = max(0.0, self._limit_s - event.elapsed_s)
@@ -81,8 +85,7 @@ class Narrator:
             case Finished():
                 self.end()
 
-    def _far(self, event: Progress) -> str:
-        arm = f" {self._labels.get(event.arm, event.arm)}" if event.arm else ""
+    def _far(self, event: Progress, arm: str) -> str:
         if not event.total:
             return arm
         share = min(1.0, event.done / event.total)

@@ -12,6 +12,7 @@ from tuilab.report.rows import (
     interval_line,
     provenance,
     sections,
+    sizes_line,
 )
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|<>~&])|^([#+!-])")
@@ -29,6 +30,8 @@ def document(result: RunResult) -> str:
     """Return the answer, the figures, the claims, the doubts, the machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     if line := doubtful_line(result):
+        parts += [escape(line), ""]
+    if line := sizes_line(result):
         parts += [escape(line), ""]
     parts += _table(ARM_HEAD, arm_rows(result))
     if line := interval_line(result):

@@ -311,6 +311,16 @@ def machine_sentence(machine: MachineLine) -> str:
     return f"{machine.host}, {machine.cpu}, {gpus}; {versions}."
 
 
+def sizes_line(result: RunResult) -> str:
+    """Name the sizes that were measured, as in `Measured at batch 32, length 64.`; "" without any."""
+    sizes = [
+        f"{name.replace('_', ' ')} {value:,}"
+        for name, value in result.scenario.parameters.items()
+        if isinstance(value, int) and not isinstance(value, bool) and name not in result.axis
+    ]
+    return f"Measured at {', '.join(sizes)}." if sizes else ""
+
+
 def interval_line(result: RunResult) -> str:
     """Say what the intervals are of, in a sentence; "" where there is none."""
     sure = result.confidence

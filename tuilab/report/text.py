@@ -29,6 +29,7 @@ from tuilab.report.rows import (
     model_lines,
     phase_lines,
     roof_rows,
+    sizes_line,
     sweep_rows,
     unmeasured_lines,
 )
@@ -78,6 +79,8 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
         found = doubts(result)
         more = f"; --details shows all {len(found)} caveats" if len(found) > 1 else ""
         yield "caveat", line + more
+    if line := sizes_line(result):
+        yield "prose", line
     yield "blank", ""
     yield from _arms(result, most)
     if line := interval_line(result):

@@ -32,6 +32,13 @@ def sums(n: int = 1_000):
 
 def sorted_sums(n: int = 256):
     return lambda x: tf.sort(x) + 1.0, (tf.ones((n,)),)
+
+def halving(n: int = 32):
+    def halve(x):
+        while tf.reduce_max(x) > 1.0:
+            x = tf.matmul(x, x) * 0.5 / tf.reduce_max(x) ** 2 * tf.reduce_max(x)
+        return x
+    return halve, tf.eye(n) * 8.0
 """
 PLAIN = Arm("CPU:0", "graph", "resident", "float32", "plain")
 TOUCH = msgspec.structs.replace(BUDGET["quick"], warm_s=0.0, warm_limit_s=0.01, limit_s=0.05)
@@ -71,6 +78,21 @@ def test_own_code_is_counted_in_its_graph(
     assert work.inputs == inputs and work.outputs == outputs
     assert work.flop == pytest.approx(flop, rel=0.01)
     assert [silent] * bool(silent) == list(work.uncounted)
+
+
+def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    arms = [Arm("CPU:0", mode, "resident", "") for mode in ("eager", "graph", "xla")]
+    scenario = Scenario("halving", {}, f"{file}:halving")
+    state = run(worker, scenario, *arms)
+    works = [state.arms[arm.id].work[0] for arm in arms]
+    trips = 3  # 8, 4, 2, 1
+    assert works[0].flop == pytest.approx(trips * 2 * 32**3, rel=0.15)
+    assert [work.flop for work in works] == [works[0].flop] * 3
+    assert not any(work.uncounted for work in works) and "eager" in works[1].note
+    alone = run(worker, scenario, arms[1]).arms[arms[1].id].work[0]
+    assert "its trips depend on the data; measured beside eager mode, it is counted" in alone.uncounted[0]
 
 
 def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> None:

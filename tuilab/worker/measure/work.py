@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from tuilab.model.arms import Arm
+from tuilab.model.arms import MODES, Arm
 from tuilab.model.events import WorkKnown
 from tuilab.model.ops import MATRIX
 from tuilab.model.parameters import Values
@@ -50,6 +50,47 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
         )
         return
     yield _known(bench, timed.arm, timed.point, work)
+    yield from _with_trips(bench, timed.arm, timed.point, work)
+
+
+_BY_DATA = "its trips depend on the data"
+
+
+def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
+    """Give arms with loops on data the arithmetic of the eager arm, which counts each trip.
+
+    Without an eager arm the loop's name says how to count it. The arms come in any order.
+    """
+    modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
+    told = bench.state.arms
+    known = {each.mode: told[each.id].work.get(point) for each in modes if each.id in told}
+    known[arm.mode] = work  # not told yet
+    seen = known.pop("eager", None)
+    for each in modes:
+        other = known.get(each.mode)
+        if other is None or not any(name.endswith(f"({_BY_DATA})") for name in other.uncounted):
+            continue
+        if seen is not None and seen.flop is not None:
+            note = f"{other.note}; loops with the trips that the eager mode had"
+            yield _known(
+                bench,
+                each,
+                point,
+                msgspec.structs.replace(
+                    other,
+                    flop=seen.flop,
+                    by_dtype=seen.by_dtype,
+                    dtype=seen.dtype,
+                    uncounted=seen.uncounted,
+                    note=note,
+                ),
+            )
+        elif not any(one.mode == "eager" for one in bench.request.arms):
+            names = tuple(name.replace(_BY_DATA, f"{_BY_DATA}; {_EAGER}") for name in other.uncounted)
+            yield _known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
+
+
+_EAGER = "measured beside eager mode, it is counted"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
