@@ -1,14 +1,18 @@
-"""The lab in a browser, by textual-serve: one lab process a page."""
+"""The lab in a browser, by textual-serve: one lab process a page, kept while its page is away."""
 
 import asyncio
 import contextlib
+import getpass
 import hmac
+import os
 import re
 import secrets
 import shlex
 import signal
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,7 +30,52 @@ POLICY = (
 WIDEST, HIGHEST = 1_000, 400
 """Characters; no screen has more."""
 LEAVES_S = 5.0
-"""For a page's lab to end once the page has gone; as long again after it was told by a signal."""
+"""For a lab to end once it is told to; as long again after it was told by a signal."""
+KEPT_S = 600.0
+"""A lab waits so long for its page to come back after a reload or a dropped connection."""
+SENDS_S = 5.0
+"""A page that takes no output for so long is gone, whatever its connection says."""
+TAKEN = 4001
+"""The close code of a page whose lab another page has taken over."""
+MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
+"""What the web driver sends once at its start; a page that comes back needs it again."""
+ID = re.compile(r"[0-9a-f]{32}")
+SCRIPT = """<script>
+{
+  // Gives this tab a name, by which a reload finds its lab again; goes back to it after a dropped line.
+  const name = sessionStorage.lab ||= crypto.getRandomValues(new Uint8Array(16)).reduce(
+    (text, byte) => text + byte.toString(16).padStart(2, "0"), "");
+  const Socket = window.WebSocket;
+  const comeBack = async () => {
+    const message = document.querySelector(".closed-dialog .message");
+    message.textContent = "The connection is lost. The lab goes on; this page comes back to it.";
+    for (let tried = 0; tried < 300; tried++) {
+      await new Promise((done) => setTimeout(done, 2000));
+      const answer = await fetch("/", {cache: "no-store"}).catch(() => null);
+      if (answer?.ok) return location.reload();
+      if (answer) break;
+    }
+    message.textContent = "The server has ended.";
+  };
+  window.WebSocket = class extends Socket {
+    constructor(url) {
+      super(url + "&lab=" + name);
+      this.addEventListener("close", (event) => {
+        const message = document.querySelector(".closed-dialog .message");
+        if (event.code === TAKEN) message.textContent = "The lab is open in another page.";
+        else if (event.code !== 1000) comeBack();
+        else delete sessionStorage.lab;
+      });
+    }
+  };
+  const typing = setInterval(() => {
+    const keys = document.querySelector(".xterm-helper-textarea");
+    if (!keys) return;
+    keys.focus();
+    if (document.activeElement === keys) clearInterval(typing);
+  }, 50);
+}
+</script>"""
 MOST_TYPED = 8_192
 """Characters that a page may send at once, as a paste; the rest is left out, as in a terminal."""
 MOST_WAITING = 2**15
@@ -37,15 +86,52 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 
+@dataclass(eq=False)
+class Session:
+    """A lab, and the page that shows it now; None while no page does."""
+
+    name: str
+    lab: AppService
+    page: web.WebSocketResponse | None = None
+    expiry: asyncio.TimerHandle | None = None
+
+    async def write_bytes(self, data: bytes) -> None:
+        """Send output to the page, if there is one."""
+        if (page := self.page) is not None:
+            await self._send(page, page.send_bytes(data))
+
+    async def write_str(self, data: str) -> None:
+        """Send a message to the page, if there is one."""
+        if (page := self.page) is not None:
+            await self._send(page, page.send_str(data))
+
+    async def _send(self, page: web.WebSocketResponse, sending: Awaitable[None]) -> None:
+        try:
+            await asyncio.wait_for(sending, SENDS_S)
+        except (TimeoutError, ConnectionError, RuntimeError):
+            # The lab must not wait for a page that is gone: its worker would stand still.
+            if self.page is page:
+                self.page = None
+
+    async def close(self) -> None:
+        """Tell the page that its lab has ended."""
+        if self.page is not None:
+            with contextlib.suppress(ConnectionError, RuntimeError):
+                await self.page.close(code=WSCloseCode.OK)
+
+
 class LabServer(Server):  # type: ignore[misc]
     """Serves the lab to those who have the address that it prints.
 
     A browser lets any site open a WebSocket to this machine, and a host name that a site chose may lead here:
     the address holds a token, which becomes a cookie of the page's own host, and every request needs it. The
     page's origin is looked at too.
+
+    A lab whose page is gone is kept for `kept_s` seconds. A page takes its own lab again, by the name that it
+    keeps over a reload; a page without a lab takes the one that was left last.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, kept_s: float = KEPT_S) -> None:
         command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
         # The shell becomes the lab, whose parent is then the server: not every shell does that by itself.
@@ -59,7 +145,9 @@ class LabServer(Server):  # type: ignore[misc]
         self.token = secrets.token_urlsafe(24)
         self._cookie = f"tuilab-{port}"
         self._address = self.public_url
-        self._pages: set[web.WebSocketResponse] = set()
+        self._kept_s = kept_s
+        self._sessions: list[Session] = []
+        """The one that was left or opened last stands at the end."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -84,7 +172,9 @@ class LabServer(Server):  # type: ignore[misc]
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
             if isinstance(response, web.Response) and response.content_type == "text/html" and response.text:
-                response.text = _ELSEWHERE.sub("", response.text)
+                response.text = _ELSEWHERE.sub("", response.text).replace(
+                    "<head>", f"<head>{SCRIPT.replace('TAKEN', str(TAKEN))}", 1
+                )
             response.headers["Content-Security-Policy"] = POLICY
             response.headers["X-Frame-Options"] = "DENY"
             response.headers["Referrer-Policy"] = "no-referrer"
@@ -93,32 +183,125 @@ class LabServer(Server):  # type: ignore[misc]
     def _fits(self, token: str) -> bool:
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
-    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
-        """Pass on what a page says, as long as it is open; what no page of ours says is dropped."""
-        self._pages.add(websocket)
-        if (open_now := len(self._pages)) > 1:
-            sys.stderr.write(
-                f"{open_now} pages are open: each has a worker of its own, and they disturb each other\n"
-            )
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Show a lab to a page as long as it is open: its own, one that was left, or a new one."""
+        page = web.WebSocketResponse(heartbeat=15)
+        await page.prepare(request)
+        size = int(request.query.get("width", "80")), int(request.query.get("height", "24"))
+        name = request.query.get("lab", "")
+        session = self._find(name if ID.fullmatch(name) else "")
+        if session is None:
+            session = await self._start(name, page, size)
+        else:
+            await self._return(session, name, page, size)
         try:
-            async for message in websocket:
-                if message.type == WSMsgType.TEXT:
-                    await _pass_on(message, websocket, app_service)
+            async for message in page:
+                if message.type == WSMsgType.TEXT and session.page is page:
+                    await _pass_on(message, page, session.lab)
         finally:
-            self._pages.discard(websocket)
-            await _end(app_service)
+            if session.page in (page, None) and session in self._sessions:
+                await self._leave(session)
+        return page
+
+    def _find(self, name: str) -> Session | None:
+        """The page's own lab, else the one that was left last."""
+        own = next((each for each in self._sessions if name and each.name == name), None)
+        left = [each for each in self._sessions if each.page is None]
+        return own or (left[-1] if left else None)
+
+    async def _start(self, name: str, page: web.WebSocketResponse, size: tuple[int, int]) -> Session:
+        async def later(*_: object) -> None:
+            raise AssertionError("the session is not set yet")
+
+        lab = AppService(
+            self.command,
+            write_bytes=later,
+            write_str=later,
+            close=later,
+            download_manager=self.download_manager,
+            debug=self.debug,
+        )
+        session = Session(name, lab, page)
+        lab.remote_write_bytes, lab.remote_write_str = session.write_bytes, session.write_str
+        lab.remote_close = session.close
+        self._sessions.append(session)
+        if len(self._sessions) > 1:
+            sys.stderr.write(
+                f"{len(self._sessions)} labs are open: each has a worker of its own, and they disturb each "
+                "other\n"
+            )
+        await lab.start(*size)
+        lab._task.add_done_callback(lambda _: asyncio.ensure_future(self._over(session)))
+        return session
+
+    async def _return(
+        self, session: Session, name: str, page: web.WebSocketResponse, size: tuple[int, int]
+    ) -> None:
+        """Show a lab that runs already: modes first, then all of the screen."""
+        before, session.page, session.name = session.page, page, name
+        if session.expiry is not None:
+            session.expiry.cancel()
+            session.expiry = None
+        if before is not None:
+            with contextlib.suppress(ConnectionError, RuntimeError, TimeoutError):
+                await asyncio.wait_for(before.close(code=TAKEN), SENDS_S)
+        await session.write_bytes(MODES)
+        # Only another size makes the lab draw everything.
+        width, height = size
+        await session.lab.set_terminal_size(width, max(1, height - 1))
+        await session.lab.set_terminal_size(width, height)
+
+    async def _leave(self, session: Session) -> None:
+        """Keep a lab without a page for a while."""
+        session.page = None
+        self._sessions.remove(session)
+        self._sessions.append(session)
+        if self._kept_s <= 0:
+            await self._over(session)
+            return
+        loop = asyncio.get_running_loop()
+        session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
+
+    async def _over(self, session: Session) -> None:
+        """End a lab, whose process may have ended by itself."""
+        if session not in self._sessions:
+            return
+        self._sessions.remove(session)
+        if session.expiry is not None:
+            session.expiry.cancel()
+        await session.close()
+        await _end(session.lab)
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """Close the pages, so that each one's lab ends in order before the server does."""
-        for websocket in list(self._pages):
-            await websocket.close(code=WSCloseCode.GOING_AWAY)
+        """End each page's lab in order before the server does."""
+        for session in list(self._sessions):
+            if session.page is not None:
+                with contextlib.suppress(ConnectionError, RuntimeError):
+                    await session.page.close(code=WSCloseCode.GOING_AWAY)
+            session.page = None
+        await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where, and how to end it."""
+        """Say where, how to get there from another machine, and how to end it."""
         sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
+        if self.host in LOOPBACK:
+            sys.stderr.write(
+                f"from another machine: {tunnel(self.host, self.port, os.environ)}, then the same address\n"
+            )
 
     def initialize_logging(self) -> None:
         """Set nothing up: what goes wrong is in the pages' own logs."""
+
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
+    """Return the command that makes the served port reachable from the machine that a person sits at."""
+    shown = f"[{host}]" if ":" in host else host
+    connection = environment.get("SSH_CONNECTION", "").split()
+    here = connection[2] if len(connection) == 4 else socket.gethostname()
+    return f"ssh -L {port}:{shown}:{port} {getpass.getuser()}@{here}"
 
 
 async def _end(lab: AppService) -> None:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -20,7 +21,7 @@ import psutil
 import pytest
 
 from tests.data_folder import knowing
-from tuilab.serve import allowed
+from tuilab.serve import allowed, tunnel
 
 CHROMIUM = shutil.which("chromium")
 ARTEFACTS = Path(__file__).resolve().parents[2] / "test-artefacts"
@@ -48,13 +49,13 @@ def test_only_its_own_pages_reach_the_lab(host, origin, served, fits):
 
 
 @contextlib.contextmanager
-def server(folder: Path) -> Iterator[tuple[str, Path]]:
+def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
     """A lab served from a folder of its own: its address with the token, and the folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, "TUILAB_DATA": knowing(folder), "XDG_CONFIG_HOME": str(folder)}
-    command = [sys.executable, "-m", "tuilab", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "tuilab", "serve", "--port", str(port), *more]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     url = process.stderr.readline().split(" is at ")[1].split(";")[0]
     deadline = time.monotonic() + 60
@@ -202,7 +203,7 @@ def test_a_lab_that_is_stopped_or_killed_keeps_the_server_from_nothing(tmp_path)
                     await asyncio.sleep(0.5)
                 await asyncio.get_running_loop().run_in_executor(None, lab.wait, 60)
 
-    with server(tmp_path) as (url, _):
+    with server(tmp_path, "--keep", "0") as (url, _):
         port = url.split(":")[2].partition("/")[0]
         (process,) = [p for p in psutil.Process().children() if port in p.cmdline()]
         asyncio.run(pages(url, process))
@@ -217,6 +218,137 @@ def last_run(data: Path) -> dict:
     return next(iter(json.loads(done.stdout)), {})
 
 
+class Line:
+    """A TCP connection to the server that can be cut, as a line over ssh is."""
+
+    def __init__(self, port: int) -> None:
+        self._to, self._socket = port, socket.create_server(("127.0.0.1", 0))
+        self.port, self.up, self._ends = self._socket.getsockname()[1], True, set[socket.socket]()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            near, _ = self._socket.accept()
+            if not self.up:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self._to))
+            self._ends |= {near, far}
+            for ends in ((near, far), (far, near)):
+                threading.Thread(target=self._pump, args=ends, daemon=True).start()
+
+    @staticmethod
+    def _pump(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        self.up = False
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self._ends.clear()
+
+
+def kept_runs(data: Path) -> list[dict]:
+    environment = {**os.environ, "TUILAB_DATA": str(data)}
+    words = [sys.executable, "-m", "tuilab", "history", "--json"]
+    return json.loads(
+        subprocess.run(words, capture_output=True, env=environment, timeout=60, check=True).stdout
+    )
+
+
+@pytest.mark.real_worker
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_a_reload_and_a_dropped_line_come_back_to_the_same_lab_with_its_run(served):
+    """And keys are taken from the first moment, without a click."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    url, data = served
+    port = int(url.split(":")[2].partition("/")[0])
+    (server,) = [p for p in psutil.Process().children() if str(port) in p.cmdline()]
+    line = Line(port)
+    ARTEFACTS.mkdir(exist_ok=True)
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page(viewport={"width": 1300, "height": 860})
+
+        def until(true, why: str, seconds: float = 90) -> None:
+            deadline = time.monotonic() + seconds
+            while not true():
+                assert time.monotonic() < deadline, why
+                page.wait_for_timeout(500)
+
+        def typing() -> bool:
+            return page.evaluate("document.activeElement?.className.includes('xterm-helper-textarea')")
+
+        page.goto(url.replace(f":{port}/", f":{line.port}/"))
+        page.wait_for_selector(".-first-byte .xterm-screen")
+        until(typing, "the page does not take the keys")
+        until(lambda: workers_below(server), "no worker")
+        (lab,) = server.children()
+        page.wait_for_timeout(3_000)
+        page.keyboard.press("r")
+        until(lambda: kept_runs(data), "the key began no run")
+        page.reload()
+        page.wait_for_selector(".-first-byte .xterm-screen")
+        until(typing, "the page does not take the keys after a reload")
+        until(lambda: kept_runs(data)[0]["status"] == "ok", "the run was cut")
+        assert server.children() == [lab] and len(kept_runs(data)) == 1
+        page.wait_for_timeout(1_000)
+        page.screenshot(path=str(ARTEFACTS / "served-reloaded.png"))
+        page.evaluate("window.before = true")
+        line.cut()
+        page.wait_for_selector("body.-closed")
+        assert "connection is lost" in page.inner_text(".closed-dialog .message")
+        line.up = True
+        until(lambda: not page.evaluate("window.before"), "the page did not come back by itself")
+        page.wait_for_selector(".-first-byte .xterm-screen")
+        until(typing, "the page does not take the keys after a drop")
+        assert server.children() == [lab]
+        page.wait_for_timeout(1_000)
+        page.screenshot(path=str(ARTEFACTS / "served-dropped.png"))
+        page.keyboard.press("q")
+        until(lambda: not lab.is_running(), "q does not end the lab")
+        page.wait_for_selector("body.-closed")
+        assert page.inner_text(".closed-dialog .message") == "Session ended."
+        browser.close()
+
+
+def test_the_way_from_another_machine_is_printed():
+    environment = {"SSH_CONNECTION": "10.0.0.7 50000 10.0.0.9 22"}
+    assert re.fullmatch(r"ssh -L 8000:localhost:8000 \S+@10\.0\.0\.9", tunnel("localhost", 8000, environment))
+    assert tunnel("::1", 8000, {}).startswith("ssh -L 8000:[::1]:8000 ")
+    assert tunnel("::1", 8000, {}).endswith(f"@{socket.gethostname()}")
+
+
+def test_a_lab_without_a_page_ends_after_the_time_it_is_kept(tmp_path):
+    import asyncio
+
+    aiohttp = pytest.importorskip("aiohttp")
+
+    async def left_alone(url: str, server: psutil.Process) -> None:
+        host = url.split("/")[2]
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
+            await client.get(url)
+            async with client.ws_connect(f"http://{host}/ws?width=100&height=30") as page:
+                await page.receive(timeout=60)
+                (lab,) = server.children()
+            async with client.ws_connect(f"http://{host}/ws?width=90&height=20") as page:
+                await page.receive(timeout=60)
+                assert server.children() == [lab], "the page that comes back within the time has the same lab"
+            await asyncio.get_running_loop().run_in_executor(None, lab.wait, 60)
+
+    with server(tmp_path, "--keep", "2") as (url, _):
+        port = url.split(":")[2].partition("/")[0]
+        (process,) = [p for p in psutil.Process().children() if port in p.cmdline()]
+        asyncio.run(left_alone(url, process))
+    assert "from another machine: ssh -L" in (tmp_path / "said").read_text()
+
+
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_run_is_made_in_the_browser(served):
@@ -229,7 +361,6 @@ def test_a_run_is_made_in_the_browser(served):
         page.goto(url)
         page.wait_for_selector("canvas, .xterm-screen")
         page.wait_for_timeout(4_000)
-        page.mouse.click(600, 10)  # The page must have the keyboard; nothing lies under this place.
         deadline = time.monotonic() + 90
         while time.monotonic() < deadline and (run := last_run(data)).get("rounds", 0) < 5:
             if not run:

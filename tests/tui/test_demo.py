@@ -31,6 +31,14 @@ def test_the_tour_takes_claims_that_this_machine_can_decide_of_each_document_in_
     assert [p.name for p in d.tour(presets, GPU_MACHINE, {"a": "undecided"})] == ["b", "d"]
 
 
+def test_the_steps_after_the_first_are_those_of_the_machine_that_is_known_then():
+    presets = [preset("a", "000", GRAPH_WINS), preset("b", "001", GPU_WINS), preset("c", "002", GRAPH_WINS)]
+    demo = d.Demo(d.tour(presets, None))
+    assert [p.name for p in demo.steps] == ["a", "c"], "an unknown machine may have no GPU"
+    d.begun(demo, presets, GPU_MACHINE, {"a": "confirmed"})
+    assert [p.name for p in demo.steps] == ["a", "b", "c"]
+
+
 def test_the_shipped_tour_opens_with_a_large_effect_and_asks_nothing_that_only_undecided_could_win():
     shipped = catalogue.load().presets
     for machine in (CPU_MACHINE, GPU_MACHINE):

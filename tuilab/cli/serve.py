@@ -12,8 +12,15 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 @click.command()
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65_535))
 @click.option("--address", default="localhost", show_default=True, help="The address to listen on.")
+@click.option(
+    "--keep",
+    default=600,
+    show_default=True,
+    type=click.IntRange(0),
+    help="How many seconds a lab waits for its page to come back after a reload or a dropped connection.",
+)
 @click.option("--open-to-others", is_flag=True, help="Allow an address that other machines can reach.")
-def serve(port: int, address: str, open_to_others: bool) -> None:
+def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
     """Serve the lab to a browser. Each page has its own lab and its own worker."""
     if address not in LOOPBACK:
         if not open_to_others:
@@ -32,7 +39,7 @@ def serve(port: int, address: str, open_to_others: bool) -> None:
         raise InputError("tuilab serve", "not installed", "pip install 'tuilab[serve]'") from None
     try:
         check_free(address, port)
-        LabServer(address, port).serve()
+        LabServer(address, port, keep).serve()
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError("--port", port, f"a port and an address that are free here ({why})") from None

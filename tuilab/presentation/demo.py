@@ -173,7 +173,8 @@ def tour(
 ) -> list[Preset]:
     """Choose claims that this machine can decide, of each document in turn, those about times first.
 
-    known: the verdicts that earlier runs had here. If no claim can be decided, the first of each document.
+    known: the verdicts that earlier runs had here. machine: None while it is not known, which counts as one
+    without a GPU. If no claim can be decided, the first of each document.
     """
     known, every = known or {}, [preset for preset in presets if preset.claims]
     able = [p for p in every if decidable(p, machine, known.get(p.name))]
@@ -185,12 +186,20 @@ def tour(
     return [preset for turn in turns for preset in turn if preset is not None][:MOST]
 
 
+def begun(
+    demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
+) -> None:
+    """Choose the further steps anew once the first was measured: at the start the machine may be unknown."""
+    first = demo.steps[0]
+    demo.steps = [first, *(p for p in tour(presets, machine, known) if p.name != first.name)][:MOST]
+
+
 def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
     """Return whether a short run on this machine confirms or refutes the first claim."""
     claim = preset.claims[0]
     if known is not None:
         return GUESSED[known] != GUESSES[2]
-    without = machine is not None and not machine.gpus
+    without = machine is None or not machine.gpus
     return not (claim.hedged or isinstance(claim.when, SWEPT) or (without and needs_gpu(claim)))
 
 

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tuilab.lab.fact_check import write_page
-from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured, page
+from tuilab.presentation.demo import GUESSES, Demo, begin, begun, lines, measured, page
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
@@ -110,6 +110,9 @@ demo and goes back to where you were; the runs are in the history.
     def action_next(self) -> None:
         """Measure without a guess, or go to the next preset, or end."""
         demo = self._demo
+        if demo.at == 0 and demo.stage == "told":
+            state = self.lab.state
+            begun(demo, state.presets, state.machine, state.verdicts)
         if demo.stage == "guess":
             self._measure()
         elif not demo.last:
