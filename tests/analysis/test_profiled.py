@@ -41,7 +41,7 @@ def test_serial_pipeline_is_told_from_a_parallel_one() -> None:
     assert "1.9 processors" in told[0] and "one element at a time" not in told[0]
 
 
-@pytest.mark.parametrize(("waits", "words"), [(0.04, ""), (0.06, "moderately"), (0.21, "highly")])
+@pytest.mark.parametrize(("waits", "words"), [(0.14, ""), (0.16, "moderately"), (0.21, "highly")])
 def test_input_thresholds(waits: float, words: str) -> None:
     told = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
     assert ("input-bound" in told) == bool(words)

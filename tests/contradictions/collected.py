@@ -28,6 +28,7 @@ GROUPS = {
     "launches": ("dispatch",),
     "copies": ("copy_in", "copy_out", "copy"),
     "input": ("input_wait",),
+    "stalls": ("stall",),
     "not known": (NOT_KNOWN,),
     "compute": ("compute",),
     "arithmetic": ("compute",),
@@ -38,6 +39,7 @@ GROUPS = {
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
     "launch-bound": ("dispatch",),
+    "stalled": ("stall",),
     "input-bound": ("input_wait",),
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),

@@ -39,3 +39,33 @@ def a_thousand():
         return x
 
     return step, paced(8)[1]
+
+
+def on_host(x):
+    """The op of known pace, pinned to the host."""
+    with tf.device("/CPU:0"):
+        return tf.math.digamma(x)
+
+
+def stalled():
+    """Two kernels, and between them one op of the host."""
+    return lambda x: tf.math.digamma(on_host(tf.math.digamma(x))), paced()[1]
+
+
+def fed_by_host():
+    """Two kernels behind an op of the host: at the beginning the device waits for nothing."""
+    return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
+
+
+def mixed():
+    """Ops that the host computes for four reasons."""
+
+    def step(x):
+        with tf.device("/CPU:0"):
+            pinned = tf.math.digamma(x)
+        whole = tf.cast(tf.reshape(x, (8, 125)), tf.int32)
+        product = tf.matmul(whole, whole, transpose_b=True)
+        lengths = tf.strings.length(tf.strings.as_string(product))
+        return tf.math.digamma(pinned) + tf.reduce_sum(tf.cast(lengths, tf.float32))
+
+    return step, paced()[1]

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from tuilab.analysis.statistics import t_quantile
-from tuilab.model.account import NOT_KNOWN, Account, Part, Source, in_order
+from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_order
 
 EVENT_S = 2.5e-6
 """Recording an event takes the thread that it happens on no longer than that."""
@@ -198,11 +198,12 @@ def scaled(account: Account, median_s: float) -> Account:
     return msgspec.structs.replace(account, total_s=median_s, parts=parts)
 
 
-Group = Literal["compute", "launches", "copies", "input", "python", "not known"]
+Group = Literal["compute", "launches", "copies", "stalls", "input", "python", "not known"]
 GROUPS: dict[str, Group] = {
     "copy_in": "copies",
     "copy_out": "copies",
     "copy": "copies",
+    STALL: "stalls",
     "input_wait": "input",
     "dispatch": "launches",
     "compute": "compute",
@@ -213,7 +214,7 @@ is."""
 
 
 def largest(account: Account) -> Group:
-    """Return what takes most of a call: `compute`, `launches`, `copies`, `input`, `python` or `not known`."""
+    """Return what takes most of a call, or `not known`."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

@@ -1,6 +1,6 @@
 """What holds an arm back, in sentences with numbers, each with what to do about it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
@@ -19,21 +19,25 @@ from tuilab.analysis.reading import (
     retraced,
     summary_point,
 )
+from tuilab.analysis.roofline import against_roof
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.words import listed, on_axis, percent, size, times
-from tuilab.model.account import COPIES, Account
+from tuilab.model.account import COPIES, STALL, Account
 from tuilab.model.arms import family
-from tuilab.model.events import ops_of
+from tuilab.model.events import Node, ops_of
+from tuilab.model.ops import ITERATORS, PYTHON
 from tuilab.model.quantity import half_of, plural, seconds
 from tuilab.model.result import Diagnosis, Severity
 from tuilab.model.run import ArmState, RunState
 
 ORDER: tuple[Severity, ...] = ("high", "moderate", "info")
 
-# From the overview page of the XProf profiler, as shares of a step: (moderate, high).
-INPUT = (0.05, 0.20)
-LAUNCH = (0.03, 0.15)
-# Ours. Eager execution always dispatches: only where that is a good part of the time is it news.
+MATTERS = 0.15
+"""Share of a call from which a part is worth advice: the most that removing the part can gain."""
+# As shares of a call: (moderate, high).
+INPUT = (MATTERS, 0.20)
+LAUNCH = STALLED = (MATTERS, 0.30)
+# Eager execution always dispatches: only a good part of the time is news.
 DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
@@ -43,6 +47,8 @@ FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
 """What advice must bring at least, by the run's own arms, or it is not given."""
+NEAR_ROOF = 0.6
+"""Share of the roof beyond which more work in a call is no advice: the device has hardly any time left."""
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
@@ -61,10 +67,15 @@ def diagnose(state: RunState) -> list[Diagnosis]:
     return sorted(found, key=lambda d: (ORDER.index(d.severity), -d.share))
 
 
-def _grade(share: float, limits: tuple[float, float]) -> Severity | None:
-    if share < limits[0]:
+def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
+    """Return how grave these phases are; None if they are small, or no longer than the noise."""
+    parts, found = account_at(arm, point), estimate_at(arm, point)
+    if parts is None or found is None or parts.share(*phases) < limits[0]:
         return None
-    return "high" if share >= limits[1] else "moderate"
+    known = [part.ci95_s[0] for part in parts.parts if part.phase in phases and part.ci95_s is not None]
+    if parts.seconds(*phases) <= (found.half_width or 0.0) or (known and not any(known)):
+        return None
+    return "high" if parts.share(*phases) >= limits[1] else "moderate"
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
@@ -77,7 +88,7 @@ def _dispatch(
 ) -> Iterator[Diagnosis]:
     """Eager: the time between ops outweighs the ops."""
     share = parts.share("dispatch", "python")
-    severity = _grade(share, DISPATCH)
+    severity = _grade(arm, point, DISPATCH, "dispatch", "python")
     if arm.arm.mode != "eager" or severity is None:
         return
     ops = sum(op_counts(arm, point).values())
@@ -86,12 +97,12 @@ def _dispatch(
     remedy = "Put the whole step into one tf.function."
     graph = next((a for a in arms if a.arm.mode != "eager" and _beside(a, arm, "mode")), None)
     if graph is None and _no_graph(state, arm, point):
-        remedy = "Give each call more work: a larger batch."
+        remedy = LARGER
     found = compare(arm, graph, point) if graph is not None else None
     if _refuted(found):
         return
     if ops == 1 and not retraced(arm, point):
-        remedy = "Give each call more work: a larger batch."
+        remedy = LARGER
     elif graph is not None:
         left = sum(op_counts(graph, point).values())
         if graph.arm.mode == "xla":
@@ -100,10 +111,21 @@ def _dispatch(
             text += f"; one graph launches {launches(graph, point).removesuffix(' ops')}"
         if found is not None and found.is_slower and not retraced(arm, point):
             text += f", and {graph.label} is {found.words} faster"
+    if remedy == LARGER and _near_roof(state, arm, point):
+        return
     if again := retraced(arm, point):
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
         remedy = f"Pass tensors{remedy}."
     yield Diagnosis("dispatch-bound", severity, f"{text}.", remedy, arm.arm.id, share)
+
+
+LARGER = "Give each call more work: a larger batch."
+
+
+def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
+    """Whether the device does already most of what it can."""
+    found = against_roof(state, arm, point)
+    return found is not None and found.share is not None and found.share >= NEAR_ROOF
 
 
 def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
@@ -119,8 +141,10 @@ def _launch(
 ) -> Iterator[Diagnosis]:
     """A graph whose start-up on the host weighs against its work."""
     share = parts.share("dispatch")
-    severity = _grade(share, LAUNCH)
-    if arm.arm.mode == "eager" or severity is None:
+    severity = _grade(arm, point, LAUNCH, "dispatch")
+    if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
+        return
+    if any(_launches_faster(other, arm, parts, point) for other in arms):
         return
     ops = sum(op_counts(arm, point).values())
     started = 1 if arm.arm.mode == "xla" else ops
@@ -137,11 +161,48 @@ def _launch(
     )
 
 
+def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int) -> bool:
+    """Whether an arm of the run launches at least as many ops on the device in half of the time."""
+    beside = account_at(other, point)
+    if beside is None or not (_beside(other, arm, "variant") or _beside(other, arm, "input")):
+        return False
+    ops, more = (sum(op_counts(each, point).values()) for each in (arm, other))
+    return 0 < ops <= more and beside.seconds("dispatch") < parts.seconds("dispatch") / 2
+
+
+def _stalled(
+    state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
+) -> Iterator[Diagnosis]:
+    """A device that waits in the middle of a call for ops of the host and for copies."""
+    share = parts.share(STALL)
+    severity = _grade(arm, point, STALLED, STALL)
+    if severity is None:
+        return
+    free = [
+        other
+        for other in arms
+        if _beside(other, arm, "variant")
+        and (beside := account_at(other, point)) is not None
+        and beside.share(STALL) < share / 2
+    ]
+    found = compare(arm, free[0], point) if free else None
+    if _refuted(found):
+        return
+    groups = host_groups(nodes_at(arm, point))
+    ops = list(dict.fromkeys(node.op for group in groups if _remedy(group) for node in group))
+    what = f"ops on the CPU ({listed(ops[:4])}) and their copies" if ops else "copies between its kernels"
+    text = f"{name_of(arm, point)} waits during {percent(share)} of each call for {what}"
+    if found is not None and found.is_slower:
+        text += f"; {free[0].label}, which waits less, is {found.words} faster"
+    remedy = remedies(groups) or "Keep intermediate results on the device until the call ends."
+    yield Diagnosis("stalled", severity, f"{text}.", remedy, arm.arm.id, share)
+
+
 def _input(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     share = parts.share("input_wait")
-    severity = _grade(share, INPUT)
+    severity = _grade(arm, point, INPUT, "input_wait")
     if severity is None:
         return
     how = "highly" if severity == "high" else "moderately"
@@ -184,7 +245,7 @@ def _copies(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
     share, compute = parts.share(*COPIES), parts.share("compute")
-    severity = _grade(share, COPYING)
+    severity = _grade(arm, point, COPYING, *COPIES)
     if severity is None:
         return
     way = "in" if parts.share("copy_in") >= parts.share("copy_out") else "out"
@@ -221,6 +282,7 @@ def _unexplained(
 PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], Iterator[Diagnosis]], ...] = (
     _dispatch,
     _launch,
+    _stalled,
     _input,
     _copies,
     _unexplained,
@@ -228,22 +290,69 @@ PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], 
 
 
 def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Ops of a GPU arm that ran on the host."""
+    """Ops of a GPU arm that the host computes."""
     if family(arm.arm.device) != "GPU":
         return
-    nodes = ops_of(nodes_at(arm, point))
-    devices = {n.device for n in nodes}
-    cpus = {device for device in devices if family(device.rpartition("device:")[2]) == "CPU"}
-    host = [n for n in nodes if n.device in cpus]
-    if not host:
+    nodes = nodes_at(arm, point)
+    groups = host_groups(nodes)
+    remedy = remedies(groups)
+    if not remedy:
         return
-    kinds = listed(list(dict.fromkeys(n.op for n in host))[:4])
-    total, moved = sum(n.count for n in nodes), sum(n.count for n in host)
-    why = next((n.reason.rstrip(".") for n in host if n.reason), "")
-    text = f"{moved:,} of {plural(total, 'op')} of {arm.label} ran on the CPU ({kinds})"
-    remedy = "Use ops and dtypes that have GPU kernels, or move these out of the device's chain."
-    severity: Severity = "moderate" if moved < total else "high"
-    yield Diagnosis("host-ops", severity, f"{text}{': ' + why if why else ''}.", remedy, arm.arm.id)
+    total = sum(node.count for node in ops_of(nodes))
+    moved = sum(node.count for group in groups for node in group)
+    why = "; ".join(_because(group) for group in groups)
+    text = f"{moved:,} of {plural(total, 'op')} of {arm.label} ran on the CPU: {why}."
+    yield Diagnosis("host-ops", "moderate" if moved < total else "high", text, remedy, arm.arm.id)
+
+
+def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Return the ops that the host computes, those with one reason together, as many as there are first."""
+    groups: dict[str, list[Node]] = {}
+    for node in ops_of(nodes):
+        if node.on_host:
+            groups.setdefault(node.reason, []).append(node)
+    return sorted(groups.values(), key=lambda group: (not _remedy(group), -sum(node.count for node in group)))
+
+
+def _named(group: Sequence[Node]) -> str:
+    names = list(dict.fromkeys(node.op for node in group))
+    return listed(names[:3] + ([f"{len(names) - 3:,} more"] if len(names) > 3 else []))
+
+
+def _because(group: Sequence[Node]) -> str:
+    why = group[0].reason.rstrip(".")
+    return f"{_named(group)} ({why})" if why else _named(group)
+
+
+REMEDIES = {
+    "scope": "remove the device scope that pins {ops} to the CPU",
+    "no-kernel-for-dtype": "give {ops} a dtype that has a GPU kernel",
+    "no-kernel": "move {ops} into the input pipeline or to the end of the call",
+    "resource": "create the variable of {ops} on the GPU",
+    "colocation": "place what {ops} must stay with on the GPU",
+    "unknown": "ask for the GPU around {ops} with tf.device",
+}
+"""What brings an op to the GPU, by the cause that keeps it from there; other causes need nothing done.
+
+A kernel that works in host memory is made for shapes and indices, and a pipeline belongs to the host.
+"""
+
+
+def _remedy(group: Sequence[Node]) -> str:
+    """What brings the ops of a group to the GPU; "" if nothing has to."""
+    ops = {node.op for node in group}
+    if ops <= ITERATORS:
+        return ""
+    if ops <= PYTHON:
+        return f"write the Python of {_named(group)} in TensorFlow's ops"
+    return REMEDIES.get(group[0].code, "").format(ops=_named(group))
+
+
+def remedies(groups: Sequence[Sequence[Node]]) -> str:
+    """Return what to do about ops of the host, a clause for each reason; "" if there is nothing to do."""
+    clauses = [clause for clause in map(_remedy, groups) if clause]
+    said = "; ".join(dict.fromkeys(clauses))
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:

@@ -1,7 +1,6 @@
 """What a profile means, in sentences with numbers, and its times by op type.
 
-Thresholds are those of the XProf profiler's overview page: a step is moderately (highly) bound by its input
-from 5 % (20 %) on, by kernel launch from 3 % (15 %) on.
+A part of a call is worth a sentence from 15 % of the call on, as in the advice of a run.
 """
 
 from collections import defaultdict
@@ -9,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.account import COPIES
+from tuilab.model.account import COPIES, STALL
 from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
-INPUT_MODERATE, INPUT_HIGH = 0.05, 0.20
-LAUNCH_MODERATE, LAUNCH_HIGH = 0.03, 0.15
-COPY_MODERATE = 0.05
+MATTERS = 0.15
+INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,13 @@ def spent(profile: Profile, *phases: str) -> float:
 
 def diagnose(profile: Profile) -> tuple[str, ...]:
     """Return sentences, the most telling first; at least one."""
-    found = [*_input(profile), *_overhead(profile), *_copies(profile), *_top(profile)]
+    found = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
     return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 
 
 def _input(profile: Profile) -> Iterator[str]:
     waits = share(profile, "input_wait")
-    if waits < INPUT_MODERATE:
+    if waits < MATTERS:
         return
     how = "highly" if waits >= INPUT_HIGH else "moderately"
     told = (
@@ -80,7 +78,7 @@ def _input(profile: Profile) -> Iterator[str]:
 def _overhead(profile: Profile) -> Iterator[str]:
     around = share(profile, "dispatch", "python")
     runs = sum(row.count for row in profile.ops if row.phase == "compute")
-    if around < LAUNCH_MODERATE or not runs:
+    if around < MATTERS or not runs:
         return
     eager = ".eager." in profile.arm
     what = "Python and dispatch" if eager else "starting the call and its ops"
@@ -94,9 +92,19 @@ def _overhead(profile: Profile) -> Iterator[str]:
     yield told + "."
 
 
+def _stalls(profile: Profile) -> Iterator[str]:
+    waits = share(profile, STALL)
+    if waits < MATTERS:
+        return
+    computing = [row for row in by_type(profile.ops) if row.phase == "compute"]
+    host = [row for row in computing if not row.device.startswith("GPU")]
+    told = f"{percent(waits)} of a call the device waits in the middle for the host"
+    yield f"{told}, whose longest op is {host[0].op}." if host else f"{told} and for copies."
+
+
 def _copies(profile: Profile) -> Iterator[str]:
     copying, computing = spent(profile, *COPIES), spent(profile, "compute")
-    if share(profile, *COPIES) < COPY_MODERATE:
+    if share(profile, *COPIES) < MATTERS:
         return
     told = f"Copies take {shown(copying)} of {shown(profile.measured_s)}"
     if computing > 0:

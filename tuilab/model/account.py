@@ -15,7 +15,8 @@ Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 
 NOT_KNOWN = "not_known"
 COPIES = ("copy_in", "copy_out", "copy")
-ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", "copy", "copy_out")
+STALL = "stall"
+ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", STALL, "copy", "copy_out")
 """Of the phases, as a call goes through them; a workload's own names come behind, what is not known last."""
 
 PHASE_HELP = {
@@ -24,6 +25,7 @@ PHASE_HELP = {
     "copy_in": "copies to the device, while nothing computes",
     "input_wait": "waiting for the input",
     "compute": "at least one kernel of the call runs",
+    STALL: "the device waits for ops of the host, or between two kernels for a copy",
     "copy": "other copies between devices, while nothing computes",
     "copy_out": "copies back to the host, while nothing computes",
     NOT_KNOWN: "what nothing that was measured tells apart",
@@ -37,6 +39,7 @@ PHASE_WORDS = {
     "compute": "computing",
     "copy_out": "copying out",
     "input_wait": "waiting for input",
+    STALL: "waiting for the host",
 }
 """As a sentence has them: "copying in takes 71 % of a call"."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from tuilab.model.account import Account
-from tuilab.model.arms import Arm
+from tuilab.model.arms import Arm, family
 from tuilab.model.machine import Machine
 from tuilab.model.models import LayerWork, ModelInfo
 from tuilab.model.ops import CONTROL_FLOW
@@ -351,6 +351,14 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What shows the reason."""
     layer: str = ""
     """Of a model's graph, whose op it is: the layer, or the name scope; "" elsewhere."""
+    code: str = ""
+    """The stable name of the first cause of its place: `no-kernel`, `scope`."""
+
+    @property
+    def on_host(self) -> bool:
+        """Whether the host computes the op: on a CPU, or with a GPU's kernel that works in host memory."""
+        cpu = family(self.device.rpartition("device:")[2]) == "CPU"
+        return self.kind == "op" and (cpu or (self.memory != "" and self.gpu is False))
 
     @property
     def elsewhere(self) -> bool:

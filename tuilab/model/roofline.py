@@ -4,12 +4,14 @@ from typing import Literal
 
 import msgspec
 
-BoundBy = Literal["arithmetic", "memory", "compute", "launches", "copies", "input", "python", "not known"]
+BoundBy = Literal[
+    "arithmetic", "memory", "compute", "launches", "copies", "stalls", "input", "python", "not known"
+]
 """The largest part of a call; `compute` where that is neither near the arithmetic roof nor near the
 memory's."""
 
 
-BOUND_WORDS = {"compute": "neither roof"}
+BOUND_WORDS = {"compute": "neither roof", "stalls": "waiting for the host"}
 """Of what takes most of a call, where its own name would be taken for that of a roof."""
 
 

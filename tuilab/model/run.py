@@ -344,4 +344,5 @@ def _shared(node: Node) -> Node:
         gpu=node.gpu,
         evidence=intern(node.evidence),
         layer=intern(node.layer),
+        code=intern(node.code),
     )

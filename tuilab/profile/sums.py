@@ -5,7 +5,9 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
+from tuilab.model.account import STALL
 from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning
 from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
 from tuilab.profile.xplane import HOST
@@ -15,6 +17,7 @@ Window = tuple[int, int]
 
 PICO = 1e-12
 _IDLE = Meaning("python")
+_STALLED = Meaning(STALL)
 _NEXT = Key("IteratorGetNext", "IteratorGetNext", HOST)
 _TO_DEVICE = re.compile(r"(?i)h2d|htod|hosttodevice")
 _TO_HOST = re.compile(r"(?i)d2h|dtoh|devicetohost")
@@ -62,7 +65,8 @@ def sums(found: Activity) -> Sums:
 
     A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally
     among those that do; else a copy; else input while a graph waits for an element; else whatever the calling
-    thread was at.
+    thread was at. It is a stall while the device waits between two of its kernels for an op of the host, or
+    for what a copy between them brings.
     """
     calls = windows(found.events)
     out = Sums(calls)
@@ -123,6 +127,9 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
                 out.copies.add(key)
             elif segment.meaning.phase == "compute":
                 out.computed.add(key)
+    for begin, end in stalls(window, segments):
+        stalled = Segment(NOWHERE, begin, end, _STALLED)
+        marks += [(begin, 1, stalled), (end, -1, stalled)]
     marks.sort(key=lambda mark: (mark[0], mark[1]))
     running = _Running(out, main, on_device)
     now = window[0]
@@ -134,6 +141,46 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
     running.pass_time(window[1] - now)
 
 
+def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
+    """Return the stretches of a call in which its device waits for the host.
+
+    Between two kernels that is a stretch with a copy over the link; anywhere one for half of which ops
+    compute on the host. Other stretches are the time that it takes to launch the next kernel, or the way in
+    and out.
+    """
+    computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
+    kernels = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST)
+    copies = [(s.start, s.end) for s in segments if s.meaning.phase == "copy" and _crosses(s.meaning.key)]
+    host = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device == HOST)
+    if not kernels:
+        return []
+    middle = [(end, begin) for (_, end), (begin, _) in pairwise(kernels)]
+    ends = [(window[0], kernels[0][0]), (kernels[-1][1], window[1])]
+    waits = [gap for gap in middle if _within(gap, copies)]
+    return waits + [g for g in (*middle, *ends) if g not in waits and 2 * _within(g, host) > g[1] - g[0]]
+
+
+def _within(window: Window, others: Iterable[Window]) -> int:
+    """How much of the window they take, in picoseconds."""
+    return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
+
+
+def _joined(segments: Iterable[Segment]) -> list[Window]:
+    """The stretches in which any of them runs."""
+    out: list[Window] = []
+    for begin, end in sorted((s.start, s.end) for s in segments):
+        if out and begin <= out[-1][1]:
+            out[-1] = out[-1][0], max(end, out[-1][1])
+        else:
+            out.append((begin, end))
+    return out
+
+
+def _crosses(key: Key | None) -> bool:
+    """Whether a copy goes over the link between host and device."""
+    return key is not None and (key.device == HOST or _direction(key.op) != "copy")
+
+
 class _Running:
     """What runs now, and the sums that the passing time is booked to."""
 
@@ -141,10 +188,14 @@ class _Running:
         self._out, self._main, self._on_device = out, main, on_device
         self._active: dict[str, dict[Key, int]] = {"compute": {}, "copy": {}, "input": {}}
         self._calling = _IDLE
+        self._stalls = 0
 
     def change(self, segment: Segment, step: int) -> None:
         """A segment begins (1) or ends (-1)."""
         phase, key = segment.meaning.phase, segment.meaning.key
+        if phase == STALL:
+            self._stalls += step
+            return
         aside = phase in ("compute", "copy") or (phase == "input" and segment.lane == NOWHERE)
         if phase is not None and aside and key is not None:
             active = self._active[phase]
@@ -171,12 +222,14 @@ class _Running:
 
     def _now(self) -> tuple[str, dict[Key, int]]:
         if self._active["compute"]:
-            return "compute", self._active["compute"]
+            return STALL if self._stalls else "compute", self._active["compute"]
         if self._active["copy"]:
             return self._way(), self._active["copy"]
         if self._active["input"]:
             return "input", self._active["input"]
         phase = self._calling.phase or "python"
+        if self._stalls and phase in ("scheduling", "sync", PROGRAM):
+            return STALL, {}
         if phase == PROGRAM:
             return ("sync" if self._on_device else "compute"), {}
         key = self._calling.key

@@ -19,7 +19,7 @@ static double scattered(double ns) {
 
 static void nothing(void* with) {}
 
-static void paced(TF_OpKernelContext* context, int on_device) {
+static void paced(void* node, TF_OpKernelContext* context, int on_device) {
   TF_Status* status = TF_NewStatus();
   uint64_t begun = now_ns();
   TF_Tensor* in;
@@ -32,7 +32,7 @@ static void paced(TF_OpKernelContext* context, int on_device) {
     TF_OpKernelContext_Failure(context, status);
   } else if (on_device) {
     double least = scattered(1000 * setting("EMULATED_GPU_KERNEL_US", 10));
-    enqueue(TF_GetStream(context, status), nothing, NULL, (uint64_t)least, "Digamma", "Digamma");
+    enqueue(TF_GetStream(context, status), nothing, NULL, (uint64_t)least, "Digamma", node);
   } else {
     memcpy(TF_TensorData(out), TF_TensorData(in), TF_TensorByteSize(in));
     wait_until(begun + (uint64_t)scattered((double)elements * setting("EMULATED_PACE_NS", 0)));
@@ -41,10 +41,13 @@ static void paced(TF_OpKernelContext* context, int on_device) {
   TF_DeleteTensor(in);
   TF_DeleteStatus(status);
 }
-static void* create(TF_OpKernelConstruction* construction) { return NULL; }
-static void destroy(void* kernel) {}
-static void on_cpu(void* kernel, TF_OpKernelContext* context) { paced(context, 0); }
-static void on_device(void* kernel, TF_OpKernelContext* context) { paced(context, 1); }
+static void* create(TF_OpKernelConstruction* construction) {
+  TF_StringView name = TF_OpKernelConstruction_GetName(construction);
+  return strndup(name.data, name.len);
+}
+static void destroy(void* node) { free(node); }
+static void on_cpu(void* node, TF_OpKernelContext* context) { paced(node, context, 0); }
+static void on_device(void* node, TF_OpKernelContext* context) { paced(node, context, 1); }
 
 static void registered(const char* device, void (*compute)(void*, TF_OpKernelContext*)) {
   TF_Status* status = TF_NewStatus();

@@ -6,7 +6,7 @@ from itertools import cycle
 from rich.cells import cell_len
 
 from tuilab.analysis.words import percent
-from tuilab.model.account import NOT_KNOWN
+from tuilab.model.account import NOT_KNOWN, STALL
 from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult
 from tuilab.report.rows import no_phases, phase_line, phases_known_from
@@ -22,6 +22,7 @@ KNOWN: Mapping[str, Look] = {
     "copy_in": (TextStyle("h4"), "▓"),
     "input_wait": (TextStyle("h5"), "░"),
     "compute": (TextStyle("h2"), "█"),
+    STALL: (TextStyle("h0"), "▨"),
     "copy": (TextStyle("h1"), "▤"),
     "copy_out": (TextStyle("h3"), "▚"),
 }
@@ -39,8 +40,9 @@ class Phases(Picking):
 
 Where a call's time goes: one account for each arm, whose parts add up to its median. A short profile after
 the rounds says whose each moment was: **compute** while a kernel runs, else **copy in** or **copy out**, else
-**input wait**, else **python** (your own) or **dispatch** (TensorFlow's Python and runtime). What nothing
-tells apart is **not known**. Bound-by, advice and verdicts read this account, Timeline's sums too.
+**input wait**, else **stall** while the device waits for the host between two of its kernels, else **python**
+(your own) or **dispatch** (TensorFlow's Python and runtime). What nothing tells apart is **not known**.
+Bound-by, advice and verdicts read this account, Timeline's sums too.
 **{arms.scale}** switches between times on one scale and shares of each call; the last lines give the figures
 of the arm under the cursor.
 """

@@ -11,7 +11,7 @@ import psutil
 
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
-from tuilab.model.events import ArmStatus, Caveat, Fact, FirstCalls, Node, Placement
+from tuilab.model.events import ArmStatus, Caveat, Fact, FirstCalls, Node, Placement, ops_of
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
 from tuilab.model.quantity import size
@@ -293,8 +293,8 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
         return None
     nodes = _by_layer(bench, cell, found.nodes)
     cell.ops = found.ops
-    elsewhere = [n for n in found.nodes if n.kind == "op" and family(n.device) == "CPU"]
-    cell.host_ops = sum(n.count for n in elsewhere) if family(cell.arm.device) != "CPU" else 0
+    host = [node for node in ops_of(found.nodes) if node.on_host]
+    cell.host_ops = sum(node.count for node in host) if family(cell.arm.device) != "CPU" else 0
     bench.reporter.say(Placement(run=bench.run, arm=cell.arm.id, nodes=nodes, point=cell.point))
     return found
 

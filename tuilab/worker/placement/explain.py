@@ -8,6 +8,7 @@ import msgspec
 from tuilab.analysis.words import listed
 from tuilab.model.arms import Arm, family, labels
 from tuilab.model.errors import InputError
+from tuilab.model.events import ops_of
 from tuilab.model.explain import (
     ArmPlacement,
     ExplainOp,
@@ -145,8 +146,8 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
         return ""
-    ran = [node for node in arm.nodes if node.gpu is not None]
-    stuck = [node for node in ran if node.elsewhere]
+    ran = ops_of(arm.nodes)
+    stuck = [node for node in ran if node.on_host]
     total, off = (sum(node.count for node in nodes) for nodes in (ran, stuck))
     if not off:
         return f"{arm.label}: {'the one op' if total == 1 else f'all {total:,} ops'} ran on {arm.device}."

@@ -83,6 +83,7 @@ class Rows:
             count=count,
             gpu=would.gpu,
             evidence="; ".join(dict.fromkeys([*(r.evidence for r in found), would.reason.evidence])),
+            code=found[0].code,
         )
         outside = not placed.pipeline
         return Row(node, outside, outside and op not in MOVES, placed.pipeline, would)
