@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from tuilab.analysis.bound_words import bound_sentence, sweep_sentence
 from tuilab.analysis.environments import sentences
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
@@ -26,7 +27,6 @@ from tuilab.analysis.reading import (
     summary_point,
     vanished,
 )
-from tuilab.analysis.roofline import bound_sentence, sweep_sentence
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed

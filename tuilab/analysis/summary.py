@@ -6,6 +6,8 @@ import msgspec
 
 from tuilab.analysis.answer import answer
 from tuilab.analysis.batch import batch_answer
+from tuilab.analysis.bound import bounds
+from tuilab.analysis.bound_words import sweep_bound
 from tuilab.analysis.confidence import confidence
 from tuilab.analysis.diagnosis import diagnose
 from tuilab.analysis.environments import pairs
@@ -33,7 +35,7 @@ from tuilab.analysis.reading import (
     unfinished,
     value_at,
 )
-from tuilab.analysis.roofline import against_roof, bounds, sweep_bound
+from tuilab.analysis.roofline import against_roof
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
@@ -145,7 +147,7 @@ def summarise(
         contention=contention(state, point),
         confidence=confidence(state),
         bounds=bounds(state, point, sheet) if sheet else (),
-        sweep_bound=sweep_bound(state, sheet, asked=bool(against)) if sheet else None,
+        sweep_bound=sweep_bound(state, sheet) if sheet else None,
         model=with_layers(state, point),
         batch=batch_answer(state, along, crossed),
         roofs=tuple(state.roofs.values()),

@@ -6,6 +6,8 @@ from typing import assert_never
 
 import msgspec
 
+from tuilab.analysis.bound import ceiling, copies_at_most, least_bound
+from tuilab.analysis.bound_words import every_card, parts_words
 from tuilab.analysis.crossover import Crossing, SizeRatio, crossings, places, signs
 from tuilab.analysis.operations import computes
 from tuilab.analysis.ratios import RatioEstimate
@@ -24,14 +26,7 @@ from tuilab.analysis.reading import (
     summary_point,
     value_at,
 )
-from tuilab.analysis.roofline import (
-    ceiling,
-    copies_at_most,
-    least_bound,
-    none_of_them,
-    parts_words,
-    work_of,
-)
+from tuilab.analysis.roofline import work_of
 from tuilab.analysis.sweeps import Series, series_of
 from tuilab.analysis.words import listed, on_axis, percent, short, size, times
 from tuilab.model.account import COPIES, NOT_KNOWN, PHASE_WORDS, Account
@@ -515,7 +510,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     found = estimate_at(here[0], point) if here else None
     if least is None or found is None or found.interval is None:
         return None
-    figures = f"{none_of_them()} takes less than {parts_words(least)}; {here[0].label} took"
+    figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
         taken = threshold(claim, f"at least {when.by:g} ×")
@@ -562,7 +557,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
     if not inside or min(inside) > when.low or max(inside) < when.high:
         return None
     span = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
-    text = f"at {span} {none_of_them()} could be as fast as the CPU was; {threshold(claim, 'that range')}"
+    text = f"at {span} {every_card()} could be as fast as the CPU was; {threshold(claim, 'that range')}"
     return "impossible", f"{BY_BOUND} {text}."
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.analysis.roofline import better, bounds, sweep_bound
+from tuilab.analysis.bound import bounds
+from tuilab.analysis.bound_words import sweep_bound
+from tuilab.analysis.roofline import better
 from tuilab.history import roofs as store
 from tuilab.model.datasheets import SHEETS
 from tuilab.model.events import Event, RoofsKnown

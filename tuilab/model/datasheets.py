@@ -64,9 +64,9 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
         return self.peak(wider) if wider else None
 
     @property
-    def launch(self) -> Rating | None:
-        """Seconds of a kernel launch, the least measured in public on a GPU of this family."""
-        return LEAST_LAUNCH.get(self.family)
+    def launch(self) -> Rating:
+        """Seconds of a kernel launch, the least measured in public on a GPU of this family; else of any."""
+        return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 
 
 class _Rated(DataSheet, frozen=True, kw_only=True):
@@ -87,7 +87,19 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
         }
 
 
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """How much longer than its bound each term takes, the least and the most that published timings show."""
+
+    kernels: tuple[float, float]
+    """Factors on arithmetic and memory, from the published timings of whole workloads."""
+    launch_s: tuple[float, float]
+    """Seconds of a launch."""
+    link: tuple[float, float]
+    """Factors on copies over the link."""
+
+
 class _Table(msgspec.Struct, frozen=True):
+    expected: Expected
     sources: dict[str, str]
     launch: dict[str, Rating]
     gpus: dict[str, _Rated]
@@ -96,6 +108,7 @@ class _Table(msgspec.Struct, frozen=True):
 _TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
 LEAST_LAUNCH = _TABLE.launch
 """By family."""
+EXPECTED = _TABLE.expected
 SHEETS: dict[str, DataSheet] = {
     name: msgspec.structs.replace(gpu, vector=gpu.boosted(gpu.vector), tensor=gpu.boosted(gpu.tensor))
     for name, gpu in _TABLE.gpus.items()

@@ -121,7 +121,10 @@ NO_ARITHMETIC = (
     RaggedTensorFromVariant RaggedTensorToVariant LookupTableFindV2 LookupTableSizeV2
     OptionalFromValue OptionalGetValue OptionalNone OptionalHasValue FakeParam ImmutableConst
     _EagerConst Conj AnonymousIteratorV3 MakeIterator SymbolicGradient XlaSharding Print PrintV2
-    StringFormat InplaceUpdate UnravelIndex ListDiff Unique UniqueV2 UniqueWithCounts SparseSlice
-    SparseSplit SparseConcat SparseReorder SparseFillEmptyRows RandomShuffle ExtractGlimpse""")
+    StringFormat InplaceUpdate UnravelIndex RngReadAndSkip RngSkip IsVariableInitialized
+    ParallelConcat ScatterUpdate ScatterNdUpdate ResourceScatterNdUpdate DataFormatDimMap
+    DataFormatVecPermute ExtractVolumePatches SparseSliceGrad RaggedFillEmptyRows DeserializeSparse
+    SpaceToBatch BatchToSpace ListDiff Unique UniqueV2 UniqueWithCounts SparseSlice SparseSplit
+    SparseConcat SparseReorder SparseFillEmptyRows RandomShuffle ExtractGlimpse""")
 )
 """Ops that name, move, choose or shape values."""

@@ -20,6 +20,35 @@ def binding(by: BoundBy) -> str:
     return BOUND_WORDS.get(by, by)
 
 
+class Stay(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ops of one type that stay on the CPU whatever the device is: no GPU kernel serves them."""
+
+    op: str
+    runs: float
+    """Executions in a call."""
+    reason: str
+    """Why no GPU runs it, in words."""
+    to_host: float = 0.0
+    """Bytes of its inputs that a GPU made, so that they cross the bus."""
+    to_device: float = 0.0
+    """Bytes of its results that a GPU reads."""
+    seconds: float | None = None
+    """Seconds of a call that they take on this host's CPU, by the profiler; None if that was not measured."""
+
+
+class Kernels(msgspec.Struct, frozen=True, array_like=True):
+    """Equal executions of ops that launch a kernel each: a row of `Work.each`."""
+
+    dtype: str
+    """In which one computes, as the roofs are named."""
+    flop: float
+    """Operations of one."""
+    bytes: float
+    """Bytes that one reads and writes."""
+    runs: float
+    """How many run in a call."""
+
+
 class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What one call has to do at least, however it is carried out. None stands for not known."""
 
@@ -51,8 +80,16 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The work is the host's whatever the arm's device is (zlib), so no GPU is faster at it."""
     kernels: float | None = None
     """Ops run in a call that each need a kernel of their own on a GPU, at least, loops with their trips."""
+    each: tuple[Kernels, ...] = ()
+    """Those kernels; () if only their sum is known."""
+    serial: float = 0.0
+    """Trips of the loop that has most: they run one after another, whatever compiles them."""
     uncounted: tuple[str, ...] = ()
     """Types of ops whose arithmetic is in no count, those that ran most often first."""
+    stays: tuple[Stay, ...] = ()
+    """Ops without a GPU kernel: on a GPU their work stays with the host."""
+    gpu: "Work | None" = None
+    """With such ops: the rest, which a GPU can do."""
     note: str = ""
     """How the operations were counted, where that is by convention."""
     does: str = ""
@@ -165,6 +202,19 @@ class ArmRoof(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str = ""
 
 
+Limit = Literal[
+    "arithmetic",
+    "memory bandwidth",
+    "launches",
+    "copies",
+    "starting the call",
+    "the CPU ops that stay",
+    "preparing the input",
+    "the host's own work",
+]
+"""The largest term of a bound."""
+
+
 class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """The least time of a call on a GPU that is not here. No measurement: nothing was run."""
 
@@ -178,25 +228,43 @@ class GpuBound(msgspec.Struct, frozen=True, kw_only=True):
     """The mode whose bound is the least."""
     seconds: float
     """No call can take less."""
+    variant: str = ""
+    """The workload's variant, `training`; "" for one without variants."""
+    dtype: str = ""
+    """The arm's dtype; "" for one that is not chosen by dtype."""
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
+    kernels_s: float = 0.0
+    """All kernels one after another: of each the longest of arithmetic, memory and the least launch."""
     launches_s: float = 0.0
     """Launching its kernels one by one, as an eager call or a plain graph does."""
     kernels: int = 1
     """How many those are."""
     copies_s: float = 0.0
     host_s: float = 0.0
-    """What this host does itself, whatever the GPU is."""
-    host_does: str = ""
-    """What that is, in words."""
+    """Seconds that this host spends itself, whatever the GPU is."""
+    stays_s: float = 0.0
+    """Seconds of the ops that have no GPU kernel, as measured on this host's CPU."""
+    stays: tuple[Stay, ...] = ()
+    """Those ops."""
+    limited_by: Limit = "arithmetic"
+    """The largest term."""
     measured_s: float | None = None
-    """The fastest CPU arm, measured; None where there is none."""
+    """The fastest CPU arm of the same variant and dtype, measured; None if there is none."""
     at_most: float | None = None
-    """How many times as fast as that arm the GPU could be at most; below 1 it cannot win. None where
-    the bound lies too far below to say anything."""
+    """Speedup over that arm that the GPU cannot exceed; below 1 it cannot win. None if it is not known."""
+    expected_s: tuple[float, float] | None = None
+    """Seconds that such a GPU is expected to take, by what published timings reached of their bounds."""
+    expected: tuple[float, float] | None = None
+    """The speedups that this makes, the lower one first."""
+    busy: tuple[float, float] | None = None
+    """`at_most` if TensorFlow's start of a call costs what it did on this busy host, and if it costs nothing;
+    None if the start was measured on an idle host."""
     verdict: Literal["cannot win", "could win", "not known"] = "not known"
+    why: str = ""
+    """Why it is not known, or why it cannot win whatever the card."""
     unknown: tuple[str, ...] = ()
-    """What is not known of the work or the GPU, and was counted as nothing."""
+    """Facts about the work or the GPU that are not known and were counted as nothing."""
     fits: bool = True
     """Whether the call's memory fits on the GPU."""
 

@@ -12,7 +12,8 @@ from tuilab.analysis.verdicts import placed_on
 from tuilab.model.arms import Arm
 from tuilab.model.claims import PlacedOn
 from tuilab.model.events import Node
-from tuilab.worker.placement import Observation, observe
+from tuilab.worker.placement.observe import observe
+from tuilab.worker.placement.summary import Observation
 from tuilab.workloads.base import Case
 
 pytestmark = pytest.mark.real_worker

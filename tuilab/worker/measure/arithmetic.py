@@ -62,7 +62,7 @@ class Unknown(Exception):
 
 def arithmetic(op: Shaped) -> float | None:
     """Return the operations of one execution; None for a type of which they are not known. Raises Unknown."""
-    if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "Assign", "VarIs", "Stack")):
+    if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "TensorArray", "Assign", "VarIs", "Stack")):
         return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
     found = _KNOWN.get(op.op)
     if found is None:
@@ -276,7 +276,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     "DepthwiseConv2dNativeBackpropFilter": _depthwise(2, None),
     **_named("AvgPool MaxPool AvgPool3D MaxPool3D MaxPoolV2 MaxPoolWithArgmax", _pooled(None)),
     **_named("AvgPoolGrad AvgPool3DGrad", _pooled(1)),
-    **_named("MaxPoolGrad MaxPool3DGrad", _pooled(2)),
+    **_named("MaxPoolGrad MaxPoolGradV2 MaxPool3DGrad", _pooled(2)),
     **_named("FFT IFFT", _transform(1, real=False)),
     **_named("FFT2D IFFT2D", _transform(2, real=False)),
     **_named("FFT3D IFFT3D", _transform(3, real=False)),
@@ -303,6 +303,34 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
     **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
     **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
+    # At least one operation for each element made or compared: what a draw or a selection needs beyond that
+    # depends on the algorithm.
+    **_named(
+        """RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
+        StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformV2
+        StatelessRandomUniformInt StatelessRandomUniformIntV2 StatelessRandomUniformFullInt
+        StatelessRandomUniformFullIntV2 StatelessTruncatedNormal StatelessTruncatedNormalV2
+        StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformInt
+        StatefulUniformFullInt Multinomial StatelessMultinomial BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0
+        BesselJ1 BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Betainc Dawsn Expint FresnelCos
+        FresnelSin Spence IgammaGradA RandomGammaGrad Xlog1py TensorScatterMax TensorScatterMin
+        PopulationCount ResizeNearestNeighborGrad LowerBound UpperBound MaxPoolGradWithArgmax""",
+        _each(),
+    ),
+    **_named("TopK TopKV2 ApproxTopK InTopKV2 HistogramFixedWidth CumulativeLogsumexp SegmentProd", _reduced),
+    **_named("TileGrad MirrorPadGrad SparseSegmentSumGrad SparseSegmentMeanGrad", _reduced),
+    "SparseSegmentSqrtNGrad": _reduced,
+    **_named("AdjustHue AdjustSaturation AdjustContrast", _each(5)),
+    **_named("CropAndResize ImageProjectiveTransformV2 ImageProjectiveTransformV3", _each(7)),
+    "ResizeBilinearGrad": _input(7),
+    **_named("FakeQuantWithMinMaxArgs FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsPerChannel", _each(4)),
+    **_named("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 QuantizeAndDequantizeV4", _each(4)),
+    "LRN": _each(3),
+    "TridiagonalMatMul": _each(5),
+    "TridiagonalSolve": _each(8),
+    # The reduction to a tridiagonal or bidiagonal matrix, without the vectors.
+    "SelfAdjointEigV2": _matrix(lambda m, n: 4 * n**3 / 3),
+    "Svd": _matrix(lambda m, n: 4.0 * max(m, n) * min(m, n) ** 2 - 4.0 * min(m, n) ** 3 / 3),
     "L2Loss": _input(2),
     **_named("AddN AccumulateNV2", _summed),
     **_named("Softmax LogSoftmax", _each(5)),
@@ -328,6 +356,14 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     "ResourceApplyAdagradV2": _input(5, 4),
     "ResourceApplyRMSProp": _input(8, 7),
     "ResourceApplyAdam": _input(12, 9),
+    "ResourceApplyAdamWithAmsgrad": _input(13, 10),
+    "ResourceApplyAdaMax": _input(9, 8),
+    "ResourceApplyAdadelta": _input(12, 6),
+    "ResourceApplyCenteredRMSProp": _input(11, 8),
+    **_named("ResourceApplyAdagrad ResourceSparseApplyAdagrad", _input(5, 3)),
+    "ResourceSparseApplyAdagradV2": _input(5, 4),
+    **_named("ResourceApplyFtrl ResourceApplyFtrlV2", _input(12, 3)),
+    "ResourceSparseApplyKerasMomentum": _input(4, 3),
     **_named("ResourceScatterAdd ResourceScatterSub ResourceScatterNdAdd", _input(1, 2)),
 }
 

@@ -12,6 +12,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.events import Caveat, Event, Progress, Round, TurnOver
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
+from tuilab.model.roofline import Work
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Budget
 from tuilab.worker.context import Context
@@ -38,7 +39,8 @@ class TimedArm:
     device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them
     that ran on the CPU although another device computed. calls: in a block. call_s: seconds of one call, as
     last seen. visit_s: seconds that its last turn took in all. counted: what the ops of a call of a
-    person's code have to do; of_graph: likewise of a model's graph. samples: seconds per call, one a block.
+    person's code have to do; of_graph: likewise of a model's graph. work: as
+    it was reported. samples: seconds per call, one a block.
     """
 
     arm: Arm
@@ -53,6 +55,7 @@ class TimedArm:
     warmth: Warmth = Warmth(0.0, 0, False)
     counted: Counted | None = None
     of_graph: Counted | None = None
+    work: Work | None = None
     samples: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
 

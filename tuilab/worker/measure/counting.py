@@ -28,7 +28,11 @@ from tuilab.model.ops import (
     PARTLY,
     PRODUCTS,
 )
+from tuilab.model.roofline import Stay
 from tuilab.worker.measure.arithmetic import Shape, Shaped, Unknown, arithmetic
+from tuilab.worker.placement.graphs import types_of
+from tuilab.worker.placement.reasons import stays
+from tuilab.worker.placement.registry import known
 
 Key = Hashable
 """Names a stretch of memory: an argument, a variable, what an op made."""
@@ -55,6 +59,8 @@ class Part:
     writes: Mapping[Key, float]
     kernel: bool = False
     why: str = ""
+    stays: str = ""
+    """Why it stays on the CPU whatever the device; "" for an op that a GPU runs."""
 
 
 @dataclass
@@ -80,17 +86,29 @@ class Counted:
         """Return operations by the dtype that they compute in."""
         return flop(self.parts)
 
-    def uncounted(self) -> tuple[str, ...]:
-        """Return the types of ops whose arithmetic is not counted, with the reason if any; most run first."""
-        found: Counter[str] = Counter()
-        for part in self.parts:
-            if part.flop is None:
-                found[part.op + (f" ({part.why})" if part.why else "")] += max(1, int(part.runs))
-        return tuple(name for name, _ in found.most_common())
+    def stays(self) -> tuple[Stay, ...]:
+        """Return the ops that stay on the CPU, by type, with the bytes that cross the bus for them."""
+        held = [part for part in self.parts if part.stays]
+        by_gpu = {key for part in self.parts if part.kernel for key in part.writes}
+        for_gpu = {key for part in self.parts if part.kernel for key in part.reads}
+        found: dict[tuple[str, str], list[Part]] = defaultdict(list)
+        for part in held:
+            found[part.op, part.stays].append(part)
 
-    def kernels(self) -> float:
-        """Return the executions of ops that launch a kernel each on a GPU, at least."""
-        return sum(part.runs for part in self.parts if part.kernel)
+        def crossing(moved: Iterable[Mapping[Key, float]], other: set[Key]) -> float:
+            sizes = {key: size for each in moved for key, size in each.items() if key in other}
+            return sum(sizes.values())
+
+        return tuple(
+            Stay(
+                op=op,
+                runs=sum(part.runs for part in parts),
+                reason=reason,
+                to_host=crossing((part.reads for part in parts), by_gpu),
+                to_device=crossing((part.writes for part in parts), for_gpu),
+            )
+            for (op, reason), parts in found.items()
+        )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
         """Return the bytes that these parts (all of them) read from outside, and that they leave there, each
@@ -140,6 +158,15 @@ def flop(parts: Iterable[Part]) -> dict[str, float]:
         if part.flop:
             found[part.dtype] += part.flop
     return dict(found)
+
+
+def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
+    """Return the types of ops whose arithmetic is not counted, with the reason if any; most run first."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        if part.flop is None:
+            found[part.op + (f" ({part.why})" if part.why else "")] += max(1, int(part.runs))
+    return tuple(name for name, _ in found.most_common())
 
 
 def of_graph(
@@ -316,6 +343,7 @@ class _Body:
                 continue
             writes[key] = float(_nbytes(tensor) or 0) * self.runs
         found, why = _counted(shaped)
+        held = stays(op.type, types_of(op.node_def), shaped.made)
         self.graphs.counted.parts.append(
             Part(
                 name=self.prefix + op.name,
@@ -325,8 +353,9 @@ class _Body:
                 flop=None if found is None else found * self.runs,
                 reads=reads,
                 writes=writes,
-                kernel=self._launches(op, uses),
+                kernel=not held and self._launches(op, uses),
                 why=why,
+                stays=held,
             )
         )
 
@@ -853,7 +882,10 @@ class Recorder:
             writes[key] = self.counted.sizes[key]
         found, why = _counted(shaped)
         kernel = op not in NO_LAUNCH and any(t.dtype.name not in HOST_DTYPES for t in results)
-        self.counted.parts.append(Part(op, op, shaped.dtype, 1, found, reads, writes, kernel, why))
+        held = stays(op, known(op).bound(shaped.given, shaped.made), shaped.made)
+        self.counted.parts.append(
+            Part(op, op, shaped.dtype, 1, found, reads, writes, kernel and not held, why, held)
+        )
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
         """A function called among eager ops: its graph, with what it is given here."""
@@ -879,7 +911,7 @@ class Recorder:
                     part.name, part.op, part.dtype, part.runs, part.flop,
                     {moved.get(k, k): v for k, v in part.reads.items()},
                     {moved.get(k, k): v for k, v in part.writes.items()},
-                    part.kernel, part.why,
+                    part.kernel, part.why, part.stays,
                 )
             )  # fmt: skip
         for key, result in zip(graphs.handed, results, strict=False):

@@ -25,6 +25,7 @@ from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.layers import layers_of
+from tuilab.worker.measure.work import known, with_stays_timed
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
 
@@ -65,6 +66,8 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
         account, found = _profiled(bench, cell)
     account = msgspec.structs.replace(account, cost_s=time.perf_counter() - begun)
     yield Accounted(run=bench.run, arm=cell.arm.id, point=cell.point, account=account)
+    if found is not None and cell.work is not None and cell.work.stays:
+        yield known(bench, cell.arm, cell.point, with_stays_timed(cell.work, found))
     if found is not None and cell.of_graph is not None:
         layers = layers_of(cell.of_graph, found, bench.workload.layers)
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)

@@ -21,7 +21,8 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
 from tuilab.worker.measure.work import of_model
-from tuilab.worker.placement import Observation, observe
+from tuilab.worker.placement.observe import observe
+from tuilab.worker.placement.summary import Observation
 from tuilab.worker.tracebacks import cause, text_of, told
 from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM

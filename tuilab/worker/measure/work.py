@@ -1,18 +1,20 @@
 """What a call has to do: as its workload declares it, or as it is counted in what TensorFlow runs."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from tuilab.analysis.operations import computes
 from tuilab.model.arms import MODES, Arm
 from tuilab.model.events import WorkKnown
 from tuilab.model.ops import MATRIX
 from tuilab.model.parameters import Values
-from tuilab.model.roofline import Work
+from tuilab.model.roofline import Kernels, Work
+from tuilab.profile.sums import PICO, Sums
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.counting import Counted, Part, of_graph
+from tuilab.worker.measure.counting import Counted, Part, of_graph, uncounted
 from tuilab.worker.tracebacks import text_of
 
 
@@ -28,7 +30,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
                 f"{arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
             )
             continue
-        yield _known(bench, arm, point, work)
+        yield known(bench, arm, point, work)
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
@@ -43,13 +45,13 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
             found = timed.counted
         else:
             return
-        work = work_of(found)
+        work = timed.work = work_of(found, compiled=timed.arm.mode == "xla")
     except Exception as error:
         bench.context.log(
             f"{timed.arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
         )
         return
-    yield _known(bench, timed.arm, timed.point, work)
+    yield known(bench, timed.arm, timed.point, work)
     yield from _with_trips(bench, timed.arm, timed.point, work)
 
 
@@ -63,16 +65,16 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
-    known = {each.mode: told[each.id].work.get(point) for each in modes if each.id in told}
-    known[arm.mode] = work  # not told yet
-    seen = known.pop("eager", None)
+    reported = {each.mode: told[each.id].work.get(point) for each in modes if each.id in told}
+    reported[arm.mode] = work  # not reported yet
+    seen = reported.pop("eager", None)
     for each in modes:
-        other = known.get(each.mode)
+        other = reported.get(each.mode)
         if other is None or not any(name.endswith(f"({_BY_DATA})") for name in other.uncounted):
             continue
         if seen is not None and seen.flop is not None:
             note = f"{other.note}; loops with the trips that the eager mode had"
-            yield _known(
+            yield known(
                 bench,
                 each,
                 point,
@@ -82,12 +84,17 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
                     by_dtype=seen.by_dtype,
                     dtype=seen.dtype,
                     uncounted=seen.uncounted,
+                    kernels=seen.kernels,
+                    each=seen.each,
+                    serial=seen.serial,
+                    stays=() if each.mode == "xla" else seen.stays,
+                    gpu=None if each.mode == "xla" else seen.gpu,
                     note=note,
                 ),
             )
         elif not any(one.mode == "eager" for one in bench.request.arms):
             names = tuple(name.replace(_BY_DATA, f"{_BY_DATA}; {_EAGER}") for name in other.uncounted)
-            yield _known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
+            yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 
 
 _EAGER = "measured beside eager mode, it is counted"
@@ -108,8 +115,8 @@ def _traced(timed: TimedArm) -> Counted:
     return of_function(trace(*timed.case.arguments), timed.case.arguments)
 
 
-def _known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """The work as it is told, with what the arm's variant does."""
+def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
+    """Return the event that reports the work, with what the arm's variant does."""
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
         run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)
@@ -133,18 +140,32 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
     return of_graph(graph, own, shapes[:held], arguments=held)
 
 
-def work_of(found: Counted) -> Work:
-    """Return the count as a call's work."""
-    read, wrote = found.touched()
+def work_of(found: Counted, *, compiled: bool = False) -> Work:
+    """Return the count as a call's work; `gpu` holds what is left for a GPU if some ops stay on the CPU.
+
+    compiled: by XLA, which needs no kernel of TensorFlow's.
+    """
+    stays = () if compiled else found.stays()
+    work = msgspec.structs.replace(_work_of(found), stays=stays)
+    if not stays:
+        return work
+    moving = [part for part in found.parts if not part.stays]
+    return msgspec.structs.replace(work, gpu=_work_of(found, moving))
+
+
+def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
+    """The work of these parts; None stands for all."""
+    read, wrote = found.touched(some)
+    parts = found.parts if some is None else some
     by_dtype: dict[str, float] = defaultdict(float)
-    for part in found.parts:
+    for part in parts:
         if part.flop:
             by_dtype[computed_as(part)] += part.flop
     handed = set(found.results) - set(found.arguments) - found.state
     whole = sum(found.sizes[key] for key in found.arguments)
     needed = sum(read.get(key, 0.0) for key in set(found.arguments))
     dtype = max(by_dtype, key=by_dtype.__getitem__, default="float32")
-    silent = found.uncounted()
+    silent = uncounted(parts)
     return Work(
         flop=sum(by_dtype.values()) if by_dtype or not silent else None,
         by_dtype=dict(by_dtype) if len(by_dtype) > 1 else {},
@@ -153,10 +174,41 @@ def work_of(found: Counted) -> Work:
         outputs=sum(wrote.get(key, 0.0) for key in handed),
         state=sum(read.get(k, 0.0) + wrote.get(k, 0.0) for k in found.state - set(found.arguments)),
         dtype=dtype,
-        kernels=found.kernels(),
+        kernels=sum(part.runs for part in parts if part.kernel),
+        each=_each(parts),
+        serial=max(found.loops.values(), default=0.0),
         uncounted=silent,
         note="; ".join(["counted by op and shape", *found.notes]),
     )
+
+
+MOST_ROWS = 500
+"""Rows of `Work.each`: of a call with more kinds of kernels only the sum is reported."""
+
+
+def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
+    """The parts that launch a kernel, equal ones in one row."""
+    found: dict[tuple[str, float, float], float] = defaultdict(float)
+    for part in parts:
+        if part.kernel and part.runs:
+            moved = sum(part.reads.values()) + sum(part.writes.values())
+            found[computed_as(part), (part.flop or 0.0) / part.runs, moved / part.runs] += part.runs
+    if len(found) > MOST_ROWS:
+        return ()
+    return tuple(Kernels(*kind, runs) for kind, runs in found.items())
+
+
+def with_stays_timed(work: Work, found: Sums) -> Work:
+    """Return the work with the seconds that the ops without a GPU kernel took in the profiled calls.
+
+    Ops of a few µs do not show in a profile; they count as nothing.
+    """
+    calls = max(1, len(found.windows))
+    spent: dict[str, float] = defaultdict(float)
+    for key, picoseconds in found.ops.items():
+        spent[computes(key.op)] += picoseconds * PICO / calls
+    stays = tuple(msgspec.structs.replace(stay, seconds=spent.get(stay.op, 0.0)) for stay in work.stays)
+    return msgspec.structs.replace(work, stays=stays)
 
 
 def computed_as(part: Part) -> str:

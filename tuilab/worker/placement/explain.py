@@ -22,10 +22,11 @@ from tuilab.model.scenario import Scenario
 from tuilab.worker.build import ArmBuild, load
 from tuilab.worker.context import Context
 from tuilab.worker.measure.prepare import missing_device
-from tuilab.worker.placement import Observation, observe, registry
+from tuilab.worker.placement import registry
 from tuilab.worker.placement.forced import forced
 from tuilab.worker.placement.kernels import OpKernels
-from tuilab.worker.placement.summary import united
+from tuilab.worker.placement.observe import observe
+from tuilab.worker.placement.summary import Observation, united
 from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
 from tuilab.workloads.base import Unavailable, Workload
 

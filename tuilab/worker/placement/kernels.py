@@ -1,6 +1,6 @@
 """An op's kernels and its arguments, as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tuilab.model.ops import ALWAYS_ON_HOST
@@ -69,6 +69,16 @@ class OpKernels:
         every = [*shared, *named, *inputs, *outputs]
         return next((name for name in every if not self._indexes(name)), next(iter(every), ""))
 
+    def bound(self, given: Sequence[str], made: Sequence[str]) -> dict[str, str]:
+        """Return the type attributes that the dtypes of an eager op's inputs and outputs imply."""
+        types: dict[str, str] = {}
+        for arguments, dtypes in ((self.inputs, given), (self.outputs, made)):
+            for index, dtype in enumerate(dtypes):
+                argument = argument_at(arguments, index, len(dtypes))
+                if argument is not None and arguments[argument].attribute:
+                    types.setdefault(arguments[argument].attribute, dtype)
+        return types
+
     def _indexes(self, attribute: str) -> bool:
         allowed = self.allowed.get(attribute)
         return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
@@ -136,3 +146,20 @@ class OpKernels:
     def dtype(argument: Argument, types: Types) -> str:
         """Return the argument's dtype, "" where the types do not say."""
         return argument.dtype or types.get(argument.attribute, "")
+
+
+def argument_at(arguments: Sequence[Argument], index: int, total: int) -> int | None:
+    """Return the position of the argument that the tensor at `index` of `total` belongs to.
+
+    At most one argument may stand for several tensors. None if there is no such argument.
+    """
+    many = [i for i, argument in enumerate(arguments) if argument.many]
+    extra = total - len(arguments)
+    if not many:
+        return index if index < len(arguments) else None
+    first = many[0]
+    if index < first:
+        return index
+    if index <= first + extra:
+        return first
+    return index - extra if index - extra < len(arguments) else None

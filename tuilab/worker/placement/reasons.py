@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from tuilab.analysis.words import listed
 from tuilab.model.arms import family
+from tuilab.model.ops import HOST_DTYPES, NO_LAUNCH
 from tuilab.worker.placement.kernels import Kernel, OpKernels, Types
+from tuilab.worker.placement.registry import has_gpu_kernels, known
 
 Code = Literal[
     "kernel",
@@ -104,6 +107,25 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
     evidence = f"the {named} is registered" + (f"; it {wants}" if host else "")
     text = f"GPU kernel for {dtype}" if dtype else "GPU kernel"
     return Forecast(True, Reason("kernel", text, evidence), kernel)
+
+
+@lru_cache(maxsize=4096)
+def _stays(op: str, types: tuple[tuple[str, str], ...], host_results: bool) -> str:
+    would = forecast(known(op), dict(types))
+    if would.gpu or would.reason.code in ("resource", "input-pipeline", "refused"):
+        return ""
+    # Shape arithmetic on a few integers is the host's by design.
+    return "" if would.reason.code == "host-memory" and host_results else would.reason.text
+
+
+def stays(op: str, types: Types, made: Sequence[str]) -> str:
+    """Return why the op runs on the CPU whatever the device; "" if a GPU runs it, or if it only moves data.
+
+    made: the dtypes of its results.
+    """
+    if op in NO_LAUNCH or not has_gpu_kernels():
+        return ""
+    return _stays(op, tuple(sorted(types.items())), HOST_DTYPES.issuperset(made))
 
 
 def _refused(kernels: OpKernels, dtype: str, allowed: Sequence[str]) -> Reason:

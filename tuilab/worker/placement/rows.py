@@ -9,7 +9,7 @@ from tuilab.model.events import XLA_PROGRAM, Node
 from tuilab.model.ops import ALWAYS_ON_HOST, MOVES
 from tuilab.worker.measure.counting import loops_of
 from tuilab.worker.placement import graphs, xla
-from tuilab.worker.placement.kernels import HOST, OpKernels
+from tuilab.worker.placement.kernels import HOST, OpKernels, argument_at
 from tuilab.worker.placement.pipelines import placed as placed_in_pipeline
 from tuilab.worker.placement.reasons import (
     PIPELINE,
@@ -22,7 +22,7 @@ from tuilab.worker.placement.reasons import (
 )
 from tuilab.worker.placement.registry import known
 from tuilab.worker.placement.shapes import Sizes
-from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, Tensor, WatchedCall, nbytes, ran_on
+from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCall, nbytes, ran_on
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Rows:
 
     def _eager(self, item: EagerOp, count: int, sizes: Sequence[int]) -> Iterator[Row]:
         kernels = known(item.op)
-        types = bind(kernels, item.inputs, item.outputs)
+        types = kernels.bound([t.dtype for t in item.inputs], [t.dtype for t in item.outputs])
         handle = next((t.device for t in item.inputs if t.dtype == "resource"), "")
         device = item.device
         host = _host_inputs(kernels, types, device, len(item.inputs))
@@ -187,38 +187,13 @@ class Rows:
             )
 
 
-def bind(kernels: OpKernels, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> dict[str, str]:
-    """Return the type attributes that the tensors of an eager op imply."""
-    types: dict[str, str] = {}
-    for arguments, tensors in ((kernels.inputs, inputs), (kernels.outputs, outputs)):
-        for index, tensor in enumerate(tensors):
-            argument = _argument_at(arguments, index, len(tensors))
-            if argument is not None and arguments[argument].attribute:
-                types.setdefault(arguments[argument].attribute, tensor.dtype)
-    return types
-
-
-def _argument_at(arguments: Sequence[object], index: int, total: int) -> int | None:
-    """Which argument the tensor at `index` belongs to, when at most one argument stands for several."""
-    many = [i for i, a in enumerate(arguments) if getattr(a, "many", "")]
-    extra = total - len(arguments)
-    if not many:
-        return index if index < len(arguments) else None
-    first = many[0]
-    if index < first:
-        return index
-    if index <= first + extra:
-        return first
-    return index - extra if index - extra < len(arguments) else None
-
-
 def _host_inputs(kernels: OpKernels, types: Mapping[str, str], device: str, total: int) -> set[int]:
     """Positions of the inputs that an op on `device` wants in host memory."""
     kernel = kernels.on_gpu(types) if family(device) == "GPU" else None
     if kernel is None:
         return set()
     names = set(kernels.host_arguments(kernel, types))
-    positions = ((i, _argument_at(kernels.inputs, i, total)) for i in range(total))
+    positions = ((i, argument_at(kernels.inputs, i, total)) for i in range(total))
     return {i for i, a in positions if a is not None and kernels.inputs[a].name in names}
 
 

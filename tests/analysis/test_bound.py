@@ -1,0 +1,385 @@
+"""The least time of a call on a GPU that is not here, and what is said of it."""
+
+import math
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.analysis.made_runs import begun, finish, measure, placed, unavailable
+from tests.analysis.test_roofline import CPU_ROOFS, GPU_SHEET, roofs, told, without_gpu
+from tests.made import EAGER, GPU_GRAPH, GRAPH
+from tuilab.analysis.answer import answer
+from tuilab.analysis.bound import GpuCall, bounds
+from tuilab.analysis.bound_words import bound_words, parts_words, sweep_bound
+from tuilab.analysis.roofline import kernel_count, work_of
+from tuilab.analysis.summary import summarise
+from tuilab.analysis.words import percent
+from tuilab.model import events as e
+from tuilab.model.arms import Arm
+from tuilab.model.datasheets import SHEETS, DataSheet
+from tuilab.model.roofline import Kernels, Stay, Work
+from tuilab.report.sweep import at_best
+
+
+class TestGpu:
+    def test_the_longest_of_its_parts(self) -> None:
+        work = Work(flop=1e9, inputs=11e6, outputs=10e6)
+        found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
+        assert found.arithmetic_s == pytest.approx(1e-3)
+        assert found.memory_s == pytest.approx(20e6 / 100e9)  # a megabyte may still lie in the cache
+        assert found.seconds == pytest.approx(1e-3)
+        copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
+        assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
+
+    def test_starting_a_call_on_this_host(self) -> None:
+        found = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "xla", copied=False).on(GPU_SHEET)
+        assert found.seconds == found.host_s == pytest.approx(80e-6)
+        bare = GpuCall(Work(flop=1, inputs=1, outputs=1), None, "xla", copied=False).on(GPU_SHEET)
+        assert bare.host_s == 0 and "TensorFlow's own dispatch on this host" in bare.unknown
+
+    def test_what_is_not_known_is_named(self) -> None:
+        found = GpuCall(Work(), CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
+        assert found.unknown[:2] == ("the arithmetic", "the bytes it moves")
+
+    def test_kernels_are_ops_that_compute(self) -> None:
+        def op(name: str, dtype: str = "float32") -> e.Node:
+            return e.Node(name=name, op=name, device="CPU:0", dtype=dtype)
+
+        state = placed(
+            begun([GRAPH], gpu=False), GRAPH, op("RFFT"), op("Mul"), op("Reshape"), op("Pack", "int32")
+        )
+        assert kernel_count(state, GPU_GRAPH, 0) == 2
+        assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
+
+    def test_a_loop_launches_as_often_as_it_runs(self) -> None:
+        state = told(begun([GRAPH], gpu=False), Work(flop=1.0, kernels=435.0), GRAPH)
+        assert kernel_count(state, GPU_GRAPH, 0) == 435
+        assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
+
+    def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
+        """Four equal products are four ops of an eager call and one of a graph."""
+        state = begun([EAGER, GRAPH, GPU_GRAPH])
+        told(state, Work(flop=4.0), EAGER)
+        told(state, Work(flop=1.0), GRAPH)
+        assert work_of(state, state.arms[GPU_GRAPH.id], 0) == Work(flop=1.0)
+
+    def test_what_the_host_does_is_named_as_that(self) -> None:
+        graph = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "graph")
+        assert "TensorFlow's start of a call on this host" in parts_words(graph.on(GPU_SHEET))
+        fed = GpuCall(Work(flop=1, inputs=1, outputs=1, host_s=5e-3), CPU_ROOFS, "graph")
+        assert "preparing the input on this host" in parts_words(fed.on(GPU_SHEET))
+        zlib = GpuCall(Work(inputs=1, to_host=1, host_only=True), CPU_ROOFS, "eager", least_s=2e-3)
+        assert "the host's own work" in parts_words(zlib.on(GPU_SHEET))
+
+    def test_launches_limit_a_plain_graph_and_not_every_program(self) -> None:
+        state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4, kernels=10_000))
+        bound = next(b for b in bounds(state, 0, SHEETS["a100"]) if b.input == "resident")
+        assert bound.verdict == "cannot win" and bound.limited_by == "launches"
+        assert "10,000 launches" in parts_words(bound)
+        text = summarise(state, against="a100").answer
+        assert "cannot win as a plain graph, without XLA or CUDA graphs" in text
+
+    def test_kernels_run_one_after_another_unless_xla_fuses_them(self) -> None:
+        each = (Kernels("float32", 1e9, 11e6, 100.0),)
+        work = Work(flop=1e11, inputs=1, outputs=1, kernels=100, each=each)
+        graph, xla = (GpuCall(work, CPU_ROOFS, mode, kernels=100).on(GPU_SHEET) for mode in ("graph", "xla"))
+        assert graph.kernels_s == pytest.approx(100 * max(1e9 / 1e12, 10e6 / 100e9))
+        assert graph.memory_s == pytest.approx(100 * 10e6 / 100e9), "its cache keeps one of 11 MB"
+        assert xla.seconds == pytest.approx(1e11 / 1e12) and xla.memory_s == 0
+
+    def test_a_loop_runs_its_trips_one_after_another_under_xla_too(self) -> None:
+        work = Work(flop=1, inputs=1, outputs=1, kernels=1e6, serial=1e6)
+        found = GpuCall(work, None, "xla").on(SHEETS["h100"])
+        assert found.seconds == pytest.approx(1e6 * SHEETS["h100"].launch.value)
+
+    def test_an_op_without_a_kernel_stays_at_its_measured_time(self) -> None:
+        stay = Stay(
+            op="MatMul", runs=1, reason="no kernel for int32", to_host=1e6, to_device=1e6, seconds=4e-3
+        )
+        rest = Work(flop=1e6, inputs=1e4, outputs=1e4, kernels=3)
+        work = Work(flop=1e9, inputs=1e4, outputs=1e4, kernels=4, stays=(stay,), gpu=rest)
+        found = GpuCall(work, CPU_ROOFS, "graph", kernels=3).on(GPU_SHEET)
+        assert found.seconds == pytest.approx(4e-3 + 2e6 / 10e9)
+        assert found.limited_by == "the CPU ops that stay"
+        text = answer(without_gpu(10e-3, work))
+        assert (
+            "limited by the ops that stay on the CPU" in text and "MatMul stays on the CPU (4.00 ms)" in text
+        )
+
+    def test_a_call_without_any_kernel_cannot_win(self) -> None:
+        stay = Stay(op="StringSplitV2", runs=1, reason="no GPU kernel", seconds=9e-3)
+        work = Work(flop=1e3, inputs=8.0, outputs=8.0, stays=(stay,), gpu=Work(kernels=0))
+        state = without_gpu(10e-3, work)
+        wanted = "A GPU cannot win: StringSplitV2, all of this call, has no GPU kernel and runs on the CPU."
+        assert wanted in answer(state) and bound_words(state) == "a GPU cannot win"
+
+    @pytest.mark.parametrize(
+        ("work", "why"),
+        [
+            (Work(flop=1e6, inputs=1, outputs=1, uncounted=("Dilation2D",)), "the work of Dilation2D"),
+            (Work(), "how much work a call does is not known"),
+            (
+                Work(flop=1.0, stays=(Stay(op="Qr", runs=1, reason="none"),), gpu=Work(flop=1.0, kernels=1)),
+                "Qr stays on the CPU, and its time was not measured",
+            ),
+        ],
+    )
+    def test_what_is_not_known_is_said_with_the_reason(self, work: Work, why: str) -> None:
+        state = without_gpu(10e-3, work)
+        found = bounds(state, 0, SHEETS["h100"])
+        assert {(b.at_most, b.verdict) for b in found} == {(None, "not known")}
+        assert f"What an H100 could give is not known: {why}" in answer(state)
+
+    def test_before_this_host_was_measured_a_short_bound_is_not_known(self) -> None:
+        """Without this host's own dispatch a small call would take less than a nanosecond."""
+        state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
+        state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
+        assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
+        assert "to start a call here is not measured yet" in summarise(state, against="h100").answer
+
+    def test_a_ceiling_that_says_nothing_is_kept_and_not_printed(self) -> None:
+        state = without_gpu(1e4, Work(flop=1e3, inputs=1, outputs=1))
+        assert all(b.at_most is not None and b.at_most > 1e6 for b in bounds(state, 0, SHEETS["h100"]))
+        assert "far faster (likely over 100 ×); the ceiling is not informative" in answer(state)
+
+    def test_each_dtype_and_variant_that_was_measured_has_its_bound(self) -> None:
+        half = msgspec.structs.replace(GRAPH, dtype="float16")
+        trained = msgspec.structs.replace(GRAPH, variant="training")
+        state = measure(begun([GRAPH, half, trained], gpu=False), {GRAPH: 2e-3, half: 1e-3, trained: 4e-3})
+        told(state, Work(flop=1e9, inputs=1e4, outputs=1e4), GRAPH, trained)
+        told(state, Work(flop=1e9, inputs=1e4, outputs=1e4, dtype="float16"), half)
+        found = bounds(state, 0, SHEETS["h100"])
+        assert {(b.dtype, b.variant) for b in found} == {
+            ("float32", ""),
+            ("float16", ""),
+            ("float32", "training"),
+        }
+        sheet = SHEETS["h100"]
+        by = {b.dtype: b.arithmetic_s for b in found if not b.variant}
+        assert by["float16"] / by["float32"] == pytest.approx(
+            sheet.peak("float32").value / sheet.peak("float16").value
+        )
+
+    @given(st.sampled_from(sorted(SHEETS)), st.floats(0, 1e15), st.floats(0, 1e12))
+    def test_more_work_never_takes_less(self, name: str, flop: float, moved: float) -> None:
+        def least(share: float) -> float:
+            work = Work(flop=share * flop, inputs=share * moved, outputs=share * moved)
+            return GpuCall(work, CPU_ROOFS, "graph", copied=True).on(SHEETS[name]).seconds
+
+        assert least(0.5) <= least(1.0) and math.isfinite(least(1.0))
+
+
+class TestAnswer:
+    def test_could_win_by_at_most(self) -> None:
+        text = answer(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
+        assert re.search(
+            r"An H100 could be at most 5\.\d+ × faster \(limited by TensorFlow's start of a call", text
+        )
+        assert "Measured here:" in text
+
+    def test_a_likely_range_stands_beside_the_ceiling(self) -> None:
+        state = without_gpu(0.1, Work(flop=1e10, inputs=1e4, outputs=1e4))
+        text = summarise(state, against="t4").answer
+        assert re.search(r"would likely be \d+ to \d+ × faster, and at most \d+(\.\d)? × \(limited by", text)
+
+    def test_starting_a_call_on_a_busy_machine_makes_the_bound_a_range(self) -> None:
+        state = without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
+        assert {bound.verdict for bound in bounds(state, 0, SHEETS["h100"])} == {"cannot win"}
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        found = bounds(state, 0, SHEETS["h100"])
+        assert {bound.verdict for bound in found} == {"could win"}
+        assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
+        assert "this host was too busy to measure how long TensorFlow takes to start a call" in answer(state)
+
+    def test_a_busy_machine_tells_of_a_call_whose_start_is_nothing_to_its_work(self) -> None:
+        state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))
+        idle = answer(state)
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert "would be far faster" in idle and answer(state) == idle
+
+    def test_copies_that_cost_nothing_are_no_second_figure(self) -> None:
+        text = answer(without_gpu(100.0, Work(flop=1e13, inputs=4, outputs=4)))
+        assert text.count("far faster") == 1 and "copied" not in text
+
+    def test_cannot_win(self) -> None:
+        text = answer(without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
+        assert "A GPU cannot win: none of the 11 NVIDIA cards known here takes less than 100 µs" in text
+
+    def test_nothing_is_said_beside_a_gpu(self) -> None:
+        state = told(
+            measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}), Work(flop=1e6), GRAPH
+        )
+        assert "H100" not in answer(state)
+
+    def test_a_gpu_that_was_asked_for(self) -> None:
+        result = summarise(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)), against="t4")
+        assert {bound.gpu for bound in result.bounds} == {"t4"} and "A T4 could be" in result.answer
+
+    def test_a_bound_is_no_sample(self) -> None:
+        state = without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
+        result = summarise(state)
+        assert result.bounds and not result.ratios and [a.id for a in result.arms if a.median_s] == [GRAPH.id]
+
+    def test_a_call_that_does_not_fit_cannot_win(self) -> None:
+        found = bounds(without_gpu(5.0, Work(flop=1e6, inputs=1e11, outputs=1e11)), 0, SHEETS["h100"])
+        assert found and all(not bound.fits and bound.verdict == "cannot win" for bound in found)
+
+
+class TestSweep:
+    def test_the_least_size_at_which_it_could_overtake(self) -> None:
+        sizes = (256, 1_024, 4_096, 16_384)
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=sizes)
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 40e-6 * n / 1_024})
+        told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        found = sweep_bound(state, SHEETS["h100"])
+        assert found is not None and found.overtakes_from == 4_096
+        assert (
+            found.sentence
+            == "An H100 could overtake from 4,096 samples at the earliest, by its data sheet and the cost of "
+            "starting a call here."
+        )
+        assert [point.value for point in found.points] == list(sizes)
+        assert found.sentence not in answer(state), "while it runs, sizes are missing"
+        assert found.sentence in answer(finish(state))
+
+    @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "by its data sheet"), (40e-3, "below the picture")])
+    def test_a_bound_that_lies_under_the_picture_says_so(self, call_s: float, said: str) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})
+        told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
+        assert [series.note for series in at_best(summarise(finish(state)))] == [said]
+
+    def test_one_size_too_busy_to_tell_leaves_no_sentence_of_the_others(self) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-2 * n})
+        for index, flop in enumerate((1e8, 1e13)):
+            # At the larger size starting the call is too short to matter.
+            for arm in (GRAPH, GPU_GRAPH):
+                work = Work(flop=flop, inputs=1e5, outputs=1e5)
+                state.apply(e.WorkKnown(run="r", arm=arm.id, point=index, work=work))
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert sweep_bound(finish(state), SHEETS["h100"]) is None
+
+    def test_on_a_host_that_was_never_idle_no_size_is_named(self) -> None:
+        state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
+        measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-6 * n})
+        told(state, Work(flop=1e8, inputs=1e5, outputs=1e5), GRAPH, GPU_GRAPH)
+        assert sweep_bound(state, SHEETS["h100"]) is not None
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert sweep_bound(state, SHEETS["h100"]) is None
+
+
+# Programs whose best possible time on a GPU is known: kernels that run one after another, each at the peak of its
+# dtype or at the memory's bandwidth, whichever takes longer, with nothing lost between them.
+Kernel = tuple[str, float, float]
+"""dtype, operations, bytes."""
+SIDES = (64, 512, 4_096, 16_384)
+PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
+    **{
+        f"product-{dtype}-{n}": ([(dtype, (8 if dtype == "complex64" else 2) * n**3, 3 * 4 * n**2)], "graph", False)
+        for dtype in ("float32", "tf32", "float64", "float16", "bfloat16", "complex64")
+        for n in SIDES
+    },
+    **{
+        f"product-copied-{dtype}-{n}": ([(dtype, 2 * n**3, 3 * 4 * n**2)], "graph", True)
+        for dtype in ("float32", "float64")
+        for n in SIDES
+    },
+    **{f"chain-{k}-of-{n}": ([("float32", n**2, 8 * n**2)] * k, "graph", False) for k in (10, 300) for n in SIDES},
+    **{f"chain-xla-{k}": ([("float32", k * 1e6, 8e6)], "xla", False) for k in (10, 100, 1_000)},
+    **{f"eager-{k}": ([("float32", 1e5, 1e5)] * k, "eager", False) for k in (1, 10, 100, 1_000)},
+    **{f"lookup-{n}": ([("float32", 0.0, 8.0 * n)], "graph", False) for n in (10**3, 10**6, 10**9)},
+    **{f"transform-{n}": ([("complex64", 5 * n * math.log2(n), 16 * n)], "graph", False) for n in (2**10, 2**16, 2**24)},
+    **{
+        f"mixed-{first}-{second}-{n}": ([(first, 2 * n**3, 8 * n**2), (second, n**2, 8 * n**2)], "graph", False)
+        for first, second in (("tf32", "float32"), ("float16", "float32"), ("float64", "float32"), ("tf32", "float64"))
+        for n in (512, 4_096)
+    },
+}  # fmt: skip
+
+
+def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
+    """Seconds that the program takes on a GPU of that data sheet where nothing is lost."""
+    cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
+    done, launches = 0.0, 1 if mode == "xla" else len(kernels)
+    for dtype, flop, moved in kernels:
+        top = sheet.peak(dtype)
+        arithmetic = flop / top.value if top is not None else 0.0
+        done += max(launch, arithmetic, max(0.0, moved - cached) / sheet.bandwidth.value)
+    host = CPU_ROOFS.copied_s if copied else CPU_ROOFS.launch_s
+    begun = max(host[mode] * (len(kernels) if mode == "eager" else 1), launches * launch)
+    if not copied:
+        return max(begun, done)
+    # The device may compute while the host still starts the rest; the results travel last.
+    way_in, way_out = kernels[0][2] / 2 / sheet.link.value, kernels[-1][2] / 2 / sheet.link.value
+    return max(begun, way_in + done) + way_out
+
+
+def test_there_are_sixty_programs() -> None:
+    assert len(PROGRAMS) >= 60
+
+
+def call_of(name: str) -> GpuCall:
+    """What the bound is worked out of, for that program."""
+    kernels, mode, copied = PROGRAMS[name]
+    by_dtype: dict[str, float] = {}
+    for dtype, flop, _ in kernels:
+        by_dtype[dtype] = by_dtype.get(dtype, 0.0) + flop
+    work = Work(
+        flop=sum(by_dtype.values()),
+        by_dtype=by_dtype,
+        # What one kernel hands to the next may stay in a cache, so only the ends are moved for certain.
+        inputs=kernels[0][2] / 2,
+        outputs=kernels[-1][2] / 2,
+        kernels=len(kernels),
+        each=tuple(Kernels(dtype, flop, moved, 1.0) for dtype, flop, moved in kernels),
+    )
+    return GpuCall(
+        work, CPU_ROOFS, mode, copied, ops=len(kernels), kernels=1 if mode == "xla" else len(kernels)
+    )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_programs_best_time_beats_the_bound(name: str) -> None:
+    kernels, mode, copied = PROGRAMS[name]
+    call = call_of(name)
+    for sheet in SHEETS.values():
+        bound, best = call.on(sheet).seconds, best_possible(kernels, mode, copied, sheet)
+        assert bound <= best * (1 + 1e-9)
+        assert len(kernels) > 1 or bound == pytest.approx(best, rel=0.05), (
+            "a bound that no program comes near"
+        )
+
+
+KINDS = {
+    "one product of two matrices": r"product-(?!copied)",
+    "one product, its factors copied in each call": "product-copied",
+    "ops by element, one after another, as a graph": r"chain-\d",
+    "the same, as one program of XLA's": "chain-xla",
+    "small ops one by one, eager": "eager",
+    "rows looked up in a table": "lookup",
+    "a Fourier transform": "transform",
+    "a product, then ops by element in another dtype": "mixed",
+}
+"""The programs by what they do, as docs/measuring.md lists them."""
+
+
+def test_the_table_of_bounds_in_the_papers_is_what_they_come_to() -> None:
+    rows, counted = [], 0
+    for kind, begin in KINDS.items():
+        names = [name for name in PROGRAMS if re.match(begin, name)]
+        shares = [
+            call_of(name).on(sheet).seconds / best_possible(*PROGRAMS[name], sheet)
+            for name in names
+            for sheet in SHEETS.values()
+        ]
+        low, high = percent(min(shares)), percent(max(shares))
+        rows.append(f"| {kind} | {len(names)} | {low if low == high else f'{low} to {high}'} |")
+        counted += len(names)
+    assert counted == len(PROGRAMS)
+    told = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+    assert [row for row in rows if row not in told] == [], "\n".join(rows)

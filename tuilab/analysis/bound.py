@@ -1,0 +1,417 @@
+"""The least time of a call on a GPU that is not here, and what such a GPU is expected to take.
+
+The bound follows from the data sheet, the work that was counted, and this host. Kernels of a graph run one
+after another, each no faster than its arithmetic, its bytes and a launch. XLA may fuse, so only the sums of
+its program count, and the trips of a loop. Ops without a GPU kernel stay on the CPU at their measured time;
+what they exchange with the GPU crosses the bus. TensorFlow's start of a call is measured on this host.
+
+A bound is no forecast: `expected_s` scales each term by what published timings reached of it (`EXPECTED` in
+model/datasheets.py, docs/gpu-bounds.md).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from tuilab.analysis.reading import axes, estimate_at, family_of, measured, value_at
+from tuilab.analysis.roofline import (
+    crossing,
+    kernel_count,
+    like,
+    needed,
+    op_count,
+    overlapped,
+    prepared,
+    work_of,
+)
+from tuilab.analysis.words import listed
+from tuilab.model.arms import Arm, Input, Mode, family
+from tuilab.model.datasheets import EXPECTED, SHEETS, DataSheet, name_of
+from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
+from tuilab.model.run import ArmState, RunState
+
+ALMOST = 1.05
+"""A bound that is at most this many times as long is the same for a reader."""
+START_MATTERS_S = 10e-3
+"""A bound above this holds whatever TensorFlow takes to start a call: hundreds of µs on a slow host."""
+
+
+@dataclass(frozen=True)
+class GpuCall:
+    """A call on a GPU that is not here, started by TensorFlow on this host.
+
+    host: the roofs of this host's processor; None if they are not known, and starting counts as nothing.
+    slowed: those of a host that was never seen idle: starting took longer than it needs to. kernels: launched
+    in a call. least_s: of the same call here, if the host does the work whatever the device.
+    """
+
+    work: Work
+    host: DeviceRoofs | None
+    mode: Mode
+    copied: bool = False
+    ops: int = 1
+    kernels: int = 1
+    cores: int = 1
+    least_s: float | None = None
+    slowed: DeviceRoofs | None = None
+
+    @property
+    def on_gpu(self) -> Work:
+        """The part of the work that a GPU can do."""
+        return self.work.gpu or self.work
+
+    def start_known(self, sheet: DataSheet) -> bool:
+        """Return whether the time to start the call is known, or too short to matter on that GPU."""
+        if self.host is not None:
+            return True
+        fastest = self.on(sheet).seconds
+        if self.slowed is None:
+            return fastest >= START_MATTERS_S
+        return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * fastest
+
+    def on(self, sheet: DataSheet) -> GpuBound:
+        """Return its least time on the GPU of a data sheet, without a comparison to a measured arm."""
+        work, unknown = self.on_gpu, list[str]()
+        if work.flop is None:
+            unknown.append("the arithmetic")
+        if work.bytes is None:
+            unknown.append("the bytes it moves")
+        if work.bytes and sheet.cache is None:
+            unknown.append(f"the {sheet.name}'s cache, so its memory's bandwidth")
+        unknown += [f"how fast it computes {dtype}" for dtype in needed(work) if sheet.peak(dtype) is None]
+        if self.host is None:
+            unknown.append("TensorFlow's own dispatch on this host")
+        arithmetic, memory, kernels = self._kernels(work, sheet)
+        launch = sheet.launch.value
+        launches = self.kernels * launch
+        there, back = crossing(work, self.copied)
+        way_in, way_out = there / sheet.link.value, back / sheet.link.value
+        crossed = sum(stay.to_host + stay.to_device for stay in self.work.stays) / sheet.link.value
+        stays = sum(stay.seconds or 0.0 for stay in self.work.stays)
+        starting = self._starting()
+        fed = self.work.host_s / (self.cores if self.work.host_parallel else 1)
+
+        def total(kernels_s: float, launches_s: float, link: float) -> float:
+            begun = max(starting, launches_s)
+            on_gpu = overlapped(begun, kernels_s, link * way_in, link * way_out, self.copied)
+            return max(fed, on_gpu, stays + link * crossed)
+
+        terms: dict[Limit, float] = {
+            "arithmetic": arithmetic,
+            "memory bandwidth": memory,
+            "launches": launches,
+            "copies": way_in + way_out + crossed,
+            "starting the call": starting,
+            "the CPU ops that stay": stays,
+            "preparing the input": fed,
+        }
+        quick, slow = EXPECTED.kernels
+        often = self.kernels if self.mode != "xla" else 1
+        found = GpuBound(
+            gpu=name_of(sheet),
+            name=sheet.name,
+            input="copied" if self.copied else "resident",
+            mode=self.mode,
+            seconds=total(kernels, launches, 1.0),
+            arithmetic_s=arithmetic,
+            memory_s=memory,
+            kernels_s=kernels,
+            launches_s=launches,
+            kernels=self.kernels,
+            copies_s=way_in + way_out + crossed,
+            host_s=max(starting, fed),
+            stays_s=stays,
+            stays=self.work.stays,
+            limited_by=max(terms, key=lambda name: terms[name]),
+            expected_s=(
+                total(quick * kernels, often * EXPECTED.launch_s[0], EXPECTED.link[0]),
+                total(slow * kernels, often * EXPECTED.launch_s[1], EXPECTED.link[1]),
+            ),
+            unknown=tuple(unknown),
+            fits=(work.bytes or 0.0) <= sheet.memory.value,
+        )
+        if self.least_s is None:
+            return found
+        # The same call of the host's library: a GPU only adds its copies.
+        whole = self.least_s + found.copies_s
+        return msgspec.structs.replace(
+            found,
+            seconds=whole,
+            host_s=self.least_s,
+            limited_by="the host's own work",
+            expected_s=(whole, self.least_s + EXPECTED.link[1] * found.copies_s),
+            unknown=(),
+        )
+
+    def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
+        """Seconds of arithmetic, of memory, and of the kernels one after another, at least."""
+        # What the cache held before a kernel, or before the call, need not come from memory again.
+        kept = sheet.cache.value if sheet.cache else float("inf")
+        launch = sheet.launch.value
+
+        def computing(dtype: str, flop: float) -> float:
+            top = sheet.peak(dtype)
+            return flop / top.value if top else 0.0
+
+        def moving(size: float) -> float:
+            return max(0.0, size - kept) / sheet.bandwidth.value
+
+        if work.each and self.mode != "xla":
+            rows = [(k.runs, computing(k.dtype, k.flop), moving(k.bytes)) for k in work.each]
+            return (
+                sum(runs * took for runs, took, _ in rows),
+                sum(runs * took for runs, _, took in rows),
+                sum(runs * max(launch, a, m) for runs, a, m in rows),
+            )
+        # Fused, or counted as a whole: units for different dtypes may work side by side.
+        arithmetic = max((computing(dtype, flop) for dtype, flop in needed(work).items()), default=0.0)
+        memory = moving(work.bytes or 0.0)
+        trips = max(1.0, work.serial) * launch if work.kernels else 0.0
+        return arithmetic, memory, max(arithmetic, memory, trips)
+
+    def _starting(self) -> float:
+        """Seconds that this host takes to start the call."""
+        if self.host is None:
+            return 0.0
+        empty = self.host.launch_s.get(self.mode, 0.0)
+        if self.copied:
+            empty = max(empty, self.host.copied_s.get(self.mode, 0.0))
+        return empty * (max(1, self.ops) if self.mode == "eager" else 1)
+
+
+def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
+    """Return the GPU arms that are worth a bound beside a CPU arm: those of the run, or its own on a GPU."""
+
+    def alike(arm: Arm) -> bool:
+        return (arm.dtype, arm.variant, arm.host) == (of.arm.dtype, of.arm.variant, of.arm.host)
+
+    own = [a.arm for a in state.arms.values() if family(a.arm.device) == "GPU" and alike(a.arm)]
+    if own:
+        return own
+    every = [a.arm for a in state.arms.values() if alike(a.arm)]
+    copies = any(arm.arm.input == "copied" for arm in state.arms.values())
+    inputs: tuple[Input, ...] = ("resident", "copied") if copies else ("resident",)
+    return [msgspec.structs.replace(a, device="GPU:0", input=i) for a in every for i in inputs]
+
+
+def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
+    """Return the arm's call on a GPU; None if its work is not known.
+
+    None for an XLA arm that could not be measured here: XLA may not be able to compile it.
+    """
+    work = work_of(state, state.arms.get(arm.id) or ArmState(arm, ""), point)
+    machine = state.machines.get(arm.host, state.machine)
+    if work is None or machine is None:
+        return None
+    here = next((a for a in like(state, arm) if a.arm.mode == arm.mode and a.cells.get(point)), None)
+    tried = [a for a in like(state, arm) if a.arm.mode == arm.mode and family(a.arm.device) == "CPU"]
+    if arm.mode == "xla" and here is None and any(a.status in ("failed", "unavailable") for a in tried):
+        return None
+    floor_s = None
+    if here is not None:
+        work = prepared(state, here, point, work)
+        timed = estimate_at(here, point)
+        if work.host_only and timed is not None and family_of(here, point) == "CPU":
+            floor_s = timed.interval[0] if timed.interval else timed.median
+    roofs = state.roofs.get(machine.key)
+    own = roofs.devices.get("CPU:0") if roofs else None
+    busy = roofs is not None and roofs.busy
+    return GpuCall(
+        mode=arm.mode,
+        copied=arm.input == "copied",
+        work=work,
+        host=None if busy else own,
+        slowed=own if busy else None,
+        ops=op_count(here, point) if here is not None else 1,
+        kernels=kernel_count(state, arm, point),
+        cores=max(1, machine.cores),
+        least_s=floor_s,
+    )
+
+
+def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
+    """Return the calls of the arms whose work is known."""
+    found = [call_of(state, arm, point) for arm in arms]
+    return [call for call in found if call is not None]
+
+
+def fastest_cpu(state: RunState, point: int) -> ArmState | None:
+    """Return the fastest arm that a CPU computed at a point."""
+    return next(iter(leads(state, point)), None)
+
+
+def leads(state: RunState, point: int) -> list[ArmState]:
+    """Return the fastest arm computed by a CPU, of each variant, dtype and host; the fastest of all first."""
+    found: dict[tuple[str, str, str], ArmState] = {}
+    for arm in measured(state, point):
+        if family_of(arm, point) == "CPU":
+            found.setdefault((arm.arm.variant, arm.arm.dtype, arm.arm.host), arm)
+    return list(found.values())
+
+
+def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
+    """Return the least times beside the fastest CPU arm of each variant and dtype, input resident and copied.
+
+    Those of the fastest arm come first.
+    """
+    return tuple(bound for lead in leads(state, point) for bound in beside(state, lead, point, sheet))
+
+
+def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
+    """Return the least times beside one measured arm, with the input resident first."""
+    best: dict[str, tuple[GpuBound, GpuCall]] = {}
+    for call in calls_of(state, gpu_arms(state, lead), point):
+        found = call.on(sheet)
+        if found.input not in best or found.seconds < best[found.input][0].seconds:
+            best[found.input] = found, call
+    return [
+        _compared(state, lead, point, *best[name], sheet) for name in ("resident", "copied") if name in best
+    ]
+
+
+def _compared(
+    state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
+) -> GpuBound:
+    """The bound beside a measured arm: the GPU cannot win if it is no faster than the interval's end."""
+    found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
+    timed = estimate_at(lead, point)
+    if timed is None:
+        return found
+    found = msgspec.structs.replace(found, measured_s=timed.median)
+    if stuck := nothing_for_a_gpu(call.work):
+        return msgspec.structs.replace(
+            found,
+            seconds=max(found.seconds, timed.median),
+            limited_by="the CPU ops that stay",
+            at_most=1.0,
+            expected_s=None,
+            verdict="cannot win",
+            why=stuck,
+        )
+    if why := why_not_known(call):
+        return msgspec.structs.replace(found, expected_s=None, why=why)
+    known = call.start_known(sheet)
+    if not known and call.slowed is None:
+        return msgspec.structs.replace(
+            found, expected_s=None, why="how long TensorFlow takes to start a call here is not measured yet"
+        )
+    slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
+    high = timed.interval[1] if timed.interval else timed.median
+    wins = found.seconds < high and found.fits
+    expected_s = found.expected_s or (found.seconds, found.seconds)
+    return msgspec.structs.replace(
+        found,
+        at_most=timed.median / found.seconds,
+        expected=(timed.median / expected_s[1], timed.median / expected_s[0]) if known else None,
+        expected_s=expected_s if known else None,
+        busy=None if known else (timed.median / slowest, timed.median / found.seconds),
+        verdict="could win" if wins else "cannot win",
+        why="" if found.fits else f"a call does not fit into its {sheet.memory.value / 1e9:.0f} GB",
+    )
+
+
+def nothing_for_a_gpu(work: Work) -> str:
+    """Say why a GPU has nothing to do in a call; "" if it has."""
+    if work.gpu is None or work.gpu.kernels or work.gpu.flop:
+        return ""
+    names = sorted(work.stays, key=lambda stay: -(stay.seconds or 0.0))
+    ops = listed([stay.op for stay in names[:3]])
+    has, runs = ("has", "runs") if len(names) == 1 else ("have", "run")
+    return f"{ops}, all of this call, {has} no GPU kernel and {runs} on the CPU"
+
+
+def why_not_known(call: GpuCall) -> str:
+    """Say what keeps a bound from being known; "" if nothing does."""
+    work = call.on_gpu
+    if work.uncounted:
+        return f"the work of {work.uncounted[0]} is not counted"
+    untimed = [stay.op for stay in call.work.stays if stay.seconds is None]
+    if untimed:
+        return f"{untimed[0]} stays on the CPU, and its time was not measured"
+    if work.flop is None and work.bytes is None and not work.host_s and not work.host_only:
+        return "how much work a call does is not known"
+    return ""
+
+
+def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
+    """Return the least time of any of these arms on any GPU that is known; None if no work is known."""
+    calls = calls_of(state, arms, point)
+    found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]
+    return min(found, key=lambda bound: bound.seconds, default=None)
+
+
+SLOWEST_LINK = 250e6
+"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003); each GPU of the table has 60 times that."""
+SLOWEST_COPY_S = 1e-3
+"""Seconds that starting a copy takes at most; published for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
+SLACK = 1_000
+"""How much slower than its data sheet a GPU is taken to be if a ceiling on its time is wanted."""
+SLOWEST_LAUNCH_S = 1e-3
+"""Seconds of a kernel's launch at most; published are 5 to 20 µs (Holistic Trace Analysis, its manual)."""
+
+
+def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
+    """Return seconds that the arm takes at most on the slowest GPU of the table, a thousandth as fast as on
+    paper.
+
+    No bound of physics: a limit so generous that a GPU which breaks it is broken. None if the work is not
+    known, or the host's own.
+    """
+    call = call_of(state, arm, point)
+    if call is None or call.host is None or call.work.host_only or call.work.flop is None:
+        return None
+    slowest = max((call.on(sheet) for sheet in SHEETS.values()), key=lambda b: b.arithmetic_s + b.copies_s)
+    bandwidth_s = (call.work.bytes or 0.0) / min(sheet.bandwidth.value for sheet in SHEETS.values())
+    work_s = SLACK * (slowest.arithmetic_s + bandwidth_s + slowest.copies_s + slowest.stays_s)
+    return (
+        work_s + max(call.kernels, call.ops) * SLOWEST_LAUNCH_S + SLACK * call.host.launch_s.get("eager", 0.0)
+    )
+
+
+def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
+    """Return seconds that the copies of a call of the host's library take at most; None for other work."""
+    work = work_of(state, arm, point)
+    if work is None or not work.host_only or not work.to_host:
+        return None
+    # What zlib writes is no larger than what it reads, but for a few bytes in a thousand.
+    return 2.01 * work.to_host / SLOWEST_LINK + 2 * SLOWEST_COPY_S
+
+
+@dataclass(frozen=True)
+class Overtaking:
+    """Bounds along a sweep's first axis. earliest: the smallest size at which the GPU could be faster."""
+
+    axis: str
+    rows: Sequence[BoundPoint]
+    earliest: int | None
+
+
+def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
+    """Return a GPU at best along a sweep's first axis; None without a sweep, or if no bound is known.
+
+    None if this host was too busy at any size.
+    """
+    names = axes(state)
+    if len(names) != 1:
+        return None
+    rows: list[BoundPoint] = []
+    wins: list[int] = []
+    for point in state.points:
+        value, lead = value_at(state, point, names[0]), fastest_cpu(state, point.index)
+        if not isinstance(value, int) or isinstance(value, bool) or lead is None:
+            continue
+        found = {bound.input: bound for bound in beside(state, lead, point.index, sheet)}
+        known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
+        if any(bound.busy for bound in known.values()):
+            return None  # the order of the sizes cannot be told either
+        if not known:
+            continue
+        times_s = {name: bound.seconds for name, bound in known.items()}
+        rows.append(
+            BoundPoint(value=value, resident_s=times_s.get("resident"), copied_s=times_s.get("copied"))
+        )
+        if any(bound.verdict == "could win" for bound in known.values()):
+            wins.append(value)
+    rows.sort(key=lambda row: row.value)
+    return Overtaking(names[0], rows, min(wins, default=None)) if rows else None

@@ -1,0 +1,232 @@
+"""What the bounds of a GPU that is not here say, in words; the numbers are in bound.py."""
+
+from collections.abc import Sequence
+
+from tuilab.analysis.bound import Overtaking, along, beside, fastest_cpu, leads
+from tuilab.analysis.reading import axes, estimate_at, has_gpu, summary_point, value_at
+from tuilab.analysis.words import listed, on_axis, size, times
+from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of
+from tuilab.model.quantity import median_of, seconds, significant
+from tuilab.model.roofline import GpuBound, SweepBound
+from tuilab.model.run import ArmState, RunState
+
+BUSY_START = "this host was too busy to measure how long TensorFlow takes to start a call"
+MOST_TIMES = 100
+"""A ceiling above this many times as fast is not printed: it says no more than "far faster"."""
+LIMITS = {
+    "the CPU ops that stay": "the ops that stay on the CPU",
+    "starting the call": "TensorFlow's start of a call on this host",
+    "preparing the input": "preparing the input on this host",
+}
+"""What limits a bound, if its name alone would not say it."""
+
+
+def article(sheet: DataSheet) -> str:
+    """Return `an H100`, `a T4`."""
+    return f"{'an' if sheet.name[0] in 'AHLR' else 'a'} {sheet.name}"
+
+
+def every_card() -> str:
+    """Return the subject of a sentence about every GPU of the table."""
+    return f"none of the {len(SHEETS)} NVIDIA cards known here"
+
+
+def parts_words(bound: GpuBound) -> str:
+    """Return `31 µs (24 µs of it copies)`."""
+    kernels = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
+    host = LIMITS.get(bound.limited_by, bound.limited_by)
+    parts = {
+        host if bound.host_s else "the host": bound.host_s,
+        "copies": bound.copies_s,
+        "arithmetic": bound.arithmetic_s,
+        "memory bandwidth": bound.memory_s,
+        kernels: bound.launches_s,
+        LIMITS["the CPU ops that stay"]: bound.stays_s,
+    }
+    if bound.limited_by in LIMITS or bound.limited_by == "the host's own work":
+        name = LIMITS.get(bound.limited_by, bound.limited_by)
+    else:
+        name = {"launches": kernels}.get(bound.limited_by, bound.limited_by)
+    whole = seconds(bound.seconds)
+    if not parts.get(name):
+        return whole
+    part = seconds(min(parts[name], bound.seconds))
+    return f"{whole} ({'all' if part == whole else part} of it {name})"
+
+
+def bound_sentence(state: RunState, against: str = "") -> str:
+    """Say what a GPU could give, for the answer of a run without one; "" if nothing was measured on a CPU.
+
+    A run beside a GPU has no bound unless one is asked for.
+    """
+    point = summary_point(state)
+    if has_gpu(state) and not against:
+        return ""
+    sheet = SHEETS[against or USUAL]
+    lead = fastest_cpu(state, point)
+    if lead is None:
+        return ""
+    text = _headline(state, lead, point, sheet)
+    if state.model is not None:
+        for other in leads(state, point)[1:]:
+            if other.arm.variant != lead.arm.variant and other.arm.dtype == lead.arm.dtype:
+                text += f" {other.arm.variant[:1].upper()}{other.arm.variant[1:]}: "
+                text += _headline(state, other, point, sheet)
+    where = f"At {_place(state, point)}: " if axes(state) and text else ""
+    return where + text
+
+
+def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> str:
+    found = beside(state, lead, point, sheet)
+    if not found:
+        return ""
+    name = article(sheet)
+    first, timed = found[0], estimate_at(lead, point)
+    here = f" Measured here: {median_of(timed.median, timed.half_width)}." if timed else ""
+    if first.verdict == "not known":
+        return f"What {name} could give is not known: {first.why}."
+    if first.verdict == "cannot win" and first.why:
+        whose = name if "fit" in first.why else "a GPU"
+        return f"{whose[:1].upper()}{whose[1:]} cannot win: {first.why}."
+    if all(bound.verdict == "cannot win" for bound in found):
+        return _cannot_win(state, lead, point, sheet, found) + here
+    text = f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}."
+    for other in found[1:]:
+        if not _alike(first, other):
+            text += f" With the input copied in each call it {_clause(other)}."
+    return text + here
+
+
+def _cannot_win(
+    state: RunState, lead: ArmState, point: int, sheet: DataSheet, found: Sequence[GpuBound]
+) -> str:
+    every = [bound for each in SHEETS.values() for bound in beside(state, lead, point, each)]
+    least = min(every, key=lambda bound: bound.seconds)
+    if all(bound.verdict == "cannot win" for bound in every):
+        return f"A GPU cannot win{_as_graph(least)}: {every_card()} takes less than {parts_words(least)}."
+    own = min(found, key=lambda bound: bound.seconds)
+    name = article(sheet)
+    return f"{name[:1].upper()}{name[1:]} cannot win{_as_graph(own)}: it takes at least {parts_words(own)}."
+
+
+def _as_graph(bound: GpuBound) -> str:
+    """Restrict a bound of launches to the mode it is of: XLA and CUDA graphs launch fewer."""
+    if bound.mode == "xla" or bound.limited_by != "launches":
+        return ""
+    return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"
+
+
+def _clause(bound: GpuBound) -> str:
+    """`would likely be 4 to 15 × faster, and at most 31 × (limited by memory bandwidth)`."""
+    if bound.verdict == "cannot win":
+        return f"cannot win (limited by {_limit(bound)})"
+    if bound.busy is not None:
+        low, high = bound.busy
+        most = f"{significant(low, 2)} × or more" if high > MOST_TIMES else _range(low, high)
+        return f"could be at most {most} faster ({BUSY_START})"
+    likely = _likely(bound)
+    if (bound.at_most or 0.0) > MOST_TIMES:
+        return f"would be far faster{f' (likely {likely})' if likely else ''}; the ceiling is not informative"
+    most = f"at most {times(bound.at_most or 0.0)}"
+    if not likely:
+        return f"could be {most} faster (limited by {_limit(bound)})"
+    if bound.expected is not None and bound.expected[1] <= 1:
+        return f"would likely be slower ({likely} as fast), and {most} faster (limited by {_limit(bound)})"
+    word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
+    return f"would likely be {likely} {word}, and {most} (limited by {_limit(bound)})"
+
+
+def _likely(bound: GpuBound) -> str:
+    """`4 to 15 ×`: the expected speedups; "" if they are not known."""
+    if bound.expected is None:
+        return ""
+    low, high = bound.expected
+    if low > MOST_TIMES:
+        return f"over {MOST_TIMES} ×"
+    if high > MOST_TIMES:
+        return f"{significant(low, 2)} × or more"
+    # A ceiling that such cards reach needs no range beside it.
+    return _range(low, high) if low < 0.95 * (bound.at_most or high) else ""
+
+
+def _range(low: float, high: float) -> str:
+    """`4 to 15 ×`, to two digits."""
+    first, last = significant(low, 2), significant(high, 2)
+    return f"{last} ×" if first == last else f"{first} to {last} ×"
+
+
+def _limit(bound: GpuBound) -> str:
+    return LIMITS.get(bound.limited_by, bound.limited_by)
+
+
+def _stays(bound: GpuBound) -> str:
+    """Name the ops that stay on the CPU."""
+    if not bound.stays:
+        return ""
+    ops = [stay.op for stay in sorted(bound.stays, key=lambda stay: -(stay.seconds or 0.0))]
+    return f"; {listed(ops[:3])} stay{'s' if len(ops) == 1 else ''} on the CPU ({seconds(bound.stays_s)})"
+
+
+def _alike(a: GpuBound, b: GpuBound) -> bool:
+    return a.verdict == b.verdict and _clause(a) == _clause(b)
+
+
+def _place(state: RunState, point: int) -> str:
+    found = next((p for p in state.points if p.index == point), None)
+    axis = axes(state)[0]
+    value = value_at(state, found, axis) if found is not None else 0
+    return on_axis(axis, size(value) if isinstance(value, int) else str(value))
+
+
+def bound_words(state: RunState) -> str:
+    """Return `bound_sentence` of the usual GPU in a few words, `an H100: likely 4 to 15 ×`; else ""."""
+    point = summary_point(state)
+    lead = fastest_cpu(state, point)
+    if lead is None or has_gpu(state):
+        return ""
+    sheet = SHEETS[USUAL]
+    found = beside(state, lead, point, sheet)
+    if not found or found[0].verdict == "not known":
+        return ""
+    if all(bound.verdict == "cannot win" for bound in found):
+        return f"{article(sheet)} cannot win" if not found[0].why else "a GPU cannot win"
+    best = max(found, key=lambda bound: bound.at_most or 0.0)
+    if (best.at_most or 0.0) > MOST_TIMES:
+        return f"{article(sheet)}: far faster"
+    if best.busy is not None or not (likely := _likely(best)):
+        return f"{article(sheet)}: at most {times(best.at_most or 0.0)}"
+    return f"{article(sheet)}: likely {likely}, at most {times(best.at_most or 0.0)}"
+
+
+def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
+    """Return a GPU at best along a sweep's first axis; None without a sweep, or if no bound is known."""
+    found = along(state, sheet)
+    if found is None:
+        return None
+    text = f"{article(sheet)} {_turns(found)}, by its data sheet and the cost of starting a call here."
+    return SweepBound(
+        gpu=name_of(sheet),
+        name=sheet.name,
+        axis=found.axis,
+        points=tuple(found.rows),
+        overtakes_from=found.earliest,
+        sentence=text[:1].upper() + text[1:],
+    )
+
+
+def _turns(found: Overtaking) -> str:
+    rows = found.rows
+    if found.earliest is None:
+        reach = on_axis(found.axis, f"up to {size(rows[-1].value)}")
+        return f"overtakes at none of the sizes measured, {reach}"
+    if found.earliest == rows[0].value:
+        return "could be faster from the smallest size on"
+    return f"could overtake from {on_axis(found.axis, size(found.earliest))} at the earliest"
+
+
+def sweep_sentence(state: RunState, against: str = "") -> str:
+    """Say from which size a GPU could win, for the answer of a sweep that has ended and has none; else ""."""
+    if state.running or (has_gpu(state) and not against):
+        return ""
+    found = sweep_bound(state, SHEETS[against or USUAL])
+    return found.sentence if found is not None else ""
