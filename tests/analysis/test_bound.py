@@ -149,7 +149,7 @@ class TestGpu:
     def test_each_dtype_and_variant_that_was_measured_has_its_bound(self) -> None:
         half = msgspec.structs.replace(GRAPH, dtype="float16")
         trained = msgspec.structs.replace(GRAPH, variant="training")
-        state = measure(begun([GRAPH, half, trained], gpu=False), {GRAPH: 2e-3, half: 1e-3, trained: 4e-3})
+        state = measure(begun([GRAPH, half, trained], gpu=False), {GRAPH: 20e-3, half: 15e-3, trained: 40e-3})
         told(state, Work(flop=1e9, inputs=1e4, outputs=1e4), GRAPH, trained)
         told(state, Work(flop=1e9, inputs=1e4, outputs=1e4, dtype="float16"), half)
         found = bounds(state, 0, SHEETS["h100"])

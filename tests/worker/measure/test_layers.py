@@ -6,7 +6,7 @@ import pytest
 
 from tuilab.profile.classify import Key
 from tuilab.profile.sums import Sums
-from tuilab.worker.measure.counting import PRODUCTS, Part
+from tuilab.worker.measure.counting import PRODUCTS, Part, uncounted
 from tuilab.worker.measure.layers import Layers, layers_of
 from tuilab.worker.measure.work import of_function
 from tuilab.worker.models.keras_file import layers_by_name
@@ -101,7 +101,7 @@ def test_a_graph_without_layers_is_told_by_its_scopes(tf, net, tmp_path):
     name = next(iter(loaded.structured_input_signature[1]))
     x = tf.ones((BATCH, WIDTH))
     found = counted(tf, lambda x: loaded(**{name: x}), x)
-    assert not found.uncounted(), "what a SavedModel's variables hold is known where they are read"
+    assert not uncounted(found.parts), "what a SavedModel's variables hold is known where they are read"
     layers = {each.name.removesuffix("_1"): each for each in layers_of(found, timed(found), None)}
     assert layers["inner"].kind == "MatMul"
     assert layers["inner"].work.flop == 2 * BATCH * WIDTH * 8 + 2 * BATCH * 8

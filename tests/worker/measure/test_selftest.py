@@ -114,7 +114,7 @@ def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) ->
     works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}
     state = surroundings.under(slow, MACHINE, works, [dict.fromkeys(range(9), 0.8)] * 2)
     roofs = [arm.roof for arm in summarise(state).arms]
-    assert [roof and roof.share for roof in roofs] == pytest.approx([1.0, 1.0])
+    assert [roof and roof.share for roof in roofs] == [None, None]
     assert all(roof is not None and "reached" in roof.roof for roof in roofs)
 
     def told(share: float) -> Check:
