@@ -6,5 +6,17 @@ FINDINGS = 1
 BAD_INPUT = 2
 WORKER_FAILED = 3
 NOT_CONFIRMED = 4
+# A run was measured, and no history has it.
+NOT_KEPT = 5
 INTERRUPTED = 130
 FAULT = 70
+
+unkept: list[str] = []
+"""Messages about runs of this command that no history has."""
+
+
+def final(code: int) -> int:
+    """Return the exit code of a command that has printed all: another one if its run was not kept."""
+    lost = bool(unkept)
+    unkept.clear()
+    return NOT_KEPT if lost and code == DONE else code

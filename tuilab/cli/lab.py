@@ -15,6 +15,7 @@ import msgspec
 
 from tuilab.cli.choose import quiet
 from tuilab.cli.environment import chosen_environment
+from tuilab.cli.exits import unkept
 from tuilab.cli.narrate import Narrator
 from tuilab.cli.said import tell
 from tuilab.lab import Lab
@@ -85,6 +86,8 @@ def with_lab(
         lab.subscribe(lambda _, event: narrator(event) if event is not None else None)
         async with lab:
             done = await act_stoppably(lab, act(lab))
+        if lab.in_no_history:
+            unkept.append(lab.state.unkept)
         for fault in faults[:1]:
             tell(keep_fault(fault))
         return done

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from tuilab.cli.environment import chosen_environment, python_option
-from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED
+from tuilab.cli.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED, WORKER_FAILED, final
 from tuilab.cli.said import say
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
@@ -161,7 +161,7 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 def main() -> None:
     """Run the command line; exit codes as the README's table states."""
     try:
-        code = cli.main(prog_name="tuilab", standalone_mode=False) or DONE
+        code = final(cli.main(prog_name="tuilab", standalone_mode=False) or DONE)
         try:
             sys.stdout.flush()
         except BrokenPipeError:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tuilab.history import recording
 from tuilab.history.connection import is_damage, is_stuck
-from tuilab.history.recovery import renew, reopen
+from tuilab.history.recovery import renew, reopen, why_unwritable
 from tuilab.history.store import Store
 from tuilab.model import events as e
 from tuilab.model.brief import Brief
@@ -43,13 +43,13 @@ class _Run:
 class Recorder:
     """Writes each event as it comes. What cannot be written now is kept in memory and tried again.
 
-    problem: what is wrong with the store at present, in words; empty while all is written. said: messages
-    about what was done, for a person.
+    problem: what is wrong with the store at present, in words; empty while all is written. reason: the cause
+    in a few words. said: messages about what was done, for a person.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self.store = store
-        self.problem = ""
+        self.problem = self.reason = ""
         self.said: list[str] = []
         self._clock = clock
         self._why = ""
@@ -109,6 +109,11 @@ class Recorder:
         """Events not yet written."""
         return sum(len(run.waiting) for run in self._runs.values())
 
+    @property
+    def pending(self) -> list[str]:
+        """The runs that have events not yet written."""
+        return [name for name, run in self._runs.items() if run.waiting]
+
     def written(self, run: str) -> bool:
         """Return whether the store has all of a run that has ended."""
         return run not in self._runs
@@ -129,8 +134,9 @@ class Recorder:
 
     def _failed(self, error: sqlite3.Error, begun: float) -> bool:
         some = "1 event waits" if self.waiting == 1 else f"{self.waiting:,} events wait"
-        why, self._why = self._why or error, ""
-        self.problem = f"the history cannot be written now ({why}); {some} in memory"
+        file = self.store.file
+        self.reason, self._why = self._why or (why_unwritable(file, error) if file else str(error)), ""
+        self.problem = f"the history cannot be written now ({self.reason}); {some} in memory"
         self._again_at = self._clock() + PATIENCE * (self._clock() - begun)
         self._bound()
         return False

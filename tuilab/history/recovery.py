@@ -1,6 +1,7 @@
 """Recovery: a history that is damaged and set aside, cannot be read for a moment, or cannot be written."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -120,7 +121,10 @@ def notices(file: Path) -> list[str]:
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
-    """Say why a history that is there takes nothing, as a person would say it."""
+    """Return why a history that is there cannot be written, as a person would say it."""
+    if "locked" in str(error):  # SQLite reports ENOLCK so too
+        no_locks = not _locks_work(file.parent)
+        return "its file system has no locks" if no_locks else "another program has it locked"
     try:
         room = os.statvfs(file.parent)
         if room.f_bavail * room.f_frsize < ROOM:
@@ -132,6 +136,21 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
     if not os.access(file, os.W_OK) or not os.access(file.parent, os.W_OK):
         return "it may only be read"
     return sanitize_line((isinstance(error, OSError) and error.strerror) or str(error), 200)
+
+
+def _locks_work(folder: Path) -> bool:
+    """Return whether the folder's file system has POSIX locks, tried on a file that is not the history."""
+    try:
+        fd = os.open(folder / LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    except OSError:
+        return True  # not known
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.EACCES, errno.EAGAIN)
+    finally:
+        os.close(fd)
+    return True
 
 
 def copy_file(file: Path, to: Path) -> None:

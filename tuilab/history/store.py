@@ -32,6 +32,8 @@ class Store(Runs):
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
         """The history that cannot be written now: this one reads it, or keeps runs in its place."""
+        self.displaced = ""
+        """Why runs are not kept in the history that was asked for, "" if they are."""
         self.home: Path | None = None
         """The data folder in place of which this one keeps runs in memory; workers may be able to use it."""
 
@@ -63,6 +65,7 @@ class Store(Runs):
             second = cls.in_memory(f"{opened}; {second}", data_folder())
         else:
             second.messages = (f"runs are kept in {instead} for now: {opened}", *second.messages)
+        second.displaced = _short(opened, data_folder())
         if earlier is not None:
             second.unwritable = earlier.file
             earlier.close()
@@ -74,7 +77,7 @@ class Store(Runs):
         connection = connect(None)
         prepare(connection, Path(":memory:"))
         store = cls(connection, None, [f"runs are kept in memory only: {message}"])
-        store.home = home
+        store.home, store.displaced = home, _short(message, home or Path())
         return store
 
     def again(self) -> "Store":
@@ -185,6 +188,7 @@ def _at(folder: Path) -> Store | str:
         beside = _at(folder / BESIDE) if folder.name != BESIDE else str(error)
         if isinstance(beside, Store):
             beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
+            beside.displaced = _short(str(error), folder)
         return beside
     except sqlite3.Error as error:
         if not is_damage(error):
@@ -194,6 +198,12 @@ def _at(folder: Path) -> Store | str:
         return _after_damage(file, found, error)
     store.messages += tuple(messages)
     return store
+
+
+def _short(words: str, folder: Path) -> str:
+    """Return the first reason, without the paths."""
+    first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
+    return first.replace(str(folder), "the data folder")
 
 
 def _usable(folder: Path, file: Path) -> None:

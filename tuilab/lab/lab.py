@@ -220,6 +220,11 @@ class Lab(RunController):
         comes = "tuilab export last" if state.status == "ok" else "tuilab resume last"
         return f"kept as {state.run[:8]}; {comes}"
 
+    @property
+    def in_no_history(self) -> bool:
+        """Whether a run is in memory alone, or in a file that is still to be imported."""
+        return self.recorder is not None and self.recorder.in_no_history
+
     def close_history(self) -> str:
         """Write what waits; what a person must know of what could not be written, "" where all was."""
         if self.recorder is not None:

@@ -20,6 +20,12 @@ from tuilab.spool import Spool, file_of, folder
 RETRY_S = 1.0
 
 
+def shortened(place: str) -> str:
+    """Return a path with `~` for the home folder."""
+    home = os.path.expanduser("~")
+    return "~" + place.removeprefix(home) if place.startswith(home + os.sep) else place
+
+
 class RunRecorder:
     """Keeps every event of the worker, and at a run's end its answer and its line in a list."""
 
@@ -37,6 +43,7 @@ class RunRecorder:
         self._retry: asyncio.TimerHandle | None = None
         self._spooled: set[str] = set()
         self._kept: dict[str, Spool] = {}
+        self._displaced: set[str] = set()
         self.notices: list[str] = list(self.store.messages)
         """What a person should see at the start."""
         self.spool = self._find_unattended()
@@ -100,6 +107,8 @@ class RunRecorder:
             self.conclude(shown, self._state.claims_of(shown.preset))
         if isinstance(event, Finished) or bool(self._recorder.problem) != self._failing:
             self._look()
+        elif isinstance(event, RunStarted) or self._failing:
+            self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
         """Keep an event of a run that the state does not follow, such as a fleet's."""
@@ -109,6 +118,8 @@ class RunRecorder:
             # A worker that keeps a run in this folder has begun its file by now; one elsewhere cannot.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
+        if isinstance(event, RunStarted) and self.store.displaced:
+            self._displaced.add(run)
         if run in self._kept and not isinstance(event, Progress):
             self._kept[run].add(encode(event))
         self._recorder.record(event)
@@ -151,15 +162,30 @@ class RunRecorder:
         """Continue a run that the store has already. Raises sqlite3.Error."""
         self._recorder.go_on(run)
 
+    @property
+    def unkept(self) -> str:
+        """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
+        runs = self._recorder.pending if self._recorder.problem else [*self._displaced]
+        if not runs:
+            return ""
+        spooled = self.spool and all(file_of(self.spool, run).exists() for run in runs)
+        if self.store.displaced and self.store.file is not None and not self._recorder.problem:
+            place = str(self.store.file.parent)
+        else:
+            place = self.spool if spooled else "memory"
+        reason = self._recorder.reason if self._recorder.problem else self.store.displaced
+        return f"not kept: {reason}; its data is in {shortened(place)}"
+
     def _look(self) -> None:
         """Say what has changed; while the store takes nothing, try again every second."""
         recorder = self._recorder
+        self._state.unkept = self.unkept
         for text in recorder.said:
             self._say(text)
         recorder.said.clear()
         if bool(recorder.problem) != self._failing:
             self._failing = bool(recorder.problem)
-            self._say(recorder.problem or "the history can be written again")
+            self._say(self._state.unkept or "the history can be written again")
         if recorder.problem:
             if self._retry is None:
                 self._retry = asyncio.get_running_loop().call_later(RETRY_S, self._again)
@@ -180,6 +206,11 @@ class RunRecorder:
         self._retry = None
         self._recorder.flush()
         self._look()
+
+    @property
+    def in_no_history(self) -> bool:
+        """Whether a run is in memory alone, or in a file that is still to be imported."""
+        return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
         """Return whether the history has all of that run, which has ended."""

@@ -106,6 +106,8 @@ class LabState:
     """Preset files that could not be read."""
     spool: str = ""
     """The folder in which a worker keeps a run until the history has it, "" for none."""
+    unkept: str = ""
+    """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
     finish: bool = True
     """A run goes on to its end after the lab has gone."""
     paced: bool = False

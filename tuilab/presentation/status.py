@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import mul
 from statistics import median
 from typing import Literal
@@ -34,10 +34,16 @@ class Status:
     """How much of it is done, 0 … 1; None where that is not known."""
     short: str = ""
     """What matters most of the text, for where that has no room; "" where it cannot be shorter."""
+    alarm: str = ""
+    """A run that is not kept, and where its data is; shown in red before the text."""
 
 
 def status(lab_state: LabState) -> Status:
-    """Return the state of worker and run, the more pressing first."""
+    """Return the state of worker and run, the more pressing first, and whether every run is kept."""
+    return replace(_activity(lab_state), alarm=lab_state.unkept)
+
+
+def _activity(lab_state: LabState) -> Status:
     now = lab_state.clock()
     worker, state = lab_state.worker, lab_state.shown
     if lab_state.replay:

@@ -59,6 +59,7 @@ and the key that stops it.
         self._states: Sequence[str] = ("starting",)
         self._machine: Sequence[str] = ()
         self._share: float | None = None
+        self._alarm = ""
 
     def tell(self, state: "LabState") -> None:
         """Tell what is open, on which machine, and what goes on."""
@@ -69,7 +70,11 @@ and the key that stops it.
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
         stops = " · {stop} stops" if now.stop else ""
+        self._alarm = now.alarm
         self._states = tuple(spoken(self, said + stops) for said in (now.text, now.short) if said)
+        if now.alarm:
+            self._tone = "bad"
+            self._states = (*(f"{now.alarm} {SEPARATOR} {state}" for state in self._states), now.alarm)
         self.repaint()
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
@@ -83,7 +88,8 @@ and the key that stops it.
             done = round(self._share * BAR)
             bar = [(FILLED * done, ACCENT), (TRACK * (BAR - done), FAINT), (" ", TEXT)]
         quiet = MUTED if self._tone == "quiet" else TEXT
-        right = [(glyph, style), (" ", TEXT), *bar, (said, quiet), (" ", TEXT)]
+        red = len(self._alarm)
+        right = [(glyph, style), (" ", TEXT), *bar, (said[:red], BAD), (said[red:], quiet), (" ", TEXT)]
         room = width - width_of(right) - 10
         title = fit(self._title, min(cell_len(self._title), max(0, room - 2)))
         left = [(" tuilab ", TextStyle("accent", bold=True)), ("  " * bool(title), TEXT), (title, STRONG)]
