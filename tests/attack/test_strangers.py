@@ -1,14 +1,20 @@
 """Model files of strangers: what they may do when they are opened."""
 
+import json
 import os
+import re
+import shutil
 import uuid
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.calling import run
 from tests.conftest import Worker
 from tuilab import landlock
 from tuilab.model import events, requests
+from tuilab.model.errors import InputError
 from tuilab.model.scenario import Opening
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
@@ -80,3 +86,219 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
                 each.unlink()
+
+
+def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
+    """A small Keras model whose description was edited and whose archive holds more."""
+    import keras
+
+    whole = folder / "whole.keras"
+    if not whole.exists():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, name="d")])
+        model.compile("adam", "mse")
+        model.save(whole)
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(folder / f"{name}.keras", "w") as new:
+        for member in old.namelist():
+            data = old.read(member)
+            if member == "config.json":
+                config = json.loads(data)
+                edit(config)
+                data = json.dumps(config).encode()
+            new.writestr(member, data)
+        for member, data in more:
+            new.writestr(member, data)
+    return folder / f"{name}.keras"
+
+
+def adding(module, kind, config, **more):
+    """An edit that adds a layer."""
+    layer = {"module": module, "class_name": kind, "config": config, "registered_name": None, **more}
+    return lambda described: described["config"]["layers"].append(layer)
+
+
+KERAS = {
+    "a Lambda by its package": (adding("keras", "layers.Lambda", {"function": "relu"}), "layers.Lambda"),
+    "a graph by its package": (adding("keras", "layers.TFSMLayer", {"filepath": "/x"}), "layers.TFSMLayer"),
+    "a class of Python": (adding("os", "system", {"command": "true"}), "system of os"),
+    "a function of Keras": (adding("keras.utils", "function", "get_file"), "get_file of keras.utils"),
+    "a type's name": (adding("os", "__typespec__", [], spec_name="system"), "__typespec__ of os"),
+    "a loss of Python": (
+        lambda described: described["compile_config"].update(
+            loss={"module": "os", "class_name": "function", "config": "system", "registered_name": "system"}
+        ),
+        "system of os",
+    ),
+    "a vocabulary in bytes": (
+        adding(
+            "keras.layers",
+            "StringLookup",
+            {"vocabulary": {"class_name": "__bytes__", "config": {"value": "/etc/passwd"}}},
+        ),
+        "reads the file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KERAS)
+def test_keras_file_names_listed_classes_alone(tf, tmp_path, name):
+    from tuilab.worker.models.keras_file import _described, examine
+
+    edit, says = KERAS[name]
+    path = packed(tmp_path, "edited", edit)
+    config, weighs = _described(path)
+    with pytest.raises(InputError, match=re.escape(says)) as refused:
+        examine(config, path.name, Opening(), weighs)
+    assert "--trust" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("member", "data"), [("model.weights.npz", b"a pickle"), ("x.py", b"1"), ("assets/../../x", b"x")]
+)
+def test_archive_holds_only_what_keras_writes(tf, tmp_path, member, data):
+    """Keras 3.8 unpickles a `.npz`, and unpacks what climbs out of its folder."""
+    from tuilab.worker.models.keras_file import _described
+
+    with pytest.raises(InputError, match=re.escape(f"{member} in it")):
+        _described(packed(tmp_path, "more", more=[(member, data)]))
+
+
+@pytest.mark.parametrize("kind", ["external", "link", "virtual", "huge", "training"])
+def test_tables_of_an_hdf5_file_lie_in_it(tf, tmp_path, kind):
+    import h5py
+    import keras
+
+    from tuilab.worker.models.keras_file import _described, examine
+
+    secret, path = tmp_path / "secret", tmp_path / "model.h5"
+    secret.write_bytes(b"0123456789abcdef")
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
+    model.compile("adam", "mse")
+    model.save(path)
+    with h5py.File(path, "r+") as file:
+        tables = file["model_weights"]
+        if kind == "external":
+            tables.create_dataset("x", shape=(4,), dtype="f4", external=[(str(secret), 0, 16)])
+        elif kind == "link":
+            tables["x"] = h5py.ExternalLink(str(secret), "/x")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout(shape=(4,), dtype="f4")
+            layout[:] = h5py.VirtualSource(str(secret), "x", shape=(4,))
+            tables.create_virtual_dataset("x", layout)
+        elif kind == "huge":
+            tables.create_dataset("x", shape=(2**40,), dtype="f4", chunks=(1024,))
+        else:
+            loss = {"module": "os", "class_name": "function", "config": "system", "registered_name": "system"}
+            training = {**json.loads(file.attrs["training_config"]), "loss": loss}
+            file.attrs["training_config"] = json.dumps(training)
+    with pytest.raises(InputError, match="in the file|times its|system of os"):
+        config, weighs = _described(path)
+        examine(config, path.name, Opening(), weighs)
+
+
+def test_graph_is_looked_at_wherever_ops_may_stand(tf, tmp_path):
+    from tuilab.worker.models.saved_model import _examine
+
+    raw, zero = tf.raw_ops, tf.constant(0, tf.int64)
+    with tf.Graph().as_default() as inner:
+        tf.io.write_file(str(tmp_path / "written"), "x")
+    serialized = inner.as_graph_def().SerializeToString()
+
+    def nested(x):
+        held = raw.DatasetFromGraph(graph_def=tf.constant(serialized))
+        return {"y": x + tf.cast(raw.DatasetCardinality(input_dataset=held), tf.float32)}
+
+    def mapped(x):
+        data = tf.data.Dataset.from_tensors("a").map(tf.io.read_file)
+        return {"y": x + tf.cast(data.reduce(zero, lambda n, s: n + 1), tf.float32)}
+
+    def branch(x):
+        return {"y": tf.cond(x[0, 0] > 0, lambda: tf.strings.length(tf.io.read_file("a")), lambda: 1)}
+
+    def sampled(x):
+        return {"y": raw.FixedUnigramCandidateSampler(
+            true_classes=tf.constant([[0]], tf.int64), num_true=1, num_sampled=1, unique=False, range_max=2,
+            vocab_file="/etc/passwd")[0]}  # fmt: skip
+
+    def mapping(x):
+        return {"y": raw.ImmutableConst(dtype=tf.uint8, shape=[5], memory_region_name="/etc/hostname")}
+
+    for function, op in (
+        (nested, "carry a graph or a program: DatasetFromGraph"),
+        (mapped, "read files: ReadFile"),
+        (branch, "read files: ReadFile"),
+        (sampled, "read files: FixedUnigramCandidateSampler"),
+        (mapping, "read files: ImmutableConst"),
+    ):
+        folder = saved(tf, tmp_path, function.__name__, function)
+        with pytest.raises(InputError, match=re.escape(op)) as refused:
+            _examine(folder, folder.name, Opening())
+        assert "--trust" in str(refused.value)
+        assert _examine(folder, folder.name, Opening(trust=True))
+
+
+def test_saver_and_assets_of_a_graph_are_judged_by_what_they_do(tf, tmp_path):
+    """The file names the node that restores it: an old list left out whatever stood there."""
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    from tuilab.worker.models.saved_model import _examine
+
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        y = x * v1.get_variable("v", (), use_resource=False)
+        tf.raw_ops.WriteFile(filename=str(tmp_path / "written"), contents="x", name="evil")
+        tf.raw_ops.RestoreV2(
+            prefix="/elsewhere", tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32], name="taken"
+        )
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "v1"), {"x": x}, {"y": y})
+    file = tmp_path / "v1" / "saved_model.pb"
+    whole = SavedModel.FromString(file.read_bytes())
+    whole.meta_graphs[0].saver_def.restore_op_name = "evil"
+    file.write_bytes(whole.SerializeToString())
+    with pytest.raises(InputError, match="WriteFile × 1; ops that read files: RestoreV2 × 1"):
+        _examine(file.parent, "v1", Opening())
+
+    vocabulary = tmp_path / "vocabulary.txt"
+    vocabulary.write_text("a\nb\n")
+    root = tf.Module()
+    root.asset = tf.saved_model.Asset(str(vocabulary))
+    line, number = tf.lookup.TextFileIndex.WHOLE_LINE, tf.lookup.TextFileIndex.LINE_NUMBER
+    made = tf.lookup.TextFileInitializer(root.asset, tf.string, line, tf.int64, number)
+    root.table = tf.lookup.StaticHashTable(made, -1)
+    spec = [tf.TensorSpec([None], tf.string, name="x")]
+    root.f = tf.function(lambda x: {"y": root.table.lookup(x)}, input_signature=spec)
+    folder = tmp_path / "table"
+    tf.saved_model.save(root, str(folder), signatures=root.f.get_concrete_function())
+    assert _examine(folder, "table", Opening()) == ("It reads its vocabulary when it is loaded: 1 table.",)
+    whole = SavedModel.FromString((folder / "saved_model.pb").read_bytes())
+    whole.meta_graphs[0].asset_file_def[0].filename = "../../secret"
+    (folder / "saved_model.pb").write_bytes(whole.SerializeToString())
+    with pytest.raises(InputError, match="InitializeTableFromTextFileV2 × 1"):
+        _examine(folder, "table", Opening())
+
+    good = saved(tf, tmp_path, "good", lambda x: {"y": x * 2})
+    assert _examine(good, "good", Opening()) == ()
+    shutil.move(good / "variables" / "variables.index", tmp_path / "elsewhere")
+    (good / "variables" / "variables.index").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="a file outside the folder"):
+        _examine(good, "good", Opening())
+
+
+def test_what_never_ends_or_takes_all_memory_is_ended_with_its_reason(tf, tmp_path, monkeypatch):
+    def forever(x):
+        n = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, [tf.constant(0)])
+        return {"y": x * tf.cast(n[0], tf.float32)}
+
+    def grows(x):
+        return {"y": x * tf.reduce_sum(tf.fill([100_000 + tf.shape(x)[0], 50_000], 1.0))}
+
+    for function, limit_s, says in (
+        (forever, "10", "it was not done after 10 s"),
+        (grows, "100", "GB of memory"),
+    ):
+        monkeypatch.setenv("TUILAB_OPENING_S", limit_s)
+        folder = saved(tf, tmp_path, function.__name__, function)
+        done = run(tmp_path / "data", "explain", str(folder))
+        assert done.returncode == 3, done.stderr
+        assert says in done.stderr and "opening the model was stopped" in done.stderr

@@ -290,7 +290,7 @@ def test_a_hostile_file_is_a_sentence_and_leaves_nothing(worker, models, tmp_pat
     [
         ("lambda.keras", "--trust"),
         ("lambda.h5", "--trust"),
-        ("python", "calls Python"),
+        ("python", "call Python"),
         ("writes", "WriteFile"),
         ("reads", "ReadFile × 1"),
     ],

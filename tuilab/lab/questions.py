@@ -85,7 +85,7 @@ class Questions:
             self._open.pop(request.id, None)
             self._heard.pop(request.id, None)
         if isinstance(event, Refused):
-            if event.detail:
+            if event.detail or not event.where:  # own code that raised, or a worker that died
                 raise Unanswered(event.message, event.detail)
             raise RefusedInput(event.message, event.lacking)
         assert isinstance(event, Declared)

@@ -12,11 +12,10 @@ from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.far import Asked, Over, Said, Shown
 from tuilab.model.sanitize import sanitize, sanitize_line
 from tuilab.runner import ssh
+from tuilab.runner.process import OWN
 
 LONGEST_LINE = 64 * 2**20
 LAST_WORDS = 20
-OWN = "tuilab: "
-"""Before what tuilab says at the far end."""
 
 
 class Far:

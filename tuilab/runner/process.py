@@ -27,6 +27,9 @@ TERM_GRACE_S = 0.3
 LAST_WORDS_S = 3.0
 """What was said before that has nothing to do with the end."""
 
+OWN = "tuilab: "
+"""Before what tuilab itself says on a worker's standard error."""
+
 Explain = Callable[[int, Sequence[str]], str]
 Level = Literal["debug", "info", "warning", "error"]
 _LEVELS: dict[str, Level] = {"I": "info", "W": "warning", "E": "error", "F": "error"}
@@ -219,6 +222,8 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
     """Say why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
     if any(word.endswith(CLOSED) for word in last_words):
         return f"the worker ended: {CLOSED}"
+    if own := [word.removeprefix(OWN) for word in last_words if word.startswith(OWN)]:
+        return own[-1]
     last = f"; its last output: {last_words[-1]}" if last_words else ""
     if code < 0:
         with contextlib.suppress(ValueError):

@@ -12,6 +12,7 @@ from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.worker.context import Tell
+from tuilab.worker.models.opening_watch import bounded
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
@@ -33,8 +34,10 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
     key = file, opening, _version(Path(folder))
     if key not in _opened:
         _opened.clear()  # one at a time: large ones would not share the memory
-        with _telling(Path(folder), tell):
-            _opened[key] = _open(Path(folder), signature, opening)
+        path = Path(folder)
+        bounds = bounded(weight(path), psutil.virtual_memory().available)
+        with contextlib.nullcontext() if opening.trust else bounds, _telling(path, tell):
+            _opened[key] = _open(path, signature, opening)
     return _opened[key]
 
 
@@ -44,8 +47,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     if tell is None:
         yield
         return
-    files = [path] if path.is_file() else [each for each in path.glob("variables/*") if each.is_file()]
-    weighs, over = sum(file.stat().st_size for file in files), threading.Event()
+    weighs, over = weight(path), threading.Event()
     begun = _read_so_far()
 
     def go_on() -> None:
@@ -63,6 +65,12 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
+
+
+def weight(path: Path) -> int:
+    """Return the bytes of the file, or of the folder's variables."""
+    files = [path] if path.is_file() else [each for each in path.glob("variables/*") if each.is_file()]
+    return sum(file.stat().st_size for file in files)
 
 
 def _read_so_far() -> int:

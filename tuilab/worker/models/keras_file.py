@@ -1,7 +1,10 @@
 """A Keras model from a `.keras` or `.h5` file: inference and a training step, in three precisions."""
 
+import io
 import json
 import math
+import re
+import struct
 import time
 import weakref
 import zipfile
@@ -9,7 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from tuilab.model.errors import InputError
 from tuilab.model.files import open_regular
@@ -20,6 +23,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration, Variant
 from tuilab.worker.models import memory
+from tuilab.worker.models.allowed_keras import CLASSES, FUNCTIONS, ROOMS_OF_FUNCTIONS
 from tuilab.worker.models.inputs import Given, Made, parameters
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
@@ -34,29 +38,18 @@ LARGEST_RATIO = 200
 ROOMY = 64 * 2**20
 """Bytes that layers may ask for beyond what the file's weights tell."""
 
-_MODULES = (
-    *("keras", "keras.layers", "keras.models", "keras.initializers", "keras.regularizers", "builtins"),
-    *("keras.constraints", "keras.activations", "keras.optimizers", "keras.optimizers.schedules"),
-    *(
-        "keras.losses",
-        "keras.metrics",
-        "keras.dtype_policies",
-        "keras.ops",
-        "keras.random",
-        "keras.quantizers",
-    ),
-)
-_INNER = tuple(
-    f"keras.src.{room}"
-    for room in (
-        *("layers", "models", "ops", "optimizers", "losses", "metrics", "trainers", "activations"),
-        *("initializers", "regularizers", "constraints", "dtype_policies", "quantizers", "backend"),
-    )
-)
-_FUNCTIONS = ("activations", "losses", "metrics", "initializers", "regularizers", "constraints", "ops")
-_CODE = frozenset(("Lambda", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
+_CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
 _QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
+_VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"))
+"""What stands for a value rather than for an object of a class."""
+_LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
+"""Keras finds these by their names in lower case too."""
+_MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
+"""What `model.save` writes; Keras 3.8 would unpickle a `.npz`."""
+MOST_MEMBERS = 10_000
+MOST_UNPACKED = 50
+"""How many times the file's size the tables of an HDF5 file may hold; zeros of weights shrink."""
 
 
 @dataclass
@@ -299,7 +292,10 @@ def _hints(model: Any, config: Any) -> dict[str, Any]:
 
 
 def _described(path: Path) -> tuple[Any, int]:
-    """The layers' description and the bytes of the weights. Raises InputError for a damaged archive."""
+    """The descriptions of the model and of its training, and the bytes of the weights.
+
+    Raises InputError for a damaged file, and for one whose weights lie elsewhere.
+    """
     name = sanitize_line(path.name, 200)
     if path.suffix.lower() != ".keras":
         return _described_h5(path, name)
@@ -307,12 +303,18 @@ def _described(path: Path) -> tuple[Any, int]:
         try:
             with zipfile.ZipFile(stream) as archive:
                 members = archive.infolist()
+                if len(members) > MOST_MEMBERS:
+                    raise InputError(name, f"{len(members):,} members", f"at most {MOST_MEMBERS:,}")
                 for member in members:
                     _check_member(name, member)
                 names = {member.filename for member in members}
                 if "config.json" not in names:
                     raise InputError(name, "no config.json in it", "a model as model.save(…) writes it")
                 config = json.loads(archive.read("config.json"))
+                for member in members:
+                    if member.filename.endswith(".h5"):
+                        where = f"{name}/{sanitize_line(member.filename, 100)}"
+                        check_tables(_seekable(archive, stream, member), where, path.stat().st_size)
         except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
             raise InputError(name, f"a damaged archive ({error})", "a whole .keras file") from None
         except (ValueError, RecursionError) as error:
@@ -322,6 +324,39 @@ def _described(path: Path) -> tuple[Any, int]:
     if not isinstance(config, dict):
         raise InputError(name, "config.json is no description of a model", "a whole .keras file")
     return config, sum(member.file_size for member in members)
+
+
+class _Within(io.RawIOBase):
+    """A part of a file, as a stream of its own."""
+
+    def __init__(self, whole: BinaryIO, start: int, length: int) -> None:
+        self._whole, self._start, self._length, self._at = whole, start, length, 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}[whence]
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        self._whole.seek(self._start + self._at)
+        data = self._whole.read(max(0, min(len(buffer), self._length - self._at)))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
+    """The member as a stream to look around in; `ZipFile.open` reads all over again to go back."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        return io.BytesIO(archive.read(member))
+    stream.seek(member.header_offset + 26)
+    start = member.header_offset + 30 + sum(struct.unpack("<HH", stream.read(4)))
+    return cast(BinaryIO, _Within(stream, start, member.file_size))
 
 
 def _check_member(name: str, member: zipfile.ZipInfo) -> None:
@@ -338,6 +373,10 @@ def _check_member(name: str, member: zipfile.ZipInfo) -> None:
         )
     if member.filename == "config.json" and member.file_size > LARGEST_CONFIG:
         raise InputError(name, f"config.json of {size(member.file_size)}", f"at most {size(LARGEST_CONFIG)}")
+    if not _MEMBERS.fullmatch(member.filename):
+        raise InputError(
+            name, f"{sanitize_line(member.filename, 100)} in it", "the members that model.save(…) writes"
+        )
 
 
 def _described_h5(path: Path, name: str) -> tuple[Any, int]:
@@ -351,13 +390,43 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
             if text is None:
                 raise InputError(name, "weights alone", "a whole model, as model.save('m.h5') writes it")
             config = json.loads(text)
+            training = json.loads(file.attrs.get("training_config") or "null")
+        if not isinstance(config, dict):
+            raise InputError(name, "model_config is no description of a model", "a model's .h5 file")
+        check_tables(path, name, path.stat().st_size)
     except OSError as error:
         raise InputError(name, f"no HDF5 file that can be read ({error})", "a model's .h5 file") from None
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(name, f"its description cannot be read ({error})", "a model's .h5 file") from None
-    return config, path.stat().st_size
+    return {"model": config, "training": training}, path.stat().st_size
+
+
+def check_tables(file: Any, name: str, weighs: int) -> None:
+    """Raise InputError if the HDF5 file takes what it holds from other files, or holds more than it weighs.
+
+    file: a path or a stream. Reads no values.
+    """
+    import h5py
+
+    held, elsewhere = 0, list[str]()
+
+    def look(place: str, link: Any) -> None:
+        nonlocal held
+        if isinstance(link, h5py.ExternalLink):
+            elsewhere.append(f"{place}, in {link.filename}")
+        elif isinstance(link, h5py.HardLink) and isinstance(table := whole[place], h5py.Dataset):
+            held += table.nbytes
+            if table.external or table.is_virtual:
+                elsewhere.append(f"{place}, outside the file")
+
+    with h5py.File(file, "r") as whole:
+        whole.visititems_links(look)
+    if elsewhere:
+        raise InputError(name, sanitize_line(elsewhere[0], 200), "weights that lie in the file")
+    if held > max(ROOMY, MOST_UNPACKED * weighs):
+        raise InputError(name, f"tables of {size(held)}", f"at most {MOST_UNPACKED} times its {size(weighs)}")
 
 
 def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
@@ -367,62 +436,89 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
     """
     known = _registered()
     for part in _parts(config):
-        kind = str(part.get("class_name", ""))
-        module, registered = part.get("module"), part.get("registered_name")
+        shown = sanitize_line(str(part["class_name"]), 100)
         inner = part.get("config")
-        shown = sanitize_line(kind, 100)
-        if isinstance(inner, dict):
-            asked = _asks(part, inner)
-            if asked > 2 * weighs + ROOMY:
-                raise InputError(
-                    name,
-                    f"{shown} asks for {size(asked)}",
-                    f"layers as large as the file's weights, {size(weighs)}",
-                )
-        if opening.trust:
-            continue
-        if kind in _CODE:
+        asked = _asks(part, inner) if isinstance(inner, dict) else 0
+        if asked > 2 * weighs + ROOMY:
             raise InputError(
                 name,
-                f"a {shown} layer, which runs Python that is in the file",
-                "--trust, if you trust the file",
+                f"{shown} asks for {size(asked)}",
+                f"layers as large as the file's weights, {size(weighs)}",
             )
-        if isinstance(inner, dict):
-            table = next((inner[key] for key in _TABLES if isinstance(inner.get(key), str)), None)
-            if table is not None:
-                raise InputError(
-                    name,
-                    f"{shown} reads the file {sanitize_line(table, 100)}",
-                    "a table inside the model, or --trust",
-                )
-        if registered in known or kind in known:
-            continue
-        if kind == "function" and isinstance(inner, str) and _is_kerass(inner):
-            continue
-        if module is None and kind and "registered_name" not in part:
-            continue  # a legacy description, which Keras looks up among its own
-        if module is not None and (not _trusted(str(module)) or kind == "function"):
-            raise InputError(
-                name,
-                f"{shown} of {sanitize_line(str(module), 100)}, which is no part of Keras",
-                "--code FILE.py that registers it, or --trust",
-            )
-        if module is None and registered:
-            raise InputError(
-                name,
-                f"the custom object {sanitize_line(str(registered), 100)}",
-                "--code FILE.py that registers it (keras.saving.register_keras_serializable)",
-            )
+        if not opening.trust:
+            _check_part(part, name, shown, known)
 
 
-def _trusted(module: str) -> bool:
-    return module in _MODULES or any(module == each or module.startswith(each + ".") for each in _INNER)
+def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset[str]) -> None:
+    """Raise InputError for an object of the description that is not Keras's own, nor registered."""
+    kind, inner = part["class_name"], part.get("config")
+    module, registered = part.get("module"), part.get("registered_name")
+    if kind in _CODE:
+        raise InputError(
+            name, f"a {shown} layer, which runs code that is in the file", "--trust, if you trust the file"
+        )
+    if isinstance(inner, dict):
+        table = next((inner[key] for key in _TABLES if not _is_table(inner.get(key))), None)
+        if table is not None:
+            said = f"{shown} reads the file {sanitize_line(str(table), 100)}"
+            raise InputError(name, said, "a table inside the model, or --trust")
+    if kind in _VALUES or registered in known or kind in known:
+        return
+    if module is None and registered and registered != kind:
+        raise InputError(
+            name,
+            f"the custom object {sanitize_line(str(registered), 100)}",
+            "--code FILE.py that registers it (keras.saving.register_keras_serializable)",
+        )
+    if not (_is_function(inner, module, registered) if kind == "function" else _is_class(kind, module)):
+        what = sanitize_line(str(inner), 100) if kind == "function" else shown
+        of = f" of {sanitize_line(str(module), 100)}" if module is not None else ""
+        raise InputError(
+            name,
+            f"{what}{of}, which is no part of Keras that only computes",
+            "--code FILE.py that registers it, or --trust",
+        )
 
 
-def _is_kerass(function: str) -> bool:
-    import keras
+def _is_table(value: Any) -> bool:
+    """Whether a vocabulary or its weights stand in the description, rather than the name of their file."""
+    if isinstance(value, dict):
+        inner = value.get("config")
+        value = inner.get("value") if isinstance(inner, dict) else inner
+    return value is None or isinstance(value, list)
 
-    return any(hasattr(getattr(keras, room), function) for room in _FUNCTIONS)
+
+def _is_class(kind: Any, module: Any) -> bool:
+    """Whether Keras would make an object of one of its own listed classes."""
+    if not isinstance(kind, str) or "." in kind:
+        return False
+    rooms = [room for room, names in CLASSES.items() if kind in names]
+    if module is None:  # a legacy description: Keras looks among its own classes, by this name alone
+        return bool(rooms) or kind.lower() in _LOWER
+    found = _found(module, kind)
+    if found is None:
+        return False
+    return any(str(getattr(found, "__module__", "")).startswith(f"keras.src.{room}.") for room in rooms)
+
+
+def _is_function(function: Any, module: Any, registered: Any) -> bool:
+    """Whether Keras would find one of its own listed functions."""
+    if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
+        return False
+    rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]
+    return module in (None, "builtins") or any(f"{module}.".startswith(f"{room}.") for room in rooms)
+
+
+def _found(module: Any, kind: str) -> Any:
+    """The object that this name stands for in a module of Keras; None outside of it."""
+    import importlib
+
+    if not isinstance(module, str) or not re.fullmatch(r"keras(\.\w+)*", module):
+        return None
+    try:
+        return getattr(importlib.import_module(module), kind, None)
+    except ImportError:
+        return None
 
 
 def _registered() -> frozenset[str]:

@@ -14,32 +14,20 @@ from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 from tuilab.model.models import ModelInfo
 from tuilab.model.parameters import Parameter, Value
+from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration
 from tuilab.worker.models import memory
+from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
+from tuilab.worker.models.examined_graph import Examined, bodies
 from tuilab.worker.models.inputs import BATCH, Given, parameters
 from tuilab.workloads.base import Build, Case, Workload
 
 USUAL = "serving_default"
 LARGEST_GRAPH = 2**31
-_PYTHON = frozenset(("PyFunc", "PyFuncStateless", "EagerPyFunc"))
-_WRITES = frozenset(
-    (
-        *("WriteFile", "SaveV2", "Save", "SaveSlices", "MergeV2Checkpoints", "PrintV2", "SaveDataset"),
-        *("WriteGraphSummary", "CreateSummaryFileWriter", "CreateSummaryDbWriter", "SaveDatasetV2"),
-        *("DebugIdentityV2", "DebugIdentityV3"),
-    )
-)
-_READS = frozenset(
-    (
-        *("ReadFile", "MatchingFiles", "RestoreV2", "Restore", "RestoreSlice", "WholeFileReaderV2"),
-        *("TextLineDataset", "TFRecordDataset", "TFRecordDatasetV2", "FixedLengthRecordDatasetV2"),
-        *("LoadDataset",),
-    )
-)
-_TABLES = frozenset(("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"))
-"""Reads its vocabulary, as every exported lookup does when it is loaded: said, and no reason to refuse."""
+MOST_NAMED = 20
+"""Ops of one kind that a message names."""
 
 
 def workload(folder: Path, signature: str, opening: Opening) -> Workload:
@@ -201,44 +189,43 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
         raise InputError(f"{name}/saved_model.pb", "damaged", "a SavedModel that is whole") from None
     if not graphs:
         raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
-    ops: Counter[str] = Counter()
+    found: Counter[str] = Counter()
     for graph in graphs:
-        saver = _of_the_saver(graph)
-        ops.update(node.op for node in graph.graph_def.node if node.name not in saver)
-        for function in graph.graph_def.library.function:
-            if function.signature.name not in saver:
-                ops.update(node.op for node in function.node_def)
-    python = sorted(_PYTHON & ops.keys())
-    if python and not opening.trust:
+        # TensorFlow runs the functions of a lone graph with objects, and the nodes of any other.
+        found += Examined(graph, of_objects=len(graphs) == 1 and graph.HasField("object_graph_def")).refused()
+    if found and not opening.trust:
+        raise InputError(name, _acts(found), "ops that only compute, or --trust, which lets these run")
+    if not opening.trust and (outside := leads_outside(folder)):
         raise InputError(
-            name, f"{python[0]} in its graph, which calls Python", "a graph of ops alone, or --trust"
+            f"{name}/{sanitize_line(outside, 200)}",
+            "a file outside the folder",
+            "a folder with its own files, or --trust",
         )
-    for does, kinds in (("write", _WRITES), ("read", _READS)):
-        found = [f"{op} × {ops[op]}" for op in sorted(kinds & ops.keys())]
-        if found and not opening.trust:
-            raise InputError(name, f"ops that {does} files: " + ", ".join(found), "--trust, if they may")
-    touched = [f"{op} × {ops[op]}" for op in sorted((_READS | _WRITES | _TABLES) & ops.keys())]
-    return (f"Its graph reads or writes files: {', '.join(touched)}.",) if touched else ()
+    said = [f"Its graph holds {_acts(found)}."] if found else []
+    every = (node for graph in graphs for _, nodes in bodies(graph) for node in nodes)
+    if tables := sum(node.op in TABLES_OF_FILES for node in every):
+        said.append(f"It reads its vocabulary when it is loaded: {plural(tables, 'table')}.")
+    return tuple(said)
 
 
-_SAVING = frozenset(("SaveV2", "MergeV2Checkpoints", "ShardedFilename", "RestoreV2"))
+def _acts(found: Counter[str]) -> str:
+    """`ops that write files: WriteFile × 1; ops that are not known to only compute: Foo × 2`."""
+    left, words = dict(found), []
+    for does, kinds in {**ACTS, "are not known to only compute": frozenset(found)}.items():
+        listed = [f"{sanitize_line(op, 100)} × {left.pop(op)}" for op in sorted(kinds & left.keys())]
+        if listed:
+            words.append(f"ops that {does}: {', '.join(listed[:MOST_NAMED])}")
+    return "; ".join(words)
 
 
-def _of_the_saver(graph: Any) -> set[str]:
-    """Nodes and functions by which every SavedModel saves and restores itself; no call runs them."""
-    saver = graph.saver_def
-    ends = [saver.save_tensor_name, saver.filename_tensor_name, saver.restore_op_name]
-    nodes = {node.name: node for node in graph.graph_def.node}
-    functions = {each.signature.name: each for each in graph.graph_def.library.function}
-    found: set[str] = set()
-    waiting = [each.partition(":")[0] for each in ends if each]
-    while waiting:
-        at = waiting.pop()
-        if at in found or at not in nodes:
-            continue
-        found.add(at)
-        called = [a.func.name for a in nodes[at].attr.values() if a.func.name]
-        found.update(each for each in called if each in functions)
-    return {
-        each for each in found if each in nodes or {node.op for node in functions[each].node_def} & _SAVING
-    }
+def leads_outside(folder: Path) -> str:
+    """Return a link of the folder that leads out of it, "" if there is none.
+
+    The cache of Hugging Face holds links to `blobs`, beside `snapshots`.
+    """
+    inside = [folder.resolve()]
+    inside += [each.parent / "blobs" for each in folder.absolute().parents if each.name == "snapshots"][:1]
+    for path in folder.rglob("*"):
+        if path.is_symlink() and not any(path.resolve().is_relative_to(place) for place in inside):
+            return str(path.relative_to(folder))
+    return ""

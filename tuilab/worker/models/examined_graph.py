@@ -1,0 +1,172 @@
+"""One graph of a SavedModel, looked at before TensorFlow loads it: which of its ops need trust."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
+
+_PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
+"""Ops that make a file's name of another; the last one has names among its inputs."""
+_GIVEN = frozenset(("Placeholder", "PlaceholderWithDefault", "PlaceholderV2"))
+
+
+def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
+    """The nodes of the graph (name "") and of each function of its library."""
+    yield "", graph.graph_def.node
+    for function in graph.graph_def.library.function:
+        yield function.signature.name, function.node_def
+
+
+class Examined:
+    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions that its objects name, else its nodes."""
+
+    def __init__(self, graph: Any, of_objects: bool) -> None:
+        self._graph, self._of_objects = graph, of_objects
+        self._bodies = dict(bodies(graph))
+        self._nodes = {node.name: node for node in graph.graph_def.node}
+        saver = graph.saver_def
+        ends = (saver.save_tensor_name, saver.filename_tensor_name, saver.restore_op_name)
+        self._saver = {_node_of(end) for end in ends if end}
+
+    def refused(self) -> Counter[str]:
+        """Count the ops that may do more than compute, by type."""
+        found: Counter[str] = Counter()
+        saves = self._idle_functions() if self._of_objects else set[str]()
+        assets = self._assets()
+        for name, nodes in self._bodies.items():
+            for node in nodes:
+                if node.op in self._bodies and node.op:
+                    continue  # a call, by the function's name: its body is looked at by itself
+                if node.op in SAVING:
+                    allowed = name in saves if name else self._saves(node)
+                elif node.op in TABLES_OF_FILES:
+                    allowed = self._reads_asset(name, node, assets)
+                else:
+                    allowed = node.op in COMPUTES
+                found[node.op] += not allowed
+                for called in _called(node):
+                    found[called] += called not in self._bodies
+        for gradient in self._graph.graph_def.library.gradient:
+            found[gradient.gradient_func] += gradient.gradient_func not in self._bodies
+        return +found
+
+    def _idle_functions(self) -> set[str]:
+        """The functions that nothing runs: only the saver's nodes lead to them."""
+        used = set(self._graph.object_graph_def.concrete_functions)
+        for node in self._graph.graph_def.node:
+            if node.name not in self._saver:
+                used.update((*_called(node), node.op))
+        for graph in self._graph.graph_def.library.gradient:
+            used.update((graph.function_name, graph.gradient_func))
+        waiting = [name for name in used if name in self._bodies]
+        while waiting:
+            for node in self._bodies[waiting.pop()]:
+                new = {*_called(node), node.op} & self._bodies.keys() - used
+                used |= new
+                waiting += new
+        return self._bodies.keys() - used - {""}
+
+    def _saves(self, node: Any) -> bool:
+        """Whether a node of the graph saves or restores the model's own variables when asked to, no more."""
+        if self._of_objects:
+            return False
+        names = 1 if node.op != "MergeV2Checkpoints" else 2
+        return node.name not in self._run() and all(
+            self._is_of_the_saver(each) for each in _inputs(node)[:names]
+        )
+
+    def _is_of_the_saver(self, name: str, depth: int = 0) -> bool:
+        """Whether a file's name comes from the one that TensorFlow gives the saver."""
+        node = self._nodes.get(name)
+        if node is None or depth > 20:
+            return False
+        if name == _node_of(self._graph.saver_def.filename_tensor_name):
+            return node.op in _GIVEN
+        made_of = _inputs(node)
+        if node.op == "Pack":
+            return all(self._is_of_the_saver(each, depth + 1) for each in made_of)
+        if node.op == "StringJoin":
+            rest = [self._nodes.get(each) for each in made_of[1:]]
+            plain = all(each is not None and each.op == "Const" and b".." not in _text(each) for each in rest)
+            return plain and self._is_of_the_saver(made_of[0], depth + 1)
+        return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
+
+    def _run(self) -> set[str]:
+        """The nodes that a signature, an initializer or a variable's first value needs."""
+        from tensorflow.core.framework.variable_pb2 import VariableDef
+
+        starts: list[str] = []
+        for signature in self._graph.signature_def.values():
+            for info in signature.outputs.values():
+                starts += [info.name, *(part.name for part in _parts(info))]
+        for collection in self._graph.collection_def.values():
+            starts += collection.node_list.value
+            for value in collection.bytes_list.value:
+                try:
+                    variable = VariableDef.FromString(value)
+                except Exception:  # something else than a variable
+                    continue
+                starts += [variable.initializer_name, variable.initial_value_name, variable.snapshot_name]
+        found: set[str] = set()
+        waiting = [_node_of(each) for each in starts if each]
+        while waiting:
+            at = waiting.pop()
+            if at not in found and at in self._nodes:
+                found.add(at)
+                waiting += [_node_of(each) for each in self._nodes[at].input]
+        return found
+
+    def _assets(self) -> set[str]:
+        """Nodes whose value is a file of the model's own `assets`."""
+        files = self._graph.asset_file_def
+        return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
+
+    def _reads_asset(self, function: str, node: Any, assets: set[str]) -> bool:
+        """Whether a table's file is one of the model's assets."""
+        if any(not _is_plain(each.filename) for each in self._graph.asset_file_def):
+            return False
+        source = _inputs(node)[1] if len(_inputs(node)) > 1 else ""
+        if not function:
+            return source in assets
+        if not self._of_objects or function not in self._graph.object_graph_def.concrete_functions:
+            return False
+        others = (each for name, nodes in self._bodies.items() if name for each in nodes)
+        if any(function in (*_called(each), each.op) for each in others):
+            return False
+        objects, library = self._graph.object_graph_def, self._graph.graph_def.library.function
+        signature = next(each.signature for each in library if each.signature.name == function)
+        arguments = [each.name for each in signature.input_arg]
+        bound = objects.concrete_functions[function].bound_inputs
+        given = dict(zip(arguments[len(arguments) - len(bound) :], bound, strict=False))
+        return source in given and objects.nodes[given[source]].WhichOneof("kind") == "asset"
+
+
+def _called(node: Any) -> Iterable[str]:
+    """The functions that the node's attributes name."""
+    for value in node.attr.values():
+        if value.func.name:
+            yield value.func.name
+        yield from (each.name for each in value.list.func if each.name)
+
+
+def _inputs(node: Any) -> list[str]:
+    return [_node_of(each) for each in node.input if not each.startswith("^")]
+
+
+def _node_of(tensor: str) -> str:
+    return tensor.removeprefix("^").partition(":")[0]
+
+
+def _parts(info: Any) -> list[Any]:
+    sparse = info.coo_sparse
+    names = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
+    return [type(info)(name=name) for name in names] + list(info.composite_tensor.components)
+
+
+def _text(constant: Any) -> bytes:
+    return b"".join(constant.attr["value"].tensor.string_val)
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and not name.startswith("/") and ".." not in name.split("/") and "\0" not in name

@@ -1,0 +1,61 @@
+"""Bounds on opening a model: a process beside the worker ends it if that takes too long or too much memory.
+
+A thread would not do: HDF5 and protocol buffers hold the interpreter while they read. Of the standard library
+alone, since this file is also that program: `python -I -S opening_watch.py PID SECONDS BYTES`.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+OPENING_S = "TUILAB_OPENING_S"
+"""Environment variable: the seconds that opening a small model may take, instead of `LIMIT_S`."""
+LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
+"""A model of 2 GB, from a slow disk, has 100 s more."""
+ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
+"""Memory: 2 GiB and four times the file, or a quarter of what is free if that is more; never above 80 %."""
+EVERY_S = 0.05
+
+
+@contextlib.contextmanager
+def bounded(weighs: int, free: int) -> Iterator[None]:
+    """End this process with a last word if what is done inside breaks the bounds.
+
+    weighs: bytes of the model's files. free: bytes of memory that are available.
+    """
+    seconds = float(os.environ.get(OPENING_S, LIMIT_S)) + weighs / BYTES_A_SECOND
+    memory = int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs)))
+    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(seconds), str(memory)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={}) as watch:
+        yield
+        assert watch.stdin is not None
+        watch.stdin.close()
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _watch(pid: int, seconds: float, memory: int) -> None:
+    """Watch until standard input closes; say on standard error why the process is ended."""
+    begun, before, why = time.monotonic(), _resident(pid), ""
+    while not why and not select.select([0], [], [], EVERY_S)[0]:
+        if (taken := _resident(pid) - before) > memory:
+            why = f"it took {taken / 1e9:.1f} GB of memory, and {memory / 1e9:.1f} GB are allowed"
+        elif time.monotonic() - begun > seconds:
+            why = f"it was not done after {seconds:.0f} s; a graph that never ends does that"
+    if why:
+        os.write(2, f"\ntuilab: opening the model was stopped: {why}\n".encode())
+        os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    _watch(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
