@@ -103,6 +103,7 @@ class Shared:
             first.press("h")
             first.see("runs")
             first.press("\x1b")
+            first.until(lambda: not first.shows("order by"))  # else Esc and the next key are one: Alt with it
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:
