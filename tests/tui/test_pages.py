@@ -96,6 +96,40 @@ async def test_the_palette_finds_an_action_by_what_it_explains_before_presets(tm
             await until(pilot, lambda: isinstance(app.screen, LabScreen))
 
 
+async def test_the_palette_finds_what_users_call_it(tmp_path):
+    """Actions, presets, sliders, exports and findings by the words that people type."""
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "r")
+        for words, there in (
+            ("save", "export"), ("resume", "run  (r)"), ("html", "export html"), ("screenshot", "export picture"),
+            ("baseline", "history"), ("batch", "set batch"), ("thread", "hosts"), ("float16", "sliders"),
+            ("xla", "switch xla"), ("why slow", "why this device"),
+        ):  # fmt: skip
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+            await pilot.press(*(key if key != " " else "space" for key in words))
+            await until(pilot, lambda words=words: f"🔎 {words}" in text(app))
+            await rest(pilot, app)
+            found = text(app).split("🔎")[1]
+            names = {"hosts": "hosts", "sliders": "controls"}
+            assert names.get(there, there) in found, (words, found)
+            await pilot.press("escape", "escape")
+            await until(pilot, lambda: isinstance(app.screen, LabScreen))
+
+
+async def test_the_help_is_searched(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "question_mark slash g h o s t enter")
+        await until(pilot, lambda: "A ghost is an earlier run" in text(app))
+        assert "canary" not in text(app).replace("ghost", ""), "other blocks are gone"
+        await press(pilot, app, "slash z z z enter")
+        await until(pilot, lambda: "Nothing here has these words." in text(app))
+        await press(pilot, app, "escape")
+        assert isinstance(app.screen, LabScreen)
+
+
 async def test_copy_as_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = lab(tmp_path)

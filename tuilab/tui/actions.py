@@ -96,6 +96,38 @@ LAB = (
     Action("keys", "K", "keys", "all keys", "Every key on one page."),
     Action("quit", "q,ctrl+q", "app.quit", "leave", "Stop the worker and quit."),
 )
+USERS_WORDS = {
+    "run": "measure start go benchmark time resume continue repeat again",
+    "stop": "cancel abort interrupt end",
+    "sweep": "range sizes scaling batch curve",
+    "budget": "longer shorter precision seconds rounds",
+    "original": "default defaults document values",
+    "compare": "ratio speedup table faster slower",
+    "view-phases": "why slow bottleneck overhead dispatch profile",
+    "view-timeline": "why slow profile trace kernels",
+    "view-placement": "device ops runs",
+    "view-device": "monitor nvidia-smi threads cores temperature",
+    "document": "claim article advice",
+    "view-log": "errors warnings output",
+    "view-roofline": "limit peak flops bandwidth bound",
+    "answer": "result why slow advice doubt",
+    "arms": "baseline ghost hide show legend xla eager graph",
+    "maximize": "fullscreen zoom",
+    "fact-check": "verify",
+    "why": "why slow missing cuda driver",
+    "hosts": "remote ssh venv python threads thread variable server",
+    "controls": "parameter batch dtype float16 float64 xla eager graph",
+    "history": "baseline saved save before runs resume",
+    "export": "save html report share screenshot picture svg csv json markdown write",
+    "copy": "clipboard line shell script cli",
+    "demo": "tour tutorial introduction colleague",
+    "open": "load import keras train script notebook",
+    "replay": "recording recorded",
+    "help": "manual documentation explain",
+    "keys": "shortcuts bindings keyboard",
+    "quit": "exit close",
+}
+"""By the action's id: what users type into the palette when they mean it."""
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 

@@ -199,7 +199,7 @@ class LabApp(LastingApp):
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
         """Yield what the command palette offers: the `entries` of the screen or page."""
-        for words, help, do in getattr(screen, "entries", tuple)():
+        for words, help, do, *_ in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:

@@ -1,6 +1,7 @@
 """The controls: a slider for each parameter, for dtype, device and variant, and the switches."""
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -124,6 +125,16 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             slider.control = control
         for box, switch in zip(self.query(SwitchBox), self._switches, strict=True):
             box.show(switch)
+
+    def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
+        """Yield each slider and switch for the command palette: it gets the keys."""
+        for slider in self.query(Slider):
+            parameter = slider.control.parameter
+            options = " ".join(getattr(parameter, "options", ()))
+            yield f"set {parameter.label}", parameter.help, slider.focus, f"slider parameter {options}"
+        for box in self.query(SwitchBox):
+            name = box.label.plain.partition(" ")[2]
+            yield f"switch {name}", box.switch.help or "", box.focus, f"arm mode {box.switch.group}"
 
     @property
     def _shape(self) -> object:

@@ -9,6 +9,7 @@ from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -20,6 +21,7 @@ from tuilab.tui.actions import GROUPS
 from tuilab.tui.keys import keys_here, keys_of, worded
 from tuilab.tui.panels.views import Views
 from tuilab.tui.screens.modal import Modal, Page, framed
+from tuilab.tui.widgets.line_input import LineInput
 
 COLUMN = 22
 MARKED = re.compile(r"\*\*|`")
@@ -48,6 +50,7 @@ class HelpScreen(Modal[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,f1,q", "dismiss", "close", id="help.close"),
+        Binding("slash", "search", "search", id="help.search"),
     ]
     CSS = """
     HelpScreen { align: center middle; background: $background 60%; }
@@ -62,14 +65,54 @@ class HelpScreen(Modal[None]):
         self._page = page
 
     def compose(self) -> ComposeResult:
-        with framed(VerticalScroll(), "Help", "{page.close} closes"):
+        with framed(VerticalScroll(), "Help", "{help.search} searches, {page.close} closes"):
+            yield LineInput(placeholder="a word, then enter", id="search")
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
                 # A widget for each cell, as Markdown has, would make the page wait for a second.
                 yield from map(drawn, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
+        self.query_one(LineInput).display = False
         self.query_one(VerticalScroll).focus()
+
+    def action_search(self) -> None:
+        """Type words; only what has all of them stays."""
+        line = self.query_one(LineInput)
+        line.display = True
+        line.focus()
+
+    @on(LineInput.Submitted)
+    def _searched(self) -> None:
+        self.query_one(VerticalScroll).focus()
+
+    @on(LineInput.Changed)
+    async def _search(self, event: LineInput.Changed) -> None:
+        found = matching(self._page, event.value)
+        await self.query("VerticalScroll > Static, VerticalScroll > Markdown").remove()
+        await self.query_one(VerticalScroll).mount_all(
+            drawn(block) if block.startswith("|") else Markdown(block)
+            for block in found or ["Nothing here has these words."]
+        )
+
+
+def matching(page: str, words: str) -> list[str]:
+    """Return the blocks of the page that have all of these words; of a table the rows that do."""
+    wanted = words.casefold().split()
+
+    def has(text: str) -> bool:
+        return all(word in text.casefold() for word in wanted)
+
+    out = []
+    for block in page.split("\n\n"):
+        if block.startswith("|"):
+            head, rule, *rows = block.splitlines()
+            rows = [row for row in rows if has(row)]
+            out += ["\n".join([head, rule, *rows])] if rows else []
+            continue
+        items = ("\n" + block).split("\n- ") if block.startswith("- ") else [block]
+        out += [f"- {item}" if block.startswith("- ") else item for item in items if item and has(item)]
+    return out
 
 
 def drawn(table: str) -> Static:

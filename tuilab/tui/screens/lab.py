@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from tuilab.lab.changes import Change
 from tuilab.lab.offers import Offer
-from tuilab.tui.actions import ACTIONS, by_line
+from tuilab.tui.actions import ACTIONS, USERS_WORDS, by_line
 from tuilab.tui.keys import keys_of, spoken
 from tuilab.tui.panels.presets import Presets, PresetsPanel
 from tuilab.tui.screens.lab_filling import Filling
@@ -71,14 +71,40 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             return self.app.watching is not None  # type: ignore[attr-defined]
         return True if self.filled or action == "run" else None
 
-    def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield what the command palette offers: (words, help, what to do) of each action, then of each
-        preset."""
+    def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
+        """Yield what the command palette offers: (words, help, what to do, more words that find it).
+
+        Actions, exports, what the run showed, sliders and switches, then presets.
+        """
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
-            yield words, spoken(self, action.help), partial(self.run_action, action.name)
-        for preset in self.lab.state.presets if self.filled else ():
-            yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name)
+            do = partial(self.run_action, action.name)
+            yield words, spoken(self, action.help), do, USERS_WORDS.get(action.id, "")
+        if not self.filled:
+            return
+        yield from self._exports()
+        yield from self._findings()
+        yield from self.controls.entries()
+        for preset in self.lab.state.presets:
+            about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
+            yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name), about
+
+    def _exports(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
+        from tuilab.lab.export import formats
+
+        for offer in formats(bool(self.lab.state.shown.run)):
+            do = partial(self.call_after_refresh, partial(self._write, offer.key))
+            yield f"export {offer.label}", offer.detail, do, "save write file share screenshot report"
+
+    def _findings(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
+        """What the run and the doctor found."""
+        result, report = self.lab.state.result(), self.lab.diagnosis
+        for found in result.diagnosis if result is not None else ():
+            do = partial(self.run_action, "page('answer')")
+            yield f"finding: {found.code.replace('-', ' ')}", found.sentence, do, "why slow bottleneck advice"
+        if report is not None and not report.gpu_visible:
+            do = partial(self.run_action, "page('why')")
+            yield "doctor: no GPU is visible", report.cause, do, "why slow cuda driver cause fix"
 
     # Measure
 
