@@ -10,6 +10,7 @@ import pytest
 from tests.watch.running import watched
 from tuilab.model import program as p
 from tuilab.observer.tuilab_observer.account import Account
+from tuilab.observer.tuilab_observer.calls import Calls
 from tuilab.program.account import account, by_kind, headline, tree
 from tuilab.program.fold import Process
 
@@ -100,3 +101,30 @@ def test_a_program_that_predicts_row_by_row_has_its_time_on_that_line(tmp_path: 
         if row.call == "Model.predict" and row.stack[-1] == f"predict_row_by_row.py:{line}"
     )
     assert spent > 0.3 * page.lasted_s
+
+
+def test_calls_are_counted_by_line_with_their_samples() -> None:
+    class Data:
+        shape = (3, 8)
+
+    def predict() -> None: ...
+
+    calls = Calls()
+    for _ in range(4):
+        calls.keras(here(), predict, (None, Data()), {})
+        calls.keras(here(), predict, (None,), {"x": {"a": [Data()]}})
+    line = here.__code__.co_firstlineno + 1
+    assert calls.rows == {(__file__, line, "Model.predict"): (8, 24)}
+
+
+@pytest.mark.parametrize(("compiled", "kind"), [(True, "compiling"), (False, "graphs")])
+def test_time_in_a_call_of_an_xla_function_is_compiling_if_the_call_compiled(
+    monkeypatch: pytest.MonkeyPatch, compiled: bool, kind: str
+) -> None:
+    monkeypatch.setattr(Account, "_row", lambda *_: ("graphs", (PREDICT,), "", ""))
+    seen = Account(time.perf_counter())
+    seen.begin_xla()
+    seen.sample(here())
+    assert seen.take() == []
+    seen.end_xla(compiled)
+    assert [row[0] for row, _ in seen.take()] == [kind]

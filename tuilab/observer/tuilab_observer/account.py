@@ -11,6 +11,7 @@ from .places import is_own
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, FrameType
+    from typing import Any
 
     Row = tuple[str, tuple[tuple[str, int], ...], str, str]
     """A kind, the own lines with the outermost first, the library's entry, the own function that calls it."""
@@ -92,6 +93,8 @@ class Account:
         self._codes: dict[int, tuple[CodeType, int]] = {}
         self._ran = self._delayed = 0.0
         self._files: dict[str, int] = {}
+        self.xla: list[tuple[Row, float]] | None = None
+        self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
         """Wait for the time of the next sample; return True if the program ends."""
@@ -116,15 +119,35 @@ class Account:
             row = row[0], row[1][:1], "", ""
             if row not in self.rows and len(self.rows) >= 2 * MOST_ROWS:
                 row = row[0], (), "", ""
-        self.rows[row] = self.rows.get(row, 0.0) + took
+        if self.xla is not None and row[0] == "graphs":
+            self.xla.append((row, took))
+        else:
+            self.rows[row] = self.rows.get(row, 0.0) + took
         self.n += 1
         spent = Own.thread_cpu() - begun
         self.cost += (spent - self.cost) / min(self.n, 20)
         self.pause = min(LONGEST_PAUSE_S, max(PAUSE_S, self.cost / SHARE))
 
-    def take(self) -> list[tuple[Row, float]]:
-        """Return the rows since the last call."""
+    def begin_xla(self) -> None:
+        """The main thread begins a call of a function that XLA compiles. Called from that thread."""
+        self.xla = []
+
+    def end_xla(self, compiled: bool) -> None:
+        """The call has ended: its time in graphs was XLA's if it compiled. Called from that thread."""
+        samples, self.xla = self.xla, None
+        if samples:
+            self._decided.append((samples, compiled))
+
+    def take(self, last: bool = False) -> list[tuple[Row, float]]:
+        """Return the rows since the last call. last: of calls that have not ended, too."""
         rows, self.rows = self.rows, {}
+        decided, self._decided = self._decided, []
+        if last and self.xla:
+            decided.append((self.xla, False))
+        for samples, compiled in decided:
+            for (kind, *place), took in samples:
+                row: Any = ("compiling" if compiled else kind, *place)
+                rows[row] = rows.get(row, 0.0) + took
         return list(rows.items())
 
     def _row(self, frame: FrameType | None, soon: bool, idle: bool) -> Row:

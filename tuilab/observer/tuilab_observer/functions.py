@@ -11,9 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .account import Account
+    from .calls import Calls
     from .process import Key, Process
 
-MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED = 200_000, 2_000, 12
+MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
 """Uses from which on a function, a tape's line or a pipeline stands for a step."""
 
@@ -27,7 +29,7 @@ class Functions:
     the call that the program is in.
     """
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, calls: Calls, account: Account) -> None:
         self.process = process
         self.calls: list[tuple[Key, float, float, bool]] = []
         self.known: dict[int, weakref.ref[Any]] = {}
@@ -37,6 +39,9 @@ class Functions:
         self.traced: dict[int, list[tuple[float, list[list[Any]] | None]]] = {}
         self.in_call: int | None = None
         self._numbers: dict[int, int] = {}
+        self._calls, self._account = calls, account
+        self._xla: dict[int, set[Any]] = {}
+        self._fresh = False
         self._codes: dict[Any, tuple[list[int], list[int]]] = {}
 
     def enter(self, function: Any, arguments: Any) -> int:
@@ -47,6 +52,9 @@ class Functions:
             number = self._numbers[key] = self._new(function)
         self.in_call = number
         self.process.mark(number)
+        self._calls.function(Own.frame(1))
+        if number in self._xla and Own.thread() == self._account.main:
+            self._begin_xla(number, arguments)
         if arguments is not None:
             self._count_arrays(number, arguments)
         return number
@@ -55,6 +63,8 @@ class Functions:
         self, number: int, start: float, end: float, traced: bool, described: list[list[Any]] | None
     ) -> None:
         self.in_call = None
+        if self._account.xla is not None and Own.thread() == self._account.main:
+            self._account.end_xla(traced or self._fresh)
         if len(self.calls) < MOST_CALLS:
             self.calls.append((number, start, end, traced))
         called, spent = self.totals.get(number, (0, 0.0))
@@ -81,6 +91,8 @@ class Functions:
             return number
         alike.append(number)
         self.known[number] = weakref.ref(function)
+        if getattr(function, "_jit_compile", False):
+            self._xla[number] = set()
         caller = site(Own.frame(1))
         name = getattr(python, "__qualname__", "") or getattr(function, "_name", "") or "?"
         self.process.channel.send(
@@ -95,6 +107,18 @@ class Functions:
             caller=caller[:2] if caller else None,
         )
         return number
+
+    def _begin_xla(self, number: int, arguments: Any) -> None:
+        """XLA compiles again for each new shape, also without a new trace."""
+        seen = self._xla[number]
+        try:
+            shapes = tuple(str(getattr(each, "shape", "")) for each in arguments or ())
+        except Exception:
+            shapes = ()
+        self._fresh = shapes not in seen
+        if len(seen) < MOST_SHAPES:
+            seen.add(shapes)
+        self._account.begin_xla()
 
     def _count_arrays(self, number: int, arguments: Any) -> None:
         """NumPy arrays among the arguments are copied at each call."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
+from .calls import Calls
 from .datasets import Datasets
 from .eager import Eager
 from .facts import Facts
@@ -34,7 +35,8 @@ class Observer:
         folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep
         places.add_library(folder)
         process = self.process = Process(module, settings)
-        self.functions, self.facts = Functions(process), Facts(process)
+        self.calls, self.facts = Calls(), Facts(process)
+        self.functions = Functions(process, self.calls, account)
         self.eager = Eager(process, self.functions)
         self.datasets = Datasets(process, self.functions, self.eager)
         self.sampler = Sampler(process, self.functions, self.eager, self.datasets, self.facts, account)
@@ -143,7 +145,8 @@ class Observer:
     def _send_account(self, last: bool) -> None:
         self.process.channel.send(
             "account",
-            rows=[[*row, seconds] for row, seconds in self.account.take()],
+            rows=[[*row, seconds] for row, seconds in self.account.take(last)],
+            calls=[[*key, *row] for key, row in list(self.calls.rows.items())],
             wall=Own.now() - self.account.began,
             final=last,
         )

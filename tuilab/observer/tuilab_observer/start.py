@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Notice the end of `import tensorflow`, on whatever thread. Removes itself when it has found it."""
+    """Notice the end of a module's import, on whatever thread. Removes itself when it has found it."""
 
-    def __init__(self, ready: Callable[[ModuleType], None]) -> None:
-        self.ready = ready
+    def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
+        self.name, self.ready = name, ready
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != "tensorflow":
+        if name != self.name:
             return None
         if self in sys.meta_path:
             sys.meta_path.remove(self)
@@ -56,7 +56,7 @@ def install(address: str) -> None:
         ready(there)
     else:
         state.sample_early()
-        sys.meta_path.insert(0, Finder(ready))
+        sys.meta_path.insert(0, Finder("tensorflow", ready))
 
 
 def ready(module: ModuleType) -> None:
@@ -64,9 +64,14 @@ def ready(module: ModuleType) -> None:
     try:
         if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
             return
+        from .hook_keras import KERAS, see_keras
         from .hooks import install_hooks
 
         install_hooks()
+        if KERAS in sys.modules:
+            see_keras(sys.modules[KERAS])
+        else:
+            sys.meta_path.insert(0, Finder(KERAS, see_keras))
         import atexit
 
         atexit.register(at_exit)

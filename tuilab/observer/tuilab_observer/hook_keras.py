@@ -1,0 +1,36 @@
+"""Hook Keras: count the calls of its entries."""
+
+from __future__ import annotations
+
+from .own import Own
+from .places import is_own
+from .process import depth
+from .state import state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KERAS = "keras.src.utils.traceback_utils"
+
+
+def see_keras(module: Any) -> None:
+    """Look at each call by a question that Keras' entries ask first. Adds no frame to a traceback."""
+    plain = getattr(module, "is_traceback_filtering_enabled", None)
+    if plain is None:
+        return
+
+    def is_traceback_filtering_enabled() -> Any:
+        try:
+            entry = Own.frame(1)
+            caller = entry.f_back
+            if caller is not None and is_own(caller.f_code.co_filename) and not depth.inside():
+                one = state.here()
+                if one is not None:
+                    local = entry.f_locals
+                    one.calls.keras(caller, local["fn"], local["args"], local["kwargs"])
+        except Exception as error:
+            state.fault(error)
+        return plain()
+
+    module.is_traceback_filtering_enabled = is_traceback_filtering_enabled
