@@ -259,7 +259,8 @@ def test_only_gpu_arms_without_a_gpu() -> None:
         unavailable(begun([GPU_GRAPH], gpu=False, no_gpu="CUDA_VISIBLE_DEVICES is empty"), GPU_GRAPH)
     )
     assert answer(state) == (
-        "No GPU is visible (CUDA_VISIBLE_DEVICES is empty). The CPU was not among what was to be measured."
+        "No GPU is visible (CUDA_VISIBLE_DEVICES is empty). Nothing was measured: only GPU arms were chosen. "
+        "Set the device to both, or CPU."
     )
 
 

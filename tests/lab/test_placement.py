@@ -92,3 +92,12 @@ def test_the_rows_of_a_model_are_grouped_by_layer_in_the_order_of_its_graph():
         "net/sort/TopKV2",
         "net/sort/Const",
     ]
+
+
+def test_a_swept_placement_counts_the_ops_of_one_size():
+    state = run_state(1)
+    for point in range(6):
+        state.apply(
+            Placement(run="r1", arm=ARMS[0].id, point=point, nodes=(Node("n", "Mul", "CPU:0", count=43),))
+        )
+    assert str(PlacementRows(state)) == "Placement at each size: 43 ops"

@@ -118,6 +118,21 @@ async def test_the_palette_finds_what_users_call_it(tmp_path):
             await until(pilot, lambda: isinstance(app.screen, LabScreen))
 
 
+async def test_verdict_marks_are_there_after_a_restart(tmp_path):
+    for first in (True, False):
+        app = lab(tmp_path)
+        async with opened(app, (160, 50)) as pilot:
+            if first:
+                await press(pilot, app, "r")
+            await rest(pilot, app)
+            assert app.lab.state.verdicts == {"stft-small": "confirmed"}
+            assert "✓ " in text(app).partition("Controls")[0]
+    other = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(other, (160, 50)) as pilot:
+        await rest(pilot, other)
+        assert other.lab.state.verdicts == {}, "another machine has verdicts of its own"
+
+
 async def test_the_help_is_searched(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:

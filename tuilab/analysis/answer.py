@@ -446,7 +446,7 @@ def _nothing(state: RunState, point: int) -> list[str]:
     if len(reasons) == 1:
         status, reason = reasons.pop()
         if status == "unavailable" and state.machine is not None and not has_gpu(state):
-            return ["The CPU was not among what was to be measured."]
+            return ["Nothing was measured: only GPU arms were chosen. Set the device to both, or CPU."]
         return [f"Nothing was measured: {short(reason)}."] if reason else ["Nothing was measured."]
     return ["Nothing was measured."]
 

@@ -16,7 +16,7 @@ import msgspec
 from tuilab import catalogue, guest
 from tuilab.history.connection import is_damage
 from tuilab.history.store import Store
-from tuilab.lab import roofs
+from tuilab.lab import marks, roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
 from tuilab.lab.devices import Devices
@@ -43,7 +43,7 @@ from tuilab.model.arms import EVERY, HERE
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Event, Finished, Profiled, Progress, Refused, WorkerExited
+from tuilab.model.events import Event, Finished, Profiled, Progress, Ready, Refused, WorkerExited
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
@@ -151,6 +151,7 @@ class Lab(RunController):
         """Keep runs from now on, and take in those that went on after their lab had gone."""
         if self.recorder is None:
             self.recorder = RunRecorder(self.state, self._say, self.store)
+            self._mark()
         return self.recorder
 
     def keep_runs(self, finish: bool) -> Sequence[str]:
@@ -306,7 +307,19 @@ class Lab(RunController):
                 self.recorder.receive(event)
             self._note(event)
             roofs.learn(event)
+            self._mark(event)
         super()._told(change, event)
+
+    def _mark(self, event: Event | None = None) -> None:
+        """Keep the verdict marks over a restart, for each machine its own; without an event, read them."""
+        file = self.recorder.store.file if self.recorder is not None else None
+        machine, known = self.state.machine, self.state.verdicts
+        if file is None or machine is None or getattr(event, "origin", ""):
+            return
+        if event is None or isinstance(event, Ready):
+            self.state.verdicts = {**marks.read(file.parent, machine.key), **known}
+        elif isinstance(event, Finished) and known != marks.read(file.parent, machine.key):
+            marks.keep(file.parent, machine.key, known)
 
     def _note(self, event: Event) -> None:
         if isinstance(event, WorkerExited):

@@ -121,11 +121,13 @@ class PlacementRows(Sequence[PlacementRow]):
     """
 
     def __init__(self, state: RunState) -> None:
-        self._parts = [
-            (arm, nodes, len(nodes))
+        found = [
+            (arm, nodes, len(nodes), point)
             for arm, known in state.arms.items()
-            for nodes in known.placement.values()
+            for point, nodes in known.placement.items()
         ]
+        self._parts = [(arm, nodes, count) for arm, nodes, count, _ in found]
+        self._points = [point for *_, point in found]
         self._ends = list(accumulate(count for _, _, count in self._parts))
 
     def __len__(self) -> int:
@@ -146,14 +148,15 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """Return how many ops, copies and folded ones there are."""
-        out: Counter[str] = Counter()
-        for _, nodes, count in self._parts:
+        """Return how many ops, copies and folded ones there are; of a sweep at the size with the most."""
+        at: dict[int, Counter[str]] = {}
+        for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
+            out = at.setdefault(point, Counter())
             for node in nodes[:count]:
                 if node.kind != "op":
                     out[node.kind] += node.count
             out["op"] += sum(node.count for node in ops_of(nodes[:count]))
-        return out
+        return max(at.values(), key=Counter.total, default=Counter())
 
     def __str__(self) -> str:
         """`Placement: 4 ops, 2 copies, 76 folded`."""
@@ -163,7 +166,8 @@ class PlacementRows(Sequence[PlacementRow]):
             for kind, (one, more, *_) in words.items()
             if counts[kind]
         ]
-        return "Placement: " + ", ".join(parts) if parts else "Placement"
+        a_size = " at each size" if len(set(self._points)) > 1 else ""
+        return f"Placement{a_size}: {', '.join(parts)}" if parts else "Placement"
 
 
 def moved(row: PlacementRow) -> bool:

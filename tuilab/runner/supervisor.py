@@ -35,7 +35,6 @@ from tuilab.model.events import (
     WorkerExited,
 )
 from tuilab.model.machine import Machine
-from tuilab.model.quantity import plural
 from tuilab.model.requests import (
     CONFINE,
     Ask,
@@ -182,8 +181,8 @@ class Supervisor:
         if not isinstance(further, Measure) or not further.worker or not self._forks(further):
             return self._command, ()
         assert self._zygotes is not None
-        if lacking := COUNT - len(self._zygotes.pids):
-            stage = f"importing TensorFlow in {plural(lacking, 'process')} to fork from"
+        if len(self._zygotes.pids) < COUNT:
+            stage = "starting more worker processes"
             self._on_event(Progress(run=further.id, stage=stage))
         if not await self._zygotes.ready():
             why = "processes to fork from could not be started; fresh ones are measured instead"

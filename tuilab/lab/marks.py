@@ -1,0 +1,36 @@
+"""The verdict marks beside presets, kept from one start to the next for each machine."""
+
+import json
+from pathlib import Path
+from typing import get_args
+
+from tuilab.lab.files import LARGEST, at_once, write_private
+from tuilab.model.claims import VerdictWord
+
+WORDS = get_args(VerdictWord)
+
+
+def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
+    """Return the verdict of each preset measured on that machine (its key); {} if the file is unreadable."""
+    return _all(folder).get(machine, {})
+
+
+def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
+    """Replace that machine's verdicts. If the file cannot be written, they hold for this start alone."""
+    write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
+
+
+def _file(folder: Path) -> Path:
+    return folder / "verdicts.json"
+
+
+def _all(folder: Path) -> dict[str, dict[str, VerdictWord]]:
+    try:
+        with at_once(_file(folder)) as file:
+            found = json.loads(file.read(LARGEST))
+        return {
+            str(key): {str(name): word for name, word in of_machine.items() if word in WORDS}
+            for key, of_machine in found.items()
+        }
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # not there, or not ours
+        return {}
