@@ -1,22 +1,30 @@
 """Finding somebody's Python, and whether the lab can measure in it, without importing anything there."""
 
+import contextlib
 import json
 import os
 import re
+import selectors
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tuilab import guest
+from tuilab import guest, processes
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
+from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
 """How long an interpreter may take to say what it is; a cold one on a network's disk takes seconds."""
+MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
+"""Bytes that it may print, and the seconds between two looks at it."""
 OWN = "."
 """A place that stands for the environment of the lab itself."""
 
@@ -94,24 +102,70 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
-        done = subprocess.run(
-            [python, "-c", _LOOK],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=LOOK_S,
-            env=clean,
-            cwd="/",
-        )
-        known: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    except subprocess.TimeoutExpired:
+        code, printed, complained = _said_by([python, "-c", _LOOK], clean)
+        known: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    except TimeoutError:
         raise InputError(where, python, f"a Python that answers within {LOOK_S:.0f} s") from None
+    except OverflowError:
+        raise InputError(where, python, f"a Python that prints less than {size(MOST_PRINTED)}") from None
     except OSError as error:
         raise InputError(where, python, f"a Python that can be started: {error.strerror}") from None
     except (ValueError, IndexError, RecursionError):
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        last = f"; it ended with code {done.returncode}" + (f": {said[-1]}" if said else "")
+        said = complained.decode(errors="replace").strip().splitlines()
+        last = f"; it ended with code {code}" + (f": {said[-1]}" if said else "")
         raise InputError(where, python, sanitize_line(_EXPECTED + last, 400)) from None
     return known
+
+
+def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+    """Run a program until it ends: its exit code, output and errors. What it started ends with it.
+
+    Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
+    """
+    mark, deadline = uuid.uuid4().hex, time.monotonic() + LOOK_S
+    program = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**environment, processes.MARK: mark},
+        cwd="/",
+        start_new_session=True,
+    )
+    assert program.stdout is not None and program.stderr is not None
+    said = {program.stdout: bytearray(), program.stderr: bytearray()}
+    known: list[processes.Process] = []
+    with program, selectors.DefaultSelector() as selector:
+        for stream in said:
+            selector.register(stream, selectors.EVENT_READ)
+        try:
+            ended = False
+            # A child may hold the pipes: once the program has ended, only what it has written is read.
+            while selector.get_map():
+                ready = selector.select(0.0 if ended else PAUSE_S)
+                if ended and not ready:
+                    break
+                for key, _ in ready:
+                    stream = program.stdout if key.fileobj is program.stdout else program.stderr
+                    if not (more := os.read(key.fd, 65_536)):
+                        selector.unregister(stream)
+                    said[stream] += more
+                    if len(said[stream]) > MOST_PRINTED:
+                        raise OverflowError
+                ended = program.poll() is not None
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+            while program.poll() is None:  # it has closed its output, and runs
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                time.sleep(PAUSE_S)
+        finally:
+            if program.returncode is None:
+                known = processes.descendants(program.pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(program.pid, signal.SIGKILL)
+            processes.end_all(program.pid, mark, known)
+    return program.returncode, bytes(said[program.stdout]), bytes(said[program.stderr])
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
