@@ -314,7 +314,7 @@ class Lab(RunController):
         """Keep the verdict marks over a restart, for each machine its own; without an event, read them."""
         file = self.recorder.store.file if self.recorder is not None else None
         machine, known = self.state.machine, self.state.verdicts
-        if file is None or machine is None or getattr(event, "origin", ""):
+        if file is None or machine is None or getattr(event, "origin", None):
             return
         if event is None or isinstance(event, Ready):
             self.state.verdicts = {**marks.read(file.parent, machine.key), **known}
