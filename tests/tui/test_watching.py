@@ -19,7 +19,8 @@ from tests.tui.watched import settled
 from tuilab.lab.several import FarProgram, Several
 from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import Watching, WatchOptions
-from tuilab.model.program import Caught, StepTimes
+from tuilab.model.program import AccountRow, Caught, Page, StepTimes
+from tuilab.presentation import program as says
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 
@@ -324,3 +325,20 @@ def test_what_the_windows_have_tensorflow_say_is_not_the_programs_output(
     )
     made = watched.watching(monkeypatch.setattr, output=b"one\r\n" + said + b"1/9\r2/9\r\n" + said)
     assert made.output(9) == ["one", "2/9"]
+
+
+def test_enter_opens_and_closes_a_line_of_the_account() -> None:
+    rows = (
+        AccountRow(kind="input", stack=("train.py:3", "train.py:9"), seconds=3.0, call="Model.predict"),
+        AccountRow(kind="importing", stack=("train.py:1",), seconds=1.0),
+        AccountRow(kind="unknown", seconds=0.5),
+    )
+    page = Page(command=("train.py",), account=rows)
+    assert [line.text for line in says.account_lines(page, ())] == [
+        "+ train.py:3",
+        "  train.py:1",
+        "  outside of your code",
+    ]
+    opened = says.account_lines(page, {("train.py:3",)})
+    assert [line.text for line in opened][:2] == ["− train.py:3", "    train.py:9"]
+    assert opened[1].does == "Model.predict, waiting for input"

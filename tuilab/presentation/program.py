@@ -1,6 +1,7 @@
 """What the screen says of a watched program: its verdict, its state, and why a part of it is empty. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
 
 from tuilab.analysis.words import percent, times
@@ -8,6 +9,7 @@ from tuilab.model.program import Bottleneck, Page
 from tuilab.model.quantity import interval, plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
+from tuilab.program import account
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 from tuilab.report.program import KINDS, gained, headline
@@ -28,7 +30,8 @@ def verdict(page: Page, *, running: bool) -> Said:
     if not steps.kind:
         said = "No step has been seen yet: the program is starting." if running else "No step was seen."
         return Said(said, detail="" if running else listed_notes(page))
-    detail = SEPARATOR.join(filter(None, [page.ran_on, step(page), cost(page)]))
+    whole = account.headline(page.account, page.lasted_s)
+    detail = SEPARATOR.join(filter(None, [whole, page.ran_on, step(page), cost(page)]))
     if page.findings:
         first = page.findings[0]
         gain = f"; mending it {gained(first).partition(';')[0]}" if first.gain_at_most else ""
@@ -109,6 +112,52 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class AccountLine:
+    """A line of the account's tree as the screen shows it. path: of the tree's lines that lead to it."""
+
+    path: tuple[str, ...]
+    seconds: float
+    share: float
+    does: str
+    more: bool
+    opened: bool
+
+    @property
+    def text(self) -> str:
+        """Return the place, indented, with a mark if it opens."""
+        mark = ("− " if self.opened else "+ ") if self.more else "  "
+        return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside of your code")
+
+
+def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[AccountLine, ...]:
+    """Return the visible lines of the account's tree, the longest first. opened: paths whose lines show."""
+    root = account.tree(page.account)
+    out: list[AccountLine] = []
+
+    def add(line: account.Line, path: tuple[str, ...]) -> None:
+        kinds = sorted(line.kinds, key=lambda kind: -line.kinds[kind])
+        does = ", ".join([*sorted(line.calls), *(account.WORDS[kind] for kind in kinds)])
+        share = line.seconds / root.seconds if root.seconds else 0.0
+        shown = path in opened
+        out.append(AccountLine(path, line.seconds, share, does, bool(line.inner), shown))
+        for inner in line.sorted() if shown else ():
+            add(inner, (*path, inner.place))
+
+    outside = account.Line("", sum(root.kinds.values()), root.kinds)
+    lines = [*root.inner.values(), *([outside] if root.kinds else [])]
+    for line in sorted(lines, key=lambda line: -line.seconds):
+        add(line, (line.place,))
+    return tuple(out)
+
+
+def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
+    """Return each kind of the account in words, with its seconds and its share of the program."""
+    whole = sum(row.seconds for row in page.account)
+    kinds = account.by_kind(page.account).items()
+    return tuple((account.WORDS[kind], spent, spent / whole) for kind, spent in kinds)
+
+
 SQUASHED = 10.0
 """A step that is so many times as long as the median makes the axis of times logarithmic."""
 
@@ -152,6 +201,8 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
                 "Nothing was found yet." if running else "Nothing was found; see Notes for what was not seen."
             )
         return "Nothing to mend was found" + (" so far." if running else ".")
+    if part == "account":
+        return "No second was accounted for" + (" yet." if running else ".")
     if part == "functions":
         return "No tf.function was called" + (" yet." if running else ".")
     if part == "processes":

@@ -63,6 +63,7 @@ TITLES = {
     "notes": "Notes",
     "output": "Output",
     "processes": "Processes",
+    "account": "Account",
 }
 MARK = {"step": Mark("h2", "•")}
 DRAWN_S = 0.1
@@ -145,6 +146,32 @@ class Parts(LineWidget):
         ]
 
 
+class Kinds(LineWidget):
+    """Where the program's time went, by kind."""
+
+    DEFAULT_CSS = "Kinds { height: 1fr; width: 2fr; max-width: 60; margin: 0 2 0 0; }"
+    kinds: tuple[tuple[str, float, float], ...] = ()
+
+    def show(self, page: Page, empty: str) -> None:
+        """Show the account's kinds, or why there are none."""
+        self.kinds, self.empty = says.account_kinds(page), empty
+        self.repaint()
+
+    def paint(self, width: int, height: int) -> Sequence[Line]:
+        if not self.kinds:
+            return self.empty_lines(width, height)
+        name = min(max(len(words) for words, _, _ in self.kinds), width // 2)
+        bar = max(0, width - name - 19)
+        return [
+            (
+                (f" {fit(words, name)} {percent(share):>6} ", TEXT),
+                (f"{seconds(spent, spent / 20):>8} ", MUTED),
+                *gauge(share, bar, TextStyle("h2")),
+            )
+            for words, spent, share in self.kinds
+        ]
+
+
 class Output(LineWidget):
     """The last lines that the program has written."""
 
@@ -218,7 +245,8 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.view = "steps"
         self.findings = findings_table()
         self.ops, self.functions, self.stages = ops_table(), functions_table(), stages_table()
-        self.processes = processes_table()
+        self.processes, self.account = processes_table(), account_table()
+        self._opened: set[tuple[str, ...]] = set()
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
         self._can = (True, True)
@@ -249,6 +277,9 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
                 yield Container(self.processes, id="view-processes")
                 yield Container(VerticalScroll(Static(markup=False), id="notes"), id="view-notes")
                 yield Container(Output(self.watching.output), id="view-output")
+                with Horizontal(id="view-account"):
+                    yield Kinds()
+                    yield self.account
         with framed(Container(id="last"), "Last lines"):
             yield Output(self.watching.output)
         yield KeyBar()
@@ -324,6 +355,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             (self.functions, page.functions, "functions"),
             (self.stages, page.stages, "input"),
             (self.processes, page.processes, "processes"),
+            (self.account, says.account_lines(page, self._opened), "account"),
         )
         for table, rows, part in tables:
             table.empty = empty(part)
@@ -335,6 +367,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         plot = self.query_one(Plot)
         plot.empty = empty("steps")
         plot.show_chart(says.chart(page, watching.steps), MARK)
+        self.query_one(Kinds).show(page, empty("account"))
         for parts in self.query(Parts):
             parts.show(page, empty("parts"))
         self.query_one("#notes Static", Static).update(Content(notes(page)))
@@ -445,6 +478,12 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         """The preset that shows the same as the finding under the cursor, or the page of the process."""
         if self.processes.has_focus and (row := self.processes.row) is not None:
             self.watching.choose(list(self.processes.rows).index(row))
+            return
+        if self.account.has_focus and (line := self.account.row) is not None:
+            self._opened ^= {line.path} if line.more else set()
+            cursor = self.account.cursor
+            self.account.set_rows(says.account_lines(self.watching.page, self._opened))
+            self.account.cursor = cursor
             return
         finding = self.findings.row
         if not self.findings.has_focus or finding is None:
@@ -569,6 +608,25 @@ def processes_table() -> Table[ProcessRow]:
     ]  # fmt: skip
     table = Table(columns, detail=lambda row: slowest(table.rows), noun="process")
     return table
+
+
+class AccountTable(Table[says.AccountLine]):
+    """The account by line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "open or close the line", id="table.select"),
+    ]
+
+
+def account_table() -> Table[says.AccountLine]:
+    """Return the tree of the program's time by line; enter opens a line."""
+    columns: list[Column[says.AccountLine]] = [
+        Column("line", lambda row: row.text, most=48, flex=True),
+        Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
+        Column("share", lambda row: percent(row.share), align="right"),
+        Column("does", lambda row: row.does, most=40, drop=1, style=lambda _: MUTED, sparse=True),
+    ]
+    return AccountTable(columns, noun="line", detail=lambda row: row.does)
 
 
 def took(row: ProcessRow) -> str:
