@@ -109,6 +109,16 @@ def test_launch_bound_from_a_share_that_matters(share: float, severity: str | No
     assert not found(state, "dispatch-bound")
 
 
+def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
+    state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, dispatch=5e-4, compute=5e-4)
+    placed(state, GRAPH, e.Node("m", "MatMul", "CPU:0"))
+    assert found(state, "launch-bound") and not found(state, "contended")
+    state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared"))
+    assert not found(state, "launch-bound")
+    (one,) = found(state, "contended")
+    assert one.severity == "info" and one.remedy == "Measure again on a quiet host."
+
+
 def test_one_op_is_not_told_to_become_one_graph() -> None:
     """That would launch one op too."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})

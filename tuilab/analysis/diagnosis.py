@@ -64,7 +64,37 @@ def diagnose(state: RunState) -> list[Diagnosis]:
         found += _host_ops(arm, point)
         found += _first_call(arm, point)
     found += [*_dtypes(arms, point), *_too_small(state)]
+    found += _withheld(state, arms, point, found)
     return sorted(found, key=lambda d: (ORDER.index(d.severity), -d.share))
+
+
+def contended(state: RunState) -> bool:
+    """Return whether others used the host's processors, which makes starting ops look longer than it is."""
+    return any(flag.code == "cpu-contention" for flag in state.flags)
+
+
+def _withheld(
+    state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
+) -> Iterator[Diagnosis]:
+    """Say that advice on starting ops is withheld, once, if an arm would have had some."""
+    advised = {each.arm for each in given}
+    left = [arm for arm in arms if arm.arm.id not in advised]
+    accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
+    shares = {
+        arm.arm.id: account.share("dispatch")
+        for arm, account in accounts
+        if _grade(arm, point, DISPATCH if arm.arm.mode == "eager" else LAUNCH, "dispatch")
+    }
+    if contended(state) and shares:
+        most = max(shares, key=shares.__getitem__)
+        yield Diagnosis(
+            "contended",
+            "info",
+            "How much of a call starting its ops takes is not known: other processes used this host.",
+            "Measure again on a quiet host.",
+            most,
+            0.0,
+        )
 
 
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
@@ -99,7 +129,7 @@ def _dispatch(
     if graph is None and _no_graph(state, arm, point):
         remedy = LARGER
     found = compare(arm, graph, point) if graph is not None else None
-    if _refuted(found):
+    if _refuted(found) or (contended(state) and not (found is not None and found.is_slower)):
         return
     if ops == 1 and not retraced(arm, point):
         remedy = LARGER
@@ -144,7 +174,7 @@ def _launch(
     severity = _grade(arm, point, LAUNCH, "dispatch")
     if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
         return
-    if any(_launches_faster(other, arm, parts, point) for other in arms):
+    if contended(state) or any(_launches_faster(other, arm, parts, point) for other in arms):
         return
     ops = sum(op_counts(arm, point).values())
     started = 1 if arm.arm.mode == "xla" else ops

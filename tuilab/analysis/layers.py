@@ -13,7 +13,7 @@ from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
 OUTSIDE = "outside of layers"
-"""What a call does besides: starting it and its ops, copies, Python, ops that are no layer's."""
+"""What a call does besides: starting it and ops outside of loops, copies, Python, ops that are no layer's."""
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
@@ -32,15 +32,17 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
     """Return each layer's part of a call of the arm, the longest first; none without a profile of its graph.
 
-    Where the calls that were profiled took another time than the run's own, it is a part of those.
+    Where the calls that were profiled took another time than the run's own, it is a part of those. A loop's
+    launches count to its layer: cutting the layer out of the model would save them.
     """
     account, device = _profiled(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
+    starting = account.seconds("dispatch") if account else 0.0
     if account is None or not computing:
         return ()
     out = []
     for layer in arm.layers.get(point, ()):
-        took_s = layer.computing * computing
+        took_s = layer.computing * computing + layer.looping * starting
         least = floor(layer.work, device.roofs, "graph", gpu=gpu) if device is not None else None
         moved = layer.work.bytes or 0.0
         out.append(

@@ -31,6 +31,8 @@ class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Its share (0 … 1) of the time in which the call computes, by the profile."""
     work: Work
     """What it has to do; its inputs and outputs are bytes that it takes from other layers and leaves them."""
+    looping: float = 0.0
+    """The share (0 … 1) of the account's dispatch that starting the ops of its loops takes."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

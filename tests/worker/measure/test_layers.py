@@ -191,3 +191,14 @@ def test_a_saved_recurrent_layer_runs_as_often_as_its_input_is_long(tf, tmp_path
     found = counted(tf, lambda x: loaded(**{name: x}), x)
     products = [part for part in found.parts if part.op == "MatMul"]
     assert [part.runs for part in products] == [20, 20]
+
+
+def test_a_loops_launches_are_its_layers(tf: Any) -> None:
+    layers = tf.keras.layers
+    stack = [layers.LSTM(4, return_sequences=True, name="first"), layers.LSTM(4, name="second")]
+    model = tf.keras.Sequential([tf.keras.Input((10, 4)), *stack, layers.Dense(2, name="dense")])
+    x = tf.ones((1, 10, 4))
+    found = counted(tf, lambda x: model(x), x)
+    told = {each.name: each.looping for each in layers_of(found, timed(found), layers_by_name(model), 0.8)}
+    assert told["first"] == pytest.approx(told["second"], rel=0.1) and told["dense"] == 0.0
+    assert 0.6 < told["first"] + told["second"] < 0.8

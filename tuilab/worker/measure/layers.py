@@ -21,6 +21,8 @@ _CALLS = re.compile(r"(?:Stateful)?PartitionedCall(?:_\d+)?")
 _ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
 """Scopes that TensorFlow puts around the names of what a layer asked for."""
 _LOSS = "compile_loss"
+_IN_LOOP = re.compile(r"(?:^|/)while(?:_\d+)?(?:_grad)?/")
+"""A scope of `tf.while_loop`, or of its gradient."""
 _AGAIN = re.compile(r"_\d+$")
 _FUSED = ("_Fused", "_Mkl", "_OneDnn")
 _UPDATES = (
@@ -106,8 +108,11 @@ class Layers:
         return votes > 0
 
 
-def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, ...]:
-    """Return each layer with its work and its share of the computing, those that take longest first."""
+def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0) -> tuple[LayerWork, ...]:
+    """Return each layer with its work and its share of the computing, those that take longest first.
+
+    started: the share of the account's dispatch that ops take; the rest starts the call itself.
+    """
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
     kinds: dict[str, str] = {}
@@ -121,6 +126,12 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, .
             name, kind = whose.ran(key.name, key.op)
             spent[name] += time
             kinds.setdefault(name, kind)
+    # Counted, not profiled: once an op has proved cheap, TensorFlow's executor records it no more.
+    looping: dict[str, float] = defaultdict(float)
+    for part in found.parts:
+        if _IN_LOOP.search(part.name):
+            looping[whose.of(part.name, part.op)[0]] += part.runs
+    executed = sum(part.runs for part in found.parts)
     computing = of.phases.get("compute", 0.0)
     told = [
         LayerWork(
@@ -128,6 +139,7 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None) -> tuple[LayerWork, .
             kind=kinds[name] or _kind(parts[name]),
             computing=min(1.0, spent[name] / computing) if computing else 0.0,
             work=_work(found, parts[name]),
+            looping=started * looping[name] / executed if executed else 0.0,
         )
         for name in {**parts, **spent}
         if name
@@ -174,6 +186,11 @@ def _work(found: Counted, parts: Sequence[Part]) -> Work:
         dtype=max(by_dtype, key=by_dtype.__getitem__, default="float32"),
         uncounted=silent,
     )
+
+
+def has_loops(found: Counted) -> bool:
+    """Return whether the graph has a loop whose ops were counted."""
+    return any(_IN_LOOP.search(part.name) for part in found.parts)
 
 
 def _kind(parts: Sequence[Part]) -> str:

@@ -24,7 +24,7 @@ from tuilab.profile.threads import activity
 from tuilab.profile.xplane import HOST, Recording, read
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.bench import Bench, TimedArm
-from tuilab.worker.measure.layers import layers_of
+from tuilab.worker.measure.layers import has_loops, layers_of
 from tuilab.worker.measure.work import known, with_stays_timed
 from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
@@ -69,8 +69,17 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     if found is not None and cell.work is not None and cell.work.stays:
         yield known(bench, cell.arm, cell.point, with_stays_timed(cell.work, found))
     if found is not None and cell.of_graph is not None:
-        layers = layers_of(cell.of_graph, found, bench.workload.layers)
+        layers = layers_of(cell.of_graph, found, bench.workload.layers, _started(bench, cell, account))
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
+
+
+def _started(bench: Bench, cell: TimedArm, account: Account) -> float:
+    """Return the share of the dispatch that is left to ops once an equal call without work is taken off."""
+    dispatch = account.seconds("dispatch")
+    if cell.of_graph is None or not dispatch or not has_loops(cell.of_graph):
+        return 1.0
+    with cell.case.scope():
+        return max(0.0, 1.0 - statistics.median(_empty_calls(bench, cell)) / dispatch)
 
 
 def _longest_s(cell: TimedArm) -> float:
