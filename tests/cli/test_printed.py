@@ -216,11 +216,13 @@ def test_on_80_columns_no_word_that_a_command_says_is_broken(beside, words, says
     assert says in " ".join(" ".join(printed).split())
 
 
-def test_what_a_file_s_ending_does_not_say_is_said(monkeypatch, tmp_path) -> None:
+def test_ending_that_names_no_format_is_refused(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     with contextlib.closing(Store.open()) as store:
         store.replace(STARTED, [e.encode(STARTED).rstrip()])
-    for name, told in (("run.pdf", True), ("run.html", False), ("run.txt", False)):
+    for name, refused in (("run.pdf", True), ("run.svg", True), ("run.html", False), ("run.txt", False)):
         done = here("export", "last", "-o", str(tmp_path / name))
-        assert ("is Markdown" in done.stderr and ".html" in done.stderr) == told, done.stderr
-        assert (tmp_path / name).stat().st_size
+        assert done.returncode == (2 if refused else 0)
+        assert (name in done.stderr and ".html" in done.stderr) == refused, done.stderr
+        assert (tmp_path / name).exists() != refused
+    assert here("export", "last", "-o", str(tmp_path / "x.pdf"), "--format", "csv").returncode == 0

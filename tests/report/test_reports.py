@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.made import EAGER, GPU_GRAPH, GRAPH, account, folded, started
+from tests.made import EAGER, GPU_GRAPH, GRAPH, account, folded, rounds, started
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.models import Layer, ModelInfo
@@ -71,6 +71,13 @@ def test_csv_has_every_sample_at_full_precision():
     for row in rows:
         point = 0 if row["samples"] == "256" else 1
         assert float(row["seconds_per_call"]) in state.arms[row["arm"]].cells[point].samples
+
+
+def test_csv_headers_are_no_formulas():
+    point = e.Point(0, {"=1+1": 2})
+    state = folded(started("r1", GRAPH, points=(point,)), *rounds("r1", 1, GRAPH))
+    header = next(csv.reader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
+    assert "'=1+1" in header and not any(name.startswith("=") for name in header)
 
 
 def test_csv_names_the_device_that_was_seen_and_none_where_none_was():

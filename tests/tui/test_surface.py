@@ -114,6 +114,15 @@ async def test_no_row_of_the_controls_moves_from_view_to_view(tmp_path, size):
             assert "About" in text(app) and all(title in text(app) for title in titles)
 
 
+async def test_view_of_a_closing_page_opens_no_more(tmp_path):
+    """A served page takes its widgets away while a click on a tab is still on its way."""
+    app = lab(tmp_path)
+    async with opened(app, (80, 24)) as pilot:
+        await rest(pilot, app)
+        await app.screen.views.remove_children()
+        await app.screen.views.open(next(iter(VIEWS)))
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_timeline_begins_with_the_gpu_names_its_colours_and_lists_its_arms(tmp_path, size):
     app = lab(tmp_path)

@@ -6,7 +6,6 @@ import click
 
 from tuilab.cli import completion
 from tuilab.cli.lab import file_or_output, kept_runs
-from tuilab.cli.said import tell
 from tuilab.model.errors import InputError
 from tuilab.model.files import shown, write_text
 from tuilab.model.program import PREFIX
@@ -37,7 +36,11 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
 
     A watched program is named by its id from `tuilab history programs`, which begins with w.
     """
-    asked = format_ or (output.suffix[1:].lower() if output is not None else "")
+    ending = output.suffix[1:].lower() if output is not None else ""
+    if ending and not format_ and ending not in (*FORMATS, *SHORT, "txt"):
+        endings = ", ".join(f".{name}" for name in (*FORMATS, *SHORT) if name != "markdown")
+        raise InputError("--output", shown(output), f"an ending that names a format ({endings}), or --format")
+    asked = format_ or ending
     format_ = SHORT.get(asked, asked) if asked in (*FORMATS, *SHORT) else "markdown"
     if run.startswith(PREFIX):
         _program(run, format_, output)
@@ -49,9 +52,6 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
                 click.echo(part, nl=False)
         else:
             write_text(output, parts)
-            if output.suffix and asked not in (*FORMATS, *SHORT, "txt"):
-                endings = ", ".join(f".{name}" for name in (*FORMATS, *SHORT) if name != "markdown")
-                tell(f"{shown(output)} is Markdown: its ending names no format; {endings} do")
 
 
 def _program(start: str, format_: str, output: Path | None) -> None:

@@ -24,7 +24,8 @@ def rows(state: RunState) -> Iterator[str]:
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
     what = ["device", "mode", "input", "dtype", "variant"]
-    yield _line(["run", "arm", "observed_device", *what, *axes, "round", "calls", "seconds_per_call"]) + "\n"
+    names = ["run", "arm", "observed_device", *what, *axes, "round", "calls", "seconds_per_call"]
+    yield _line([safe(name) for name in names]) + "\n"
     for arm in state.arms.values():
         about = [state.run, arm.arm.id, arm.device or "", *(getattr(arm.arm, name) for name in what)]
         for point, cell in sorted(arm.cells.items()):

@@ -78,6 +78,8 @@ From the sliders a view's key shows it; pressed again it goes into it.
         from textual.widgets import ContentSwitcher, Tabs
 
         into, self.key = into or self.has_focus_within, key
+        if not self.is_attached or not self.query(Tabs):
+            return  # the page is closing, and its tabs have gone before this event came
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
