@@ -128,13 +128,14 @@ def end_all(
 ) -> list[Process]:
     """Kill every descendant of a process, all that bear its mark, and those known of before; returns them.
 
-    Again until none is left, since what is being killed may start others. spare: these are left alone.
+    Again until none is left, since what is being killed may start others. spare: these are left alone, as are
+    guards: each ends by itself, once it has removed its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
     for _ in range(_ROUNDS):
         found = [*before, *descendants(pid), *(p for p in marked(mark) if p.pid != pid)]
-        killed = kill(p for p in dict.fromkeys(found) if p[:2] not in spared)
+        killed = kill(p for p in dict.fromkeys(found) if p[:2] not in spared and not _is_guard(p.pid))
         for process in killed:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process.pid, os.WNOHANG)
@@ -144,6 +145,12 @@ def end_all(
         before = []
         time.sleep(0.005)
     return list(ended)
+
+
+def _is_guard(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return os.fsencode(__file__) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:4]
+    return False
 
 
 class Guard(NamedTuple):

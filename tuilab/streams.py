@@ -21,8 +21,9 @@ def mend() -> None:
             while (nowhere := os.open(os.devnull, os.O_RDWR)) < number:
                 pass
             if nowhere > number:
-                os.dup2(nowhere, number, inheritable=False)
+                os.dup2(nowhere, number)
                 os.close(nowhere)
+            os.set_inheritable(number, True)  # `tuilab worker` becomes another program
         if getattr(sys, name) is None:
             stream = open(number, "r" if name == "stdin" else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)

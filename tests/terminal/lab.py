@@ -100,33 +100,3 @@ def leave(terminal: Terminal, key: str = "q") -> None:
     terminal.press(key)
     assert terminal.ended(60) == 0
     terminal.until(lambda: not left_of(groups), 30, f"no process left of the groups {groups}")
-
-
-def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """The cell, from (0, 0), at which these words begin on the screen, under the line that holds `below`."""
-    lines = terminal.text.split("\n")
-    first = next((y for y, line in enumerate(lines) if below in line), 0)
-    for y, line in enumerate(lines[first:], first):
-        if words in line:
-            return line.index(words), y
-    raise AssertionError(f"{words!r} is not on the screen:\n{terminal.text}")
-
-
-def click(terminal: Terminal, x: int, y: int) -> None:
-    """Press and release the left button over a cell."""
-    mouse(terminal, 0, x, y)
-    mouse(terminal, 0, x, y, released=True)
-
-
-def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
-    """Press the left button over a cell, move along the line cell by cell, release it."""
-    mouse(terminal, 0, x, y)
-    for at in range(x, to, 1 if to > x else -1):
-        mouse(terminal, 32, at, y)
-    mouse(terminal, 32, to, y)
-    mouse(terminal, 0, to, y, released=True)
-
-
-def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = False) -> None:
-    """One report of a mouse, as xterm writes it under mode 1006."""
-    terminal.press(f"\x1b[<{button};{x + 1};{y + 1}{'m' if released else 'M'}")

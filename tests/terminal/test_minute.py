@@ -7,19 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal.lab import (
-    LIBRARY_LOG,
-    READY_S,
-    TRUECOLOR,
-    click,
-    colours,
-    drag,
-    find,
-    leave,
-    opened,
-    scripted,
-)
-from tests.terminal.terminal import Terminal
+from tests.terminal.lab import LIBRARY_LOG, READY_S, TRUECOLOR, colours, leave, opened, scripted
+from tests.terminal.terminal import Terminal, click, drag, find
 
 SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"

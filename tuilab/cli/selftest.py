@@ -27,14 +27,15 @@ class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
 @quiet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--long", is_flag=True, help="Five times the repetitions, for publication.")
+@click.option("--only", type=click.Choice(NAMES), multiple=True, help="Run this check alone; repeatable.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the simulated trials.")
 @click.pass_context
-def selftest(ctx: click.Context, /, as_json: bool, long: bool, seed: int) -> None:
+def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, ...], seed: int) -> None:
     """Test the instrument: spins of known length, equal things, known differences, a busy neighbour. Leave
     the machine alone meanwhile (under two minutes): on a busy machine the test does not pass. Exit code 1 if
     a check fails.
     """
-    report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed), quiet=as_json))
+    report = with_lab(lambda lab: ask(lab, Selftest(long=long, seed=seed, only=only), quiet=as_json))
     if as_json:
         emit(report)
     else:

@@ -11,6 +11,8 @@ class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long: bool = False
     """More repetitions, for figures that are to be published."""
     seed: int = 1
+    only: tuple[str, ...] = ()
+    """Names of the checks to run; empty for all."""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):

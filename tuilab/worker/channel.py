@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,13 +17,6 @@ from tuilab.spool import Spool, write_all
 from tuilab.worker.temporary import folder_name
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-
-
-def leave() -> NoReturn:
-    """End at once, with every process that own code has started; the guard looks for more."""
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGKILL)
-    os._exit(0)
 
 
 class Channel:
@@ -79,6 +73,17 @@ class Channel:
         spare = [self._guard.process] if self._guard is not None else []
         return processes.end_all(os.getpid(), self._mark, spare=spare)
 
+    def leave(self) -> NoReturn:
+        """End at once, with every process that own code has started; the guard looks for more.
+
+        Its group may hold others, such as the programs of a pipeline. So the group is ended only if processes
+        cannot be looked up.
+        """
+        if sys.platform != "linux" and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        self.end_children()
+        os._exit(0)
+
     def send(self, event: Event) -> None:
         """Write one event. Where the reader is gone and no run is to be finished, the process ends."""
         line = self.outward(encode(event))
@@ -87,7 +92,7 @@ class Channel:
                 self._spool.add(line)
                 if self._spool.alone:
                     if not self._spool.whole:
-                        leave()
+                        self.leave()
                     return
             try:
                 write_all(self._write_fd, line)
@@ -110,7 +115,7 @@ class Channel:
             if spool is not None:
                 spool.close()
                 if spool.alone:
-                    leave()
+                    self.leave()
                 self._ends_with_parent(True)
 
     @staticmethod
@@ -131,7 +136,7 @@ class Channel:
 
     def _go_on_alone(self) -> None:
         if self._spool is None or not (self._spool.alone or self._spool.go_on_alone()):
-            leave()
+            self.leave()
 
     def lines(self) -> Iterator[bytes]:
         """Request lines until the other side closes."""
@@ -146,7 +151,7 @@ class Channel:
             with self._lock:  # held by `give_back` for good: what it closes is no fault, and no end
                 if error.errno == errno.EBADF:
                     self._say_closed()
-                leave()
+                self.leave()
 
     def give_back(self, kept: int, at: int) -> None:
         """Undo `from_stdio`, for a program that replaces this one: beside its standard descriptors it finds

@@ -43,7 +43,7 @@ def summary(done: list[Check], seconds: float) -> SelftestSummary:
     """Sum up all checks in one sentence; on a machine that was not idle they say little."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
-    message = f"all {len(done)} checks passed"
+    message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"
     if failed:
         message = f"{plural(len(failed), 'check')} of {len(done)} failed: {', '.join(failed)}"
     if not idle:
@@ -92,7 +92,10 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
         "forked": lambda: forks.forked(context),
         "hog": lambda: surroundings.hog(context),
     }
-    return {name: made[name] for name in NAMES}
+    wanted = set(asked.only or NAMES)
+    if wanted & {"slowdown", "least-difference"}:
+        wanted.add("a-a")  # they judge by its noise
+    return {name: made[name] for name in NAMES if name in wanted}
 
 
 def _coverage(name: str, what: str, found: Coverage) -> Check:

@@ -1,0 +1,65 @@
+"""Started by cron, by a service or by a careless script: no streams, no HOME, no TERM."""
+
+import json
+
+import pytest
+
+from tests.journeys.user import User
+
+pytestmark = pytest.mark.timeout(300)
+CLOSED = (">&-", "2>&-", "<&-", "<&- >&- 2>&-")
+ARTICLE = """```python
+import tensorflow as tf
+print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
+```
+"""
+
+
+def test_a_night_job_measures(user: User) -> None:
+    """Without streams, HOME and TERM; its figures are in the folder that it was told."""
+    data = user.home / "data"
+    user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
+    user.environment |= {
+        "XDG_STATE_HOME": str(data),
+        "XDG_CONFIG_HOME": str(data),
+        "TMPDIR": str(user.home / "tmp"),
+    }
+    user.run("tuilab run stft-small --budget quick --json > night.json <&- 2>&-")
+    night = json.loads((user.home / "night.json").read_text())
+    assert any(arm["status"] == "ok" for arm in night["arms"])
+    (run,) = user.history()
+    assert run["preset"] == "stft-small" and run["status"] == "ok"
+    refused = user.run("tuilab", code=2)
+    assert "needs a terminal" in refused.err and len(refused.err.splitlines()) == 1
+
+
+def test_a_shell_completes_words(user: User) -> None:
+    """With the lines that the command prints, evaluated by that shell."""
+    assert "watch" in user.run("tuilab --help").out
+    (user.home / ".tuilab-complete.bash").write_text(user.run("tuilab completion bash").out)
+    asked = "source ./.tuilab-complete.bash; COMP_WORDS=(tuilab sel) COMP_CWORD=1; _tuilab_completion tuilab; echo $COMPREPLY"
+    assert user.run(asked).out.strip() == "selftest"
+
+
+@pytest.mark.parametrize(
+    "closed", [CLOSED[0], *(pytest.param(each, marks=pytest.mark.long) for each in CLOSED[1:])]
+)
+def test_every_command_works_with_closed_streams(user: User, closed: str) -> None:
+    """None ends in an internal error; with standard error closed, results still go to standard output."""
+    user.write("article.md", ARTICLE)
+    user.write("program.py", "print('hello')\n")
+    listens = {0: "</dev/null"}.get(closed.count("<"), "")
+    gone = ">&-" in closed.split()
+    lines = {
+        "tuilab --help": "Usage", "tuilab presets": "stft-small", "tuilab history": "", "tuilab hosts": "",
+        "tuilab completion bash": "_tuilab_completion", "tuilab check --rules": "TL103",
+        "tuilab check article.md": "", "tuilab import article.md": "", "tuilab doctor": "GPU",
+        "tuilab new mine": "", "tuilab watch program.py": "hello", "tuilab explain MatMul --dtype int32": "MatMul",
+        "tuilab export last": "", "tuilab history check": "", "tuilab worker": "",
+    }  # fmt: skip
+    for line, words in lines.items():
+        if line == "tuilab worker" and "<&-" not in closed:
+            line = "tuilab worker < /dev/null"
+        done = user.run(f"{line} {listens} {closed}", code=(0, 1, 2))
+        assert "internal error" not in done.out + done.err
+        assert gone or words in done.out, f"{line} {closed}: {done}"

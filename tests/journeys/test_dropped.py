@@ -1,0 +1,39 @@
+"""The line drops while the lab measures; the user comes back."""
+
+import pytest
+
+from tests.journeys.user import User
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def test_a_line_drops_and_the_user_comes_back(user: User) -> None:
+    """The run is finished without the lab, and is in the history, whole."""
+    with user.opens("tuilab --preset stft-small") as lab:
+        lab.see("ready", seconds=120)
+        lab.press("r")
+        lab.see("round", seconds=60)
+        lab.hang_up()
+        lab.ended()
+    user.nothing_runs(120)
+    with user.opens("tuilab") as lab:
+        lab.see("ready", seconds=120)
+        lab.press("h")
+        lab.see("1 run", seconds=30)
+        user.leaves(lab, "\x11")
+    (run,) = user.history()
+    assert run["status"] == "ok" and run["rounds"] >= 5 and run["answer"]
+
+
+@pytest.mark.long
+def test_a_line_drops_and_nothing_is_to_go_on(user: User) -> None:
+    """`--hangup end` stops at once, and keeps what was measured."""
+    with user.opens("tuilab --preset stft-small --hangup end") as lab:
+        lab.see("ready", seconds=120)
+        lab.press("r")
+        lab.see("round", seconds=60)
+        lab.hang_up()
+        lab.ended()
+    user.nothing_runs(20)
+    (run,) = user.history()
+    assert run["status"] == "cancelled" and run["rounds"]

@@ -1,0 +1,82 @@
+"""README and guide: every command line in them is one that a journey types."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.user import CHECKOUT
+
+HERE = Path(__file__).parent
+PAPERS = ("README.md", "docs/guide.md")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TYPES = ("run", "begin", "begins_and_stops", "opens")
+"""What a user does with a line."""
+STANDS_FOR = {"DOC": "article.md"}
+"""What a user types for a word of the papers in capitals."""
+
+
+def lines_of_papers() -> Iterator[tuple[str, str]]:
+    """Each command line in a shell block or in back quotes, with its paper."""
+    for paper in PAPERS:
+        text = (CHECKOUT / paper).read_text(encoding="utf-8")
+        lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]
+        lines += re.findall(r"`(tuilab [^`]+)`", FENCE.sub("", text))
+        for line in lines:
+            if line.startswith("tuilab "):
+                yield paper, line.partition("  #")[0].strip()
+
+
+def typed() -> list[list[str]]:
+    """The words of every line that a journey types; `…` for what it puts in."""
+    found = []
+    for path in sorted(HERE.glob("test_*.py")):
+        for story in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in ast.walk(story):
+                called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args
+                if called and node.func.attr in TYPES:
+                    line = text_of(node.args[0], story)
+                    found += [words(line)] if "tuilab " in line + " " else []
+    return found
+
+
+def text_of(given: ast.expr, story: ast.stmt) -> str:
+    """A text as it stands there, or in the last assignment above it."""
+    if isinstance(given, ast.Name):
+        above = [
+            node
+            for node in ast.walk(story)
+            if isinstance(node, ast.Assign) and node.lineno < given.lineno
+            if isinstance(node.targets[0], ast.Name) and node.targets[0].id == given.id
+        ]
+        return text_of(max(above, key=lambda node: node.lineno).value, story) if above else ""
+    parts = given.values if isinstance(given, ast.JoinedStr) else [given]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+
+
+def words(line: str) -> list[str]:
+    """A line's words from `tuilab` on, without what a shell does with its output."""
+    split = shlex.split(line[line.index("tuilab") :], comments=False)
+    return [word for word in split if not re.fullmatch(r"[<>]+|\d?[<>]&-", word)]
+
+
+def covers(typed_words: list[str], wanted: list[str]) -> bool:
+    """Whether a typed line holds all words of the wanted one, in their order."""
+    rest = iter(typed_words)
+    return all(any(word == each for word in rest) for each in wanted)
+
+
+@pytest.mark.parametrize(("paper", "line"), sorted(set(lines_of_papers())))
+def test_a_journey_types_it(paper: str, line: str) -> None:
+    """With more options, perhaps: a smaller budget."""
+    wanted = [STANDS_FOR.get(word, word) for word in words(line)]
+    assert any(covers(each, wanted) for each in typed()), f"{paper}: no journey types `{line}`"
+
+
+def test_a_line_with_another_word_is_not_covered() -> None:
+    assert covers(words("tuilab run stft-small --budget quick --json"), words("tuilab run stft-small --json"))
+    assert not covers(words("tuilab run stft-small --json"), words("tuilab run stft-small --budget quick"))
+    assert not covers(words("tuilab run tiny-ops"), words("tuilab run stft-small"))

@@ -1,0 +1,251 @@
+"""A user with a home of their own, who installed the wheel: runs commands, opens the lab, looks at what is left."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from tests.terminal.terminal import Terminal
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 180.0
+INTERRUPTED = 130
+TRACEBACK = "Traceback (most recent call last)"
+LEFT_S = 10.0
+"""For what a command started to go, once the command has ended."""
+
+
+class Done(NamedTuple):
+    """What became of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def install(folder: Path) -> Path:
+    """Build the wheel and install it into a new environment; returns the folder with its programs.
+
+    The dependencies come from the running environment, by path. A path file inside it is not read that way, so
+    the checkout of an editable install cannot be imported.
+    """
+    build = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(folder),
+        str(CHECKOUT),
+    ]
+    subprocess.run(build, check=True, capture_output=True, timeout=300)
+    (wheel,) = folder.glob("*.whl")
+    programs = environment_with_tensorflow(folder / "venv")
+    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet"]
+    subprocess.run(
+        [*pip, "--no-deps", "--no-index", str(wheel)], check=True, capture_output=True, timeout=300
+    )
+    return programs
+
+
+def environment_with_tensorflow(folder: Path) -> Path:
+    """Make an environment with the packages of the running one, without tuilab; returns its programs' folder."""
+    venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
+    subprocess.run(venv, check=True, capture_output=True, timeout=120)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    installed = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    (packages / "dependencies.pth").write_text("\n".join(installed) + "\n")
+    return folder / "bin"
+
+
+class User:
+    """A home, and what was seen from it. Nothing of the tests' own environment is passed on."""
+
+    def __init__(self, home: Path, programs: Path) -> None:
+        self.home, self.programs = home, programs
+        (home / "tmp").mkdir(parents=True)
+        own = Path(sys.executable).parent
+        path = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each) != own]
+        self.environment = {
+            "HOME": str(home),
+            "PATH": os.pathsep.join([str(programs), *path]),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "TMPDIR": str(home / "tmp"),
+        }
+        self._saw: list[Callable[[], str]] = []
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file in the home; returns its path."""
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    # Commands
+
+    def begin(self, line: str, *, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
+        """Start a line as a shell would, in a session of its own, without a terminal."""
+        how: dict[str, Any] = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+        }
+        how |= {"env": self.environment, "start_new_session": True, "text": True} | more
+        return subprocess.Popen(["bash", "-c", line], cwd=cwd or self.home, **how)
+
+    def run(
+        self,
+        line: str,
+        *,
+        code: int | tuple[int, ...] = 0,
+        seconds: float = PATIENCE_S,
+        typed: str | None = None,
+        own_traceback: bool = False,
+        beside: bool = False,
+        **more: Any,
+    ) -> Done:
+        """Run a line to its end. Fails on another exit code, on a traceback, and on what is left running.
+
+        beside: something else of this user's is running meanwhile.
+        """
+        if typed is not None:
+            more["stdin"] = subprocess.PIPE
+        process = self.begin(line, **more)
+        try:
+            out, err = process.communicate(typed, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            raise AssertionError(
+                f"$ {line}\nnot within {seconds:g} s\n{out[-5_000:]}{err[-5_000:]}"
+            ) from None
+        done = Done(process.returncode, out or "", err or "")
+        told = f"$ {line}\n{done.out[-5_000:]}{done.err[-5_000:]}\nexit code {done.code}"
+        self._saw.append(lambda: told)
+        codes = (code,) if isinstance(code, int) else code
+        assert done.code in codes, f"{told}, not {code}"
+        assert own_traceback or TRACEBACK not in done.out + done.err, told
+        if not beside:
+            self.nothing_runs()
+        return done
+
+    # The lab
+
+    def begins_and_stops(self, line: str) -> dict[str, Any]:
+        """Run a line that measures until it has measured something, and stop it by Ctrl-C; the run as kept."""
+        before = {run["run"] for run in self.history()}
+        process = self.begin(line)
+
+        def measured() -> list[dict[str, Any]]:
+            return [run for run in self.history() if run["run"] not in before and run["rounds"]]
+
+        deadline = time.monotonic() + PATIENCE_S
+        while not measured() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.3)
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        told = f"$ {line}\n{out[-5_000:]}{err[-5_000:]}\nexit code {process.returncode}"
+        self._saw.append(lambda: told)
+        assert process.returncode == INTERRUPTED and TRACEBACK not in out + err, told
+        self.nothing_runs()
+        (run,) = measured()
+        return run
+
+    def history(self) -> list[dict[str, Any]]:
+        """The runs that are kept, newest first."""
+        runs: list[dict[str, Any]] = json.loads(self.run("tuilab history --json", beside=True).out)
+        return runs
+
+    @contextmanager
+    def opens(
+        self, line: str, size: tuple[int, int] = (120, 40), *, cwd: Path | None = None, **more: str
+    ) -> Iterator[Terminal]:
+        """Type a line at a terminal of that size; what it shows, until it is closed."""
+        command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
+        terminal = Terminal(command, env, size, cwd=str(cwd or self.home))
+        self._saw.append(lambda: f"$ {line}\n{terminal.text}")
+        try:
+            yield terminal
+            assert TRACEBACK not in terminal.text, terminal.text
+        finally:
+            terminal.close()
+
+    def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
+        """Leave the lab by its keys. Nothing of it may be left running."""
+        terminal.press(keys)
+        found = terminal.ended()
+        assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
+        assert TRACEBACK not in terminal.last_words, terminal.last_words
+        self.nothing_runs()
+
+    # What is left
+
+    def processes(self) -> list[psutil.Process]:
+        """Whatever runs with this home, or in a folder of it."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                own = process.environ().get("HOME") == str(self.home)
+                inside = own or Path(process.cwd()).is_relative_to(self.home)
+                if inside and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
+            except (psutil.Error, OSError):
+                continue
+        return found
+
+    def nothing_runs(self, seconds: float = LEFT_S) -> None:
+        """Fail where a process is left after that time."""
+        deadline = time.monotonic() + seconds
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not left, "left running: " + "; ".join(named(process) for process in left)
+
+    def nothing_is_left(self) -> None:
+        """Fail where a process is left, or a temporary file of the lab's."""
+        self.nothing_runs()
+        left = sorted(path.name for path in (self.home / "tmp").iterdir() if "tuilab" in path.name)
+        assert not left, f"left in the temporary folder: {left}"
+
+    def end(self) -> None:
+        """End whatever a failed story has left."""
+        for process in self.processes():
+            process.kill()
+
+    @property
+    def seen(self) -> str:
+        """The last commands with their output, and every screen as it is now."""
+        return "\n\n".join(each() for each in self._saw[-6:])
+
+
+def named(process: psutil.Process) -> str:
+    """A process in a few words."""
+    try:
+        return f"{process.pid} {' '.join(process.cmdline())[:200]}"
+    except psutil.Error:
+        return str(process.pid)
+
+
+def figures(text: str) -> list[str]:
+    """The times in a text, as a person reads them."""
+    return re.findall(r"[\d.,]+ (?:ns|µs|ms|s)\b", text)
+
+
+def missing(*programs: str) -> Sequence[str]:
+    """Those of the programs that are not installed here."""
+    return [program for program in programs if shutil.which(program) is None]
