@@ -12,6 +12,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import ScriptedRunner
 from tuilab.cli import check
 from tuilab.documents import Unresolved
+from tuilab.lab import opening
 from tuilab.lab.files import remember_opened, reopened
 from tuilab.lab.opening import kind
 from tuilab.model.errors import InputError
@@ -505,3 +506,26 @@ async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names
         said = [said.message for said in app._notifications][before:]
         assert any("A shell knows this preset once `tuilab import`" in words for words in said)
         assert not any(note.severity == "error" for note in app._notifications)
+
+
+async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_checked(tmp_path: Path):
+    """What a file can be is offered whenever more than one fits, the best guess first."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import time\nimport tensorflow as tf\n"
+        "def step(x):\n    return x @ x\n\n"
+        "x = tf.random.normal((512, 512))\nstart = time.time()\ny = step(x)\nprint(time.time() - start)\n"
+    )
+    report = opening.document(str(script))
+    assert any(example.findings for example in report.examples)
+    keys = [offer.key for offer in opening.offered(str(script), report)]
+    assert keys == [f"watch {script}", f"{script}:step", f"check {script}"]
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        app.screen.open_soon(str(script))
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
+        await rest(pilot, app)
+        assert "run and watch it" in text(app) and "check its benchmarks" in text(app)
+        await pilot.press("escape")
+        app.screen.open_soon(f"check {script}")
+        await until(pilot, lambda: isinstance(app.screen, DocumentScreen))

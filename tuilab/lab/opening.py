@@ -20,6 +20,7 @@ from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Progress
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.preset import Preset
+from tuilab.model.quantity import plural
 from tuilab.model.scenario import Opening
 from tuilab.model.shapes import checked, parse
 
@@ -28,6 +29,8 @@ FIRST = 65_536
 """Bytes of a file by which text is told from what is none."""
 WATCH = "watch "
 """Stands before the path of a program that is to be run and watched."""
+CHECK = "check "
+"""Stands before the path of a file that is to be checked as an article is, whatever else it could be."""
 Kind = Literal["code", "preset", "recording", "program", "document"]
 
 
@@ -35,6 +38,8 @@ def kind(words: str) -> Kind:
     """Tell what a name means: `model.py:forward` code, `watch train.py` a program, else by its ending."""
     if words.startswith(WATCH):
         return "program"
+    if words.startswith(CHECK):
+        return "document"
     if is_own(words):
         return "code"
     suffix = Path(words).suffix.lower()
@@ -82,16 +87,20 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return what can be done with a file of Python in which nothing was found to mend, nor to measure that
-    it does by itself.
+    """Return what a file of Python can be, the best guess first; [] if it can be only one thing.
 
-    It is run and watched as a program where it does something by itself, or one of its functions is measured.
+    A program to watch if it does something by itself, functions to measure, code to check for mistakes if
+    anything in it was timed or found.
     """
-    findings = any(example.findings for example in report.examples)
-    if not words.endswith(".py") or findings or (report.presets and does_something(words)):
+    if not words.endswith(".py"):
         return []
-    watched = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
-    return watched + [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
+    out = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
+    out += [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
+    findings = sum(len(example.findings) for example in report.examples)
+    if findings or report.presets:
+        about = f"{plural(findings, 'finding')}, {plural(len(report.presets), 'benchmark')} to measure"
+        out.append(Offer(CHECK + words, "check its benchmarks for mistakes", about))
+    return out if len(out) > 1 or not (findings or report.presets) else []
 
 
 class _Nothing(msgspec.Struct):

@@ -66,8 +66,11 @@ class Opening(Playing):
             if kind == "recording":
                 await self.play(words)
             elif kind == "document":
-                report = await run_in_daemon_thread(opening.document, words)
-                if offers := opening.offered(words, report):
+                path = words.removeprefix(opening.CHECK)
+                report = await run_in_daemon_thread(opening.document, path)
+                offers = opening.offered(path, report) if path == words else []
+                words = path
+                if offers:
                     page = MenuScreen(Path(words).name, offers, find=True)
                     self.app.push_screen(page, self.open_soon)
                 else:
