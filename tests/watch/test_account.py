@@ -9,10 +9,15 @@ import pytest
 
 from tests.watch.running import watched
 from tuilab.model import program as p
+from tuilab.model.errors import InputError
 from tuilab.observer.tuilab_observer.account import Account
 from tuilab.observer.tuilab_observer.calls import Calls
 from tuilab.program.account import account, by_kind, headline, tree
+from tuilab.program.case import Beside
 from tuilab.program.fold import Process
+from tuilab.program.page import page_of
+from tuilab.report.program import page_text
+from tuilab.runner.watched import command_of
 
 OUTER, INNER = ("/home/me/train.py", 3), ("/home/me/lib/features.py", 7)
 PREDICT = ("/home/me/train.py", 10)
@@ -128,3 +133,32 @@ def test_time_in_a_call_of_an_xla_function_is_compiling_if_the_call_compiled(
     assert seen.take() == []
     seen.end_xla(compiled)
     assert [row[0] for row, _ in seen.take()] == [kind]
+
+
+def test_a_notebook_is_refused_with_the_command_that_converts_it() -> None:
+    with pytest.raises(InputError) as error:
+        command_of(["my notes.ipynb"])
+    assert "not a notebook" in str(error.value)
+    assert "jupyter nbconvert --to script 'my notes.ipynb'" in str(error.value)
+
+
+def page(of: Process, exit_code: int | None) -> p.Page:
+    return page_of(
+        [of], command=("train.py",), exit_code=exit_code, host="", at="", lasted_s=20.0, sources={},
+        place=Beside(), processors_s=0.5,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "how"), [(3, "with exit code 3"), (-9, "by signal 9")])
+def test_a_program_that_dies_before_a_step_says_so_once(code: int, how: str) -> None:
+    text = page_text(page(process(), code))
+    assert text.count(f"the program ended {how} before a step") == 1
+    assert "no step was seen" not in text
+
+
+def test_the_cost_names_the_processors_of_observer_and_lab() -> None:
+    of = process()
+    of.apply(p.Account(watching=1.0, cpu=11.0, wall=19.5))
+    assert page(of, 0).cost.processors_s == pytest.approx(1.5)
+    assert page(of, 0).cost.processors_share == pytest.approx(0.15)
+    assert "1.50 s of processors (15 % of the program's)" in page_text(page(of, 0))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from time import process_time
 
 import msgspec
 
@@ -82,6 +83,7 @@ class Watched:
     chosen: int = 0
     """The process that the page is of; 0 for the busiest one."""
     kept_at: float = field(default_factory=time.time)
+    processors_began: float = field(default_factory=process_time)
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
@@ -167,6 +169,7 @@ class Watched:
             place=self.place,
             loads=self.loads.rows(),
             pid=self.chosen,
+            processors_s=process_time() - self.processors_began,
         )
 
 

@@ -209,6 +209,10 @@ class Account(_Told, frozen=True, kw_only=True, tag="account"):
     """Calls since the beginning: file, line, library's entry, number, samples given to it (0: unknown)."""
     wall: float = 0.0
     """Seconds since Python's start."""
+    watching: float = 0.0
+    """Seconds of a processor that the observing thread has used."""
+    cpu: float = 0.0
+    """Seconds of processors that the whole process has used."""
     final: bool = False
 
 
@@ -246,6 +250,8 @@ class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
     median_s: float | None = None
     ci95_s: tuple[float, float] | None = None
     kind: Kind = ""
+    name: str = ""
+    """The own function that is the step, or `file.py:12` for a gradient tape; "" for a library's function."""
 
 
 class StepPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,9 +320,13 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """What watching cost: its share of the program's time, in so many windows."""
+    """The cost of watching. share: of the program's time. windows: of the profiler."""
 
     share: float = 0.0
+    processors_s: float | None = None
+    """Seconds of the host's processors that the observer and the lab used."""
+    processors_share: float | None = None
+    """The same as a share of the processor time of the program itself."""
     windows: int = 0
 
 

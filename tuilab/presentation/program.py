@@ -12,7 +12,7 @@ from tuilab.presentation.status import Status
 from tuilab.program import account
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
-from tuilab.report.program import KINDS, gained, headline
+from tuilab.report.program import gained, headline, step_kind, watching_cost
 
 SEPARATOR = " · "
 
@@ -53,12 +53,12 @@ def step(page: Page) -> str:
     if steps.median_s is None:
         return f"{plural(steps.n, 'step')} seen"
     ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
-    return f"{KINDS[steps.kind]} takes {seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen"
+    return f"{step_kind(steps)} takes {seconds(steps.median_s, steps.median_s / 50)}{ends}, {steps.n:,} seen"
 
 
 def cost(page: Page) -> str:
     """Say what watching cost."""
-    return f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
+    return watching_cost(page.cost)
 
 
 def title(page: Page) -> str:

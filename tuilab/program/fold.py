@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import PurePath
 
 from tuilab.analysis.statistics import estimate
 from tuilab.model import program as p
@@ -161,6 +162,9 @@ class Process:
     """Calls of a library's entry by line: how many, and the samples given to them."""
     wall: float = 0.0
     """Seconds that `spent` covers."""
+    watching: float = 0.0
+    cpu: float = 0.0
+    """Seconds of processors that the observer has used, and the whole process."""
 
     def apply(self, told: p.Told) -> None:
         """Take in one more message. Whoever has a window's file reads it, and gives it to `looked`."""
@@ -202,7 +206,7 @@ class Process:
                 for kind, stack, call, function, seconds in told.rows:
                     self.spent[kind, stack, call, function] += seconds
                 self.counted = {(file, line, call): (n, of) for file, line, call, n, of in told.calls}
-                self.wall = told.wall
+                self.wall, self.watching, self.cpu = told.wall, told.watching, told.cpu
             case p.End():
                 self.last, self.ended = told.now, True
 
@@ -322,14 +326,24 @@ class Process:
             return p.StepTimes()
         found = estimate(list(self.durations().values()))
         if found is None:
-            return p.StepTimes(n=self.steps.n, kind=self.kind)
+            return p.StepTimes(n=self.steps.n, kind=self.kind, name=self.step_name)
         low, high = getattr(found, "low", None), getattr(found, "high", None)
         return p.StepTimes(
             n=self.steps.n,
             median_s=found.median,
             ci95_s=(low, high) if low is not None and high is not None else None,
             kind=self.kind,
+            name=self.step_name,
         )
+
+    @property
+    def step_name(self) -> str:
+        """The own function that is the step, or the line of its gradient tape; "" for others."""
+        key = self.step
+        if isinstance(key, tuple):
+            return "" if self.tapes[key][1] else f"{PurePath(key[0]).name}:{key[1]}"
+        function = self.functions.get(key) if key is not None else None
+        return function.name.rpartition(".")[2] if function is not None and function.own else ""
 
     def gaps(self) -> Gaps:
         """Return what lies between the calls of the steps."""

@@ -29,6 +29,7 @@ def page_of(
     faults: Sequence[str] = (),
     loads: tuple[Load, ...] = (),
     pid: int = 0,
+    processors_s: float = 0.0,
 ) -> Page:
     """Return the page of a program, made of its processes that imported TensorFlow.
 
@@ -68,10 +69,10 @@ def page_of(
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=findings(case),
         account=account(of, lasted_s),
-        cost=cost(of),
+        cost=cost(of, processors_s),
         loads=loads,
         processes=rows,
-        notes=(*notes, *remarks(of, parts, place)),
+        notes=(*notes, *remarks(of, parts, place, exit_code)),
     )
 
 
@@ -179,17 +180,34 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 
-def cost(of: Process) -> Cost:
-    """Return what watching took of the time since TensorFlow was there."""
+def cost(of: Process, processors_s: float) -> Cost:
+    """Return what watching took of the time since TensorFlow was there. processors_s: used by the lab."""
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
-    return Cost(share=spent / lasted if lasted > 0 else 0.0, windows=len(of.opened))
+    share = spent / lasted if lasted > 0 else 0.0
+    if not of.cpu:
+        return Cost(share=share, windows=len(of.opened))
+    used, own = of.watching + processors_s, of.cpu - of.watching
+    return Cost(
+        share=share,
+        windows=len(of.opened),
+        processors_s=used,
+        processors_share=used / own if own > 0 else None,
+    )
 
 
-def remarks(of: Process, parts: Sequence[StepPart], place: Beside) -> tuple[str, ...]:
+def died(exit_code: int) -> str:
+    """Say how a program ended that failed before its first step."""
+    how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
+    return f"the program ended {how} before a step"
+
+
+def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: int | None) -> tuple[str, ...]:
     """Return what was not seen, and why."""
     out = []
-    if not of.kind and of.facts is not None and of.facts.sessions:
+    if not of.kind and exit_code:
+        out.append(died(exit_code))
+    elif not of.kind and of.facts is not None and of.facts.sessions:
         out.append("no step was seen: it runs in TensorFlow 1's graph mode, whose sessions are not watched")
     elif not of.kind:
         out.append(

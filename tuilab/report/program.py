@@ -8,9 +8,10 @@ from pathlib import PurePath
 import msgspec
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import PROGRAM, Bottleneck, Load, Page, ProcessRow, Together
+from tuilab.model.program import PROGRAM, Bottleneck, Cost, Load, Page, ProcessRow, StepTimes, Together
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
+from tuilab.program.page import died
 
 KINDS = {
     "keras": "a Keras step",
@@ -31,6 +32,8 @@ def headline(page: Page) -> str:
     """Return the verdict in one sentence."""
     if not page.processes:
         return "TensorFlow was not seen"
+    if not page.steps.kind and page.exit_code:
+        return died(page.exit_code)
     if not page.steps.kind:
         return "no step was seen"
     if not page.findings:
@@ -62,7 +65,7 @@ def _lines(page: Page) -> Iterator[str]:
     if steps.median_s is not None:
         ends = f" {interval(*steps.ci95_s, steps.median_s)}" if steps.ci95_s else ""
         middle = seconds(steps.median_s, steps.median_s / 50)
-        yield f"step ({KINDS[steps.kind]}): {middle}{ends}, {steps.n:,} seen"
+        yield f"step ({step_kind(steps)}): {middle}{ends}, {steps.n:,} seen"
     if page.parts:
         yield ""
         width = max(len(part.name) for part in page.parts)
@@ -101,9 +104,24 @@ def _lines(page: Page) -> Iterator[str]:
         for load in page.loads:
             yield f"  {load.device:<8} {', '.join(figures(load))}"
     yield ""
-    yield f"watching cost {percent(page.cost.share)} in {plural(page.cost.windows, 'window')}"
+    yield watching_cost(page.cost)
     for note in page.notes:
-        yield f"note: {note}"
+        if note != headline(page):
+            yield f"note: {note}"
+
+
+def step_kind(steps: StepTimes) -> str:
+    """Return `train_step, a tf.function`."""
+    return ", ".join(filter(None, [steps.name, KINDS[steps.kind]]))
+
+
+def watching_cost(cost: Cost) -> str:
+    """Return `watching cost 0.3 % of the time in 2 windows, and 1.2 s of processors (…)`."""
+    said = f"watching cost {percent(cost.share)} of the time in {plural(cost.windows, 'window')}"
+    if cost.processors_s is None:
+        return said
+    of = f" ({percent(cost.processors_share)} of the program's)" if cost.processors_share is not None else ""
+    return f"{said}, and {seconds(cost.processors_s, cost.processors_s / 20)} of processors{of}"
 
 
 def together_text(together: Together) -> str:

@@ -10,6 +10,7 @@ import os
 import queue
 import resource
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -158,6 +159,9 @@ def command_of(words: Sequence[str]) -> list[str]:
     """
     if not words:
         raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
+    if words[0].endswith(".ipynb"):
+        convert = f"jupyter nbconvert --to script {shlex.quote(words[0])}"
+        raise InputError("watch", words[0], f"a program, not a notebook; convert it with: {convert}")
     return [python(), *words] if is_python(words) else list(words)
 
 

@@ -45,7 +45,7 @@ class Observer:
             process, self.functions, self.eager, self.datasets, self.sampler, graphs, folder
         )
         self.wanted: Any = None
-        self.account, self._accounted = account, 0.0
+        self.account, self._accounted, self._used = account, 0.0, 0.0
         self._delays: dict[int, float] = {}
         self._thread = Thread(self._run)
 
@@ -89,6 +89,7 @@ class Observer:
                         due = self.windows.after()
         except Exception as error:
             self.process.fault(error)
+        self._used = Own.thread_cpu()
 
     def _hello(self) -> None:
         before = self.process.settings.environment
@@ -148,6 +149,8 @@ class Observer:
             rows=[[*row, seconds] for row, seconds in self.account.take(last)],
             calls=[[*key, *row] for key, row in list(self.calls.rows.items())],
             wall=Own.now() - self.account.began,
+            watching=self._used + (0.0 if last else Own.thread_cpu()),
+            cpu=Own.cpu(),
             final=last,
         )
 
