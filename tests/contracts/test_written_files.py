@@ -12,6 +12,7 @@ OTHER = {
     "history/check.py": "copies a damaged history, and mends the copy's first page in place",
     "history/recorder.py": "a run that its history does not take: its events are appended as they come",
     "runner/forked.py": "opens /dev/null for a child",
+    "serve.py": "writes to a page",
     "streams.py": "opens /dev/null for a standard stream that is closed",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
