@@ -101,7 +101,7 @@ class Shared:
         first.press("r")
         if die() < 0.3:
             first.press("h")
-            first.see("runs")
+            first.see("filters the runs")
             first.press("\x1b")
             first.until(lambda: not first.shows("order by"))  # else Esc and the next key are one: Alt with it
         time.sleep(self.random.uniform(0.0, 0.5))

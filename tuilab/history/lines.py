@@ -7,6 +7,9 @@ import msgspec
 
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
+UNATTENDED = "background"
+"""The tag of a run that finished in the background, after its lab had gone."""
+
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """One run in a list. status: None while it runs, or where the program that ran it was killed."""

@@ -47,6 +47,12 @@ def _elsewhere(data: Path) -> Iterator[Path]:
                 yield private_folder(other) / FOLDER
 
 
+def file_in(place: str, run: str) -> str:
+    """Return the file of a run that still continues, "" if that folder has none."""
+    files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
+    return next((str(file) for file in files if file.exists()), "")
+
+
 def forget(spool: Path, run: str, store: Store) -> None:
     """Remove a worker's own file of a run once the history has all of it.
 

@@ -299,6 +299,9 @@ class History:
 
         None where the history is in memory.
         """
+        from tuilab.lab.results import work_out_unattended
+        from tuilab.lab.settings import claims_of
+
         if self.store.file is None:
             return None
         folder = self.store.file.parent
@@ -307,6 +310,8 @@ class History:
             for pid in found.going_on.values():
                 spool.stop(pid)
             found = spool.settle(self.store, folder, found)
+        for run in found.finished:
+            work_out_unattended(self.store, run, claims_of)
         return found
 
 

@@ -1,6 +1,7 @@
 """The history as the app uses it: every run is kept as it grows; a store that fails is said once."""
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from tuilab.model.run import RunState
 from tuilab.spool import Spool, file_of, folder
 
 RETRY_S = 1.0
+LOOK_S = 2.0
+"""Between two looks for the end of a run in the background."""
 
 
 def shortened(place: str) -> str:
@@ -41,9 +44,11 @@ class RunRecorder:
         self._state, self._say = state, say
         self._failing = self._closed = False
         self._retry: asyncio.TimerHandle | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self._spooled: set[str] = set()
         self._kept: dict[str, Spool] = {}
         self._displaced: set[str] = set()
+        self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
         """What a person should see at the start."""
         self.spool = self._find_unattended()
@@ -64,8 +69,7 @@ class RunRecorder:
         if self.store.file is None:
             return place
         try:
-            found = spool.collect_all(self.store, data)
-            self.notices += [words for run in found.finished if (words := self._about(run))]
+            found, self.notices = self._collect(data, place), [*self.notices, *self._messages]
         except (OSError, sqlite3.Error) as error:
             self.notices.append(f"cannot look for runs that continued in the background ({error})")
             return place
@@ -77,24 +81,47 @@ class RunRecorder:
         for run, host in found.elsewhere.items():
             self.notices.append(f"run {run[:8]} is running in the background on {host}")
         self.notices += found.problems
+        self._look_later(data, place)
         return place
 
-    def _about(self, run: str) -> str:
-        """What became of a run whose lab had gone; its answer is worked out and kept."""
-        from tuilab.lab.results import work_out
+    def _collect(self, data: Path, place: str) -> spool.Found:
+        """Take in the runs that have ended without a lab, with their answers; note those that continue."""
+        found = spool.collect_all(self.store, data)
+        self._messages = [words for run in found.finished if (words := self._about(run))]
+        files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
+        self._state.background = files
+        return found
 
-        line = self.store.line(run)
+    def _look_later(self, data: Path, place: str) -> None:
+        """Look again for the end of the runs in the background, until there is none."""
+        with contextlib.suppress(RuntimeError):  # no loop: a command, which does not wait
+            if self._state.background and not self._closed:
+                loop = asyncio.get_running_loop()
+                self._looking = loop.call_later(LOOK_S, self._look_again, data, place)
+
+    def _look_again(self, data: Path, place: str) -> None:
+        with contextlib.suppress(OSError, sqlite3.Error):  # it is tried again
+            self._collect(data, place)
+            for words in self._messages:
+                self._say(words)
+        self._look_later(data, place)
+
+    def _about(self, run: str) -> str:
+        """Return what became of a run whose lab had gone; its answer is worked out and kept."""
+        from tuilab.lab.results import work_out_unattended
+
+        line = work_out_unattended(self.store, run, self._state.claims_of)
         if line is None:  # another program has removed it since
             return ""
         name = line.preset or line.workload
-        work_out(self.store, run, self._state.claims_of(line.preset))
         if self.store.deleted(run):
             return (
                 f"a deleted run of {name} continued in the background; `tuilab history undelete {run}` "
                 f"brings it back with its {plural(line.rounds, 'round')}"
             )
         if line.status == "ok":
-            return f"a run of {name} continued in the background; it is in the history"
+            self._state.from_background = name
+            return f"a run of {name} finished in the background; it is in the history"
         return (
             f"a run of {name} was cut short when its lab closed; its {line.rounds} rounds are in the history"
         )
@@ -118,6 +145,8 @@ class RunRecorder:
             # A worker that keeps a run in this folder has begun its file by now; one elsewhere cannot.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
+        if isinstance(event, RunStarted):
+            self._state.from_background = ""
         if isinstance(event, RunStarted) and self.store.displaced:
             self._displaced.add(run)
         if run in self._kept and not isinstance(event, Progress):
@@ -235,6 +264,8 @@ class RunRecorder:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+        if self._looking is not None:
+            self._looking.cancel()
         if self._recorder.flush():
             self._forget()
         return self._recorder.close(self.spool)

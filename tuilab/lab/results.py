@@ -11,6 +11,7 @@ import msgspec
 from tuilab.analysis.answer import brief
 from tuilab.analysis.machines import machine_summaries
 from tuilab.analysis.summary import summarise
+from tuilab.history.lines import UNATTENDED, RunLine
 from tuilab.history.machine_summaries import keep
 from tuilab.history.store import Store
 from tuilab.model.claims import Claim
@@ -64,6 +65,22 @@ def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
     except Exception:
         return  # A run that cannot be summed up is in the history all the same.
     keep_result(store, run, claims, state, result)
+
+
+def work_out_unattended(
+    store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
+) -> RunLine | None:
+    """Work out what a run came to that continued without its lab; return its line, None if it is gone.
+
+    One that came to its end gets the tag `UNATTENDED`.
+    """
+    line = store.line(run)
+    if line is None:
+        return None
+    work_out(store, run, claims_of(line.preset))
+    if line.status == "ok":
+        store.tag(run, UNATTENDED)
+    return line
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:

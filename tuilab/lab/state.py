@@ -106,6 +106,10 @@ class LabState:
     """Preset files that could not be read."""
     spool: str = ""
     """The folder in which a worker keeps a run until the history has it, "" for none."""
+    background: dict[str, str] = field(default_factory=dict)
+    """Runs that continue after their lab has gone: id → the file of their events so far."""
+    from_background: str = ""
+    """What was measured by the run that finished in the background last; "" once a run begins here."""
     unkept: str = ""
     """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
     finish: bool = True

@@ -9,7 +9,7 @@ import msgspec
 
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.history.browse import Entry, Extent
-from tuilab.history.lines import RunLine
+from tuilab.history.lines import UNATTENDED, RunLine
 from tuilab.lab.command_line import typed
 from tuilab.lab.history import LARGEST_BRIEF, PAGE, HistoryClient, first_page, page, work_out
 from tuilab.model.brief import Brief
@@ -182,7 +182,8 @@ def sentence(entry: Entry) -> str:
     """Return the answer of a run; of one that has kept none, from its line."""
     found = entry.brief
     if entry.line.answer:
-        return entry.line.answer
+        later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
+        return f"{entry.line.answer}{later}"
     if entry.line.status is None and not entry.line.rounds:
         return "It has no rounds yet, or was cut short before the first."
     if found is None and entry.line.status is None:

@@ -36,11 +36,21 @@ class Status:
     """What matters most of the text, for where that has no room; "" where it cannot be shorter."""
     alarm: str = ""
     """A run that is not kept, and where its data is; shown in red before the text."""
+    badge: str = ""
+    """Runs in the background, or one that finished there."""
 
 
 def status(lab_state: LabState) -> Status:
     """Return the state of worker and run, the more pressing first, and whether every run is kept."""
-    return replace(_activity(lab_state), alarm=lab_state.unkept)
+    return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
+
+
+def background(lab_state: LabState) -> str:
+    """Return how many runs continue in the background, else which one finished there; "" if none did."""
+    if many := len(lab_state.background):
+        return f"{plural(many, 'run')} in the background"
+    name = lab_state.from_background
+    return f"{name} finished in the background" if name else ""
 
 
 def _activity(lab_state: LabState) -> Status:

@@ -50,7 +50,8 @@ class Header(LineWidget):
 ## The first line
 
 What is open, on which machine, and what the lab is doing. While something runs, it says what, for how long,
-and the key that stops it.
+and the key that stops it. It also says that a run continues in the background; a click opens that run as far
+as it is.
 """
 
     def __init__(self) -> None:
@@ -60,6 +61,7 @@ and the key that stops it.
         self._machine: Sequence[str] = ()
         self._share: float | None = None
         self._alarm = ""
+        self._runs_unseen = False
 
     def tell(self, state: "LabState") -> None:
         """Tell what is open, on which machine, and what goes on."""
@@ -70,12 +72,19 @@ and the key that stops it.
         self._machine = machine_words(state.shown.machine if state.replay else state.machine)
         self._tone, self._share = now.tone, now.share
         stops = " · {stop} stops" if now.stop else ""
-        self._alarm = now.alarm
+        self._alarm, self._runs_unseen = now.alarm, bool(state.background)
         self._states = tuple(spoken(self, said + stops) for said in (now.text, now.short) if said)
+        if now.badge:
+            self._states = (*(f"{now.badge} {SEPARATOR} {state}" for state in self._states), *self._states)
         if now.alarm:
             self._tone = "bad"
             self._states = (*(f"{now.alarm} {SEPARATOR} {state}" for state in self._states), now.alarm)
         self.repaint()
+
+    async def on_click(self) -> None:
+        """Open the run that continues in the background."""
+        if self._runs_unseen:
+            await self.screen.run_action("background")
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]

@@ -82,6 +82,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             yield words, spoken(self, action.help), do, USERS_WORDS.get(action.id, "")
         if not self.filled:
             return
+        for run, file in self.lab.state.background.items():
+            words = f"open the run in the background {run[:8]}"
+            yield words, "Show it as far as it is.", partial(self.play, file), "unattended ssh hangup"
         yield from self._exports()
         yield from self._findings()
         yield from self.controls.entries()

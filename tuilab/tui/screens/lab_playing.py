@@ -22,6 +22,10 @@ class Playing(LabBase):
         )  # fmt: skip
         self.app.push_screen(page, self.play)
 
+    async def action_background(self) -> None:
+        """Show the run that continues in the background as far as it is."""
+        await self.play(next(iter(self.lab.state.background.values()), None))
+
     async def play(self, name: str | None) -> None:
         """Replay a run of the history, or a file."""
         from tuilab.tui.panels.replay_strip import ReplayStrip

@@ -1,0 +1,78 @@
+"""The line drops: the run continues, a later lab shows it while it does, and has it whole at its end."""
+
+import contextlib
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.attack.test_attack import PROGRAM, linux, ours
+from tests.calling import run
+from tests.terminal.lab import click, environment, find
+from tests.terminal.terminal import Terminal
+from tuilab.history import browse
+from tuilab.history.store import Store
+
+pytestmark = [pytest.mark.terminal, linux]
+
+
+TRUTH = "tuilab.worker"
+"""The name of the worker's count of rounds: among its arguments, where a lab looks for the word."""
+
+
+def rounds_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.glob(f"{TRUTH}.*"))
+
+
+def begun(folder: Path, rounds: int) -> tuple[Terminal, list[str], dict[str, str]]:
+    """A lab with a run under way."""
+    env = environment(folder, ATTACK_ROUNDS=str(rounds), TMPDIR=str(folder))
+    words = [sys.executable, str(PROGRAM), "0.02", str(folder / TRUTH)]
+    terminal = Terminal(words, env, (80, 24), cwd=str(folder))
+    terminal.see("ready")
+    terminal.press("r")
+    terminal.until(lambda: rounds_of(folder) > 5)
+    return terminal, words, env
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path: Path):
+    yield
+    for process in ours(str(tmp_path / TRUTH)):
+        with contextlib.suppress(Exception):
+            process.send_signal(signal.SIGKILL)
+
+
+def test_a_lab_shows_the_run_in_the_background_and_takes_it_in_whole(tmp_path: Path) -> None:
+    terminal, words, env = begun(tmp_path, 600)
+    terminal.hang_up()
+    terminal.ended()
+    later = Terminal(words, env, (80, 24), cwd=str(tmp_path))
+    try:
+        later.see("1 run in the background")
+        click(later, *find(later, "1 run in the background"))
+        later.see("replay")
+        later.see("finished in the background")
+        later.press("q")
+        later.ended()
+    finally:
+        later.close()
+    store = Store.open(tmp_path)
+    (entry,) = browse.page(store)
+    store.close()
+    assert entry.line.answer and entry.brief is not None and entry.brief.fastest
+    assert entry.line.rounds == rounds_of(tmp_path) == 600 and entry.line.tags == ("background",)
+
+
+def test_a_command_takes_it_in_whole_too(tmp_path: Path) -> None:
+    terminal, *_ = begun(tmp_path, 60)
+    terminal.hang_up()
+    terminal.ended()
+    terminal.until(lambda: not ours(str(tmp_path / TRUTH)))
+    assert run(tmp_path, "history", "unattended").stdout.endswith("imported\n")
+    store = Store.open(tmp_path)
+    (entry,) = browse.page(store)
+    store.close()
+    assert entry.line.answer and entry.brief is not None and entry.brief.fastest
+    assert "#background" in run(tmp_path, "history").stdout
