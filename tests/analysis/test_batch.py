@@ -1,9 +1,7 @@
 """The batch that pays."""
 
-from types import SimpleNamespace
-
-from tuilab.analysis.batch import batch_answer, paying
-from tuilab.model.models import ModelInfo
+from tuilab.analysis.batch import fitting, growing, paying
+from tuilab.model.models import Fit
 from tuilab.model.result import PointArm, PointResult
 
 
@@ -35,14 +33,29 @@ def test_one_batch_or_none_that_ran_says_nothing():
     assert paying(swept({4: [1e-3], 8: [1e-3]}), "length") is None
 
 
-def test_what_fits_is_told_for_each_variant_where_it_differs():
-    def said(**of: int) -> str:
-        model = ModelInfo(
-            kind="keras", parameters=1, inputs=(), batch="batch", fits=min(of.values()), fits_of=of
-        )
-        found = batch_answer(SimpleNamespace(model=model, sweep=None), (), ())  # type: ignore[arg-type]
-        assert found is not None and found.fits == min(of.values())
-        return found.sentence
+def test_no_batch_pays_while_the_throughput_still_grows():
+    still = swept({4: [1e-3], 8: [1e-3]})
+    assert paying(still, "batch") is None and growing(still, "batch") == 8
+    flat = swept({4: [1e-3], 8: [2e-3]})
+    assert paying(flat, "batch") == 4 and growing(flat, "batch") is None
 
-    assert "about 9,000 (inference) and 400 (training) fit" in said(inference=9_000, training=400)
-    assert "about 70 fit" in said(inference=70, training=70)
+
+def fit(device: str, variant: str, batch: int, **about: object) -> Fit:
+    usual = {"ended_by": "memory", "memory": 4_000_000_000, "source": "tried"}
+    return Fit(device=device, variant=variant, batch=batch, **{**usual, **about})
+
+
+def test_what_fits_is_told_for_each_device_with_what_ended_the_search():
+    told = fitting(
+        [
+            fit("CPU:0", "inference", 65_536, ended_by="maximum", source="shapes"),
+            fit("GPU:0", "inference", 900),
+            fit("GPU:0", "training", 400),
+        ]
+    )
+    assert told == [
+        "On CPU:0 batches of up to about 65,536, the most that is offered, fit into the 4.00 GB of memory "
+        "that are free, by their shapes.",
+        "On GPU:0 batches of up to 900 (inference) and 400 (training) fit into the 4.00 GB of memory that are free, "
+        "as calls of it showed.",
+    ]

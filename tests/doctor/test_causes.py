@@ -7,7 +7,7 @@ import pytest
 
 from tests.doctor import lines
 from tests.doctor.machine import BUILT, IMPORTED, Machine
-from tuilab.model.doctor import Imported, Listed, Tried
+from tuilab.model.doctor import Built, Imported, Listed, ListedGpu, Tried
 
 PIP = f'{sys.executable} -m pip install "tensorflow[and-cuda]==2.21.*"'
 
@@ -415,3 +415,20 @@ def test_a_tensorflow_that_does_not_run(machine: Machine, stages, then: str, cod
     machine.says(*stages, then=then)
     report = machine.examine()
     assert report.code == code and words in report.cause
+
+
+@pytest.mark.parametrize("work", ["XLA", "MatMul"])
+def test_a_pluggable_device_needs_no_wheels_of_cuda(machine: Machine, work: str):
+    machine.healthy()
+    machine.environ["TF_PLUGGABLE_DEVICE_LIBRARY_PATH"] = "/opt/maker/libdevice.so"
+    gpu = ListedGpu(name="GPU:0", description="MAKER")
+    refused = Tried(what=work, error="UnimplementedError: no compiler", seconds=0.1)
+    machine.says(IMPORTED, Built(cuda=False), Listed(gpus=(gpu,)), refused)
+    report = machine.examine()
+    said = {probe.name: probe.detail for probe in report.probes}
+    assert said["TensorFlow devices"] == "GPU:0 MAKER, a pluggable device of type GPU"
+    assert "TF_PLUGGABLE_DEVICE_LIBRARY_PATH" in said["environment"]
+    assert "pip install" not in report.mend
+    assert (report.code, "libdevice.so" in report.mend) == (
+        ("well", False) if work == "XLA" else ("gpu-work-fails", True)
+    )

@@ -83,3 +83,8 @@ def test_what_one_host_has_not_another_stands_for():
     both = made(laptop=["CPU:0"], server=["CPU:0", "GPU:0"])
     assert both == {("laptop", "CPU:0"), ("server", "CPU:0"), ("server", "GPU:0")}
     assert made(a=["CPU:0"], b=["CPU:0"]) == {(h, d) for h in "ab" for d in ("CPU:0", "GPU:0")}
+
+
+def test_a_second_gpu_alone_has_its_number():
+    assert labels([Arm("GPU:1", "graph")]) == ["GPU:1 graph"]
+    assert labels([Arm("CPU:0", "graph"), Arm("GPU:0", "graph")]) == ["CPU graph", "GPU graph"]

@@ -366,7 +366,7 @@ def test_a_sweep_says_which_batch_pays_and_which_fits(worker, models):
         sweep=Sweep(axes=(Axis("batch", (1, 64, 512)),), refine=False),
     )
     result = summarise(fold(worker.measure(request)))
-    assert result.batch.pays in (64, 512)
+    assert result.batch.pays in (64, None)
     assert result.batch.fits > 64 and result.model.fits_of == {"inference": result.batch.fits}
     assert all(arm.examples_per_s for arm in result.arms)
 

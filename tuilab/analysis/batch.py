@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from tuilab.model.models import BatchAnswer
+from tuilab.analysis.words import listed
+from tuilab.model.models import BatchAnswer, Fit
+from tuilab.model.quantity import size
 from tuilab.model.result import Crossover, PointResult
 from tuilab.model.run import RunState
 
@@ -22,25 +24,68 @@ def batch_answer(
     pays = paying(points, model.batch) if along else None
     found = [c.at for c in crossovers if along and c.a.startswith("gpu") and c.b.startswith("cpu")]
     gpu = next((at for at in found if at is not None), None)
-    fits = model.fits
     words = []
     if pays is not None:
         words.append(f"A batch of {pays:,} reaches {ENOUGH:.0%} of the best throughput.")
-    if fits is not None:
-        each = " and ".join(f"{n:,} ({variant})" for variant, n in model.fits_of.items() if variant)
-        shown = each if len(set(model.fits_of.values())) > 1 else f"{fits:,}"
-        words.append(f"Batches of up to about {shown} fit into the memory that is free, by their shapes.")
-    return BatchAnswer(pays=pays, fits=fits, crossover=gpu, sentence=" ".join(words))
+    elif along and (largest := growing(points, model.batch)):
+        words.append(f"Throughput still grows at a batch of {largest:,}, the largest that was measured.")
+    words += fitting(model.fits_on)
+    return BatchAnswer(pays=pays, fits=model.fits, crossover=gpu, sentence=" ".join(words))
+
+
+HOW = {
+    "shapes": "by their shapes",
+    "measured": "by the peaks of smaller ones",
+    "tried": "as calls of it showed",
+}
+
+
+def fitting(found: Sequence[Fit]) -> list[str]:
+    """Return a sentence for each device: the largest batch of each variant, and what ended the search."""
+    out = []
+    for device in dict.fromkeys(fit.device for fit in found):
+        own = [fit for fit in found if fit.device == device]
+        alike = len({(fit.batch, fit.ended_by) for fit in own}) == 1
+        shown = [
+            f"{fit.batch:,}{'' if alike or not fit.variant else f' ({fit.variant})'}"
+            + (", the most that is offered," if fit.ended_by == "maximum" else "")
+            for fit in own[: 1 if alike else None]
+        ]
+        about = "about " if any(fit.source == "shapes" for fit in own) else ""
+        how = HOW[own[0].source]
+        out.append(
+            f"On {device} batches of up to {about}{listed(shown)} fit into the "
+            f"{size(own[0].memory)} of memory that are free, {how}."
+        )
+    return out
+
+
+def growing(points: Sequence[PointResult], batch: str) -> int | None:
+    """Return the largest measured batch if it has the best throughput and the next smaller one not nearly."""
+    best = _throughput(points, batch)
+    if len(best) < 2 or paying(points, batch) is not None:
+        return None
+    return max(best)
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the least batch at which some arm reaches nine tenths of the most examples a second of any."""
-    best: dict[int, float] = {}
-    for point in points:
-        size = point.values.get(batch)
-        times = [arm.median_s for arm in point.arms if arm.median_s]
-        if isinstance(size, int) and times and point.finished:
-            best[size] = size / min(times)
+    """Return the least batch at which some arm reaches nine tenths of the most examples a second of any.
+
+    None if only the largest does: the throughput may grow on beyond it.
+    """
+    best = _throughput(points, batch)
     if len(best) < 2:
         return None
-    return min(size for size, rate in best.items() if rate >= ENOUGH * max(best.values()))
+    pays = min(size for size, rate in best.items() if rate >= ENOUGH * max(best.values()))
+    return pays if pays < max(best) else None
+
+
+def _throughput(points: Sequence[PointResult], batch: str) -> dict[int, float]:
+    """The most examples a second of any arm, by batch."""
+    best: dict[int, float] = {}
+    for point in points:
+        size_of = point.values.get(batch)
+        times = [arm.median_s for arm in point.arms if arm.median_s]
+        if isinstance(size_of, int) and times and point.finished:
+            best[size_of] = size_of / min(times)
+    return best

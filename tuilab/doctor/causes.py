@@ -840,6 +840,8 @@ def work_fails(f: Findings) -> Diagnosis | None:
     failed = f.tensorflow.failed
     if failed is None:
         return None
+    if f.tensorflow.pluggable and failed.what == "XLA":
+        return None  # compiling for it is an extra that few plug-ins have
     cause = f"the GPU is listed, but {failed.what} fails on it: {failed.error}"
     return Diagnosis("gpu-work-fails", cause, fixes.reinstall(f))
 
@@ -870,7 +872,10 @@ def ptxas_missing(f: Findings) -> Diagnosis | None:
 def well(f: Findings) -> Diagnosis | None:
     """A GPU is listed and did what was asked of it."""
     gpu = f.gpus[0]
-    names = f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'})"
+    about = f"compute capability {gpu.compute_capability or 'unknown'}"
+    if f.tensorflow.pluggable:
+        about = "a pluggable device of type GPU"
+    names = f"{gpu.description or gpu.name} ({about})"
     more = f" and {len(f.gpus) - 1} more" if len(f.gpus) > 1 else ""
     done = [tried.what for tried in f.tensorflow.tried if not tried.error]
     worked = f", and {', '.join(done)} ran on it" if done else ""

@@ -22,13 +22,20 @@ def with_cuda(f: Findings) -> str:
     return f'"tensorflow[and-cuda]=={series}.*"'
 
 
+PLUGGABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
+"""Names the library of a device that is not built into TensorFlow."""
+
+
 def install_cuda(f: Findings) -> str:
     """Install TensorFlow with its CUDA wheels."""
     return pip(f, f"install {with_cuda(f)}")
 
 
 def reinstall(f: Findings) -> str:
-    """Install it over whatever is there."""
+    """Install it over whatever is there; of a pluggable device, whatever brings that."""
+    if f.tensorflow.pluggable:
+        library = f.environment.variables.get(PLUGGABLE, "")
+        return f"# update the plug-in that brings the device{f': {library}' if library else ''}"
     return pip(f, f"install --force-reinstall {with_cuda(f)}")
 
 

@@ -39,6 +39,12 @@ class TensorFlow:
         return self.listed.gpus if self.listed else ()
 
     @property
+    def pluggable(self) -> bool:
+        """Whether the GPUs come from a plug-in: a build without CUDA lists them, and knows no capability."""
+        built = self.built is not None and not self.built.cuda
+        return built and bool(self.gpus) and not any(gpu.compute_capability for gpu in self.gpus)
+
+    @property
     def compiling(self) -> bool:
         """Tell whether it was killed at work on a GPU for which the build has PTX alone."""
         return self.hung in WORK and "ptx" in self.log
@@ -152,7 +158,11 @@ def _list(found: TensorFlow) -> Probe:
         return Probe(name, "fail", sanitize_line(listed.error, 300))
     if not listed.gpus:
         return Probe(name, "fail", "TensorFlow lists no GPU")
-    names = ", ".join(f"{g.name} {g.description} ({g.compute_capability})" for g in listed.gpus)
+    plugged = ", a pluggable device of type GPU" if found.pluggable else ""
+    names = ", ".join(
+        f"{g.name} {g.description}{plugged}" + (f" ({g.compute_capability})" if g.compute_capability else "")
+        for g in listed.gpus
+    )
     return Probe(name, "ok", sanitize_line(names, 500))
 
 

@@ -95,6 +95,7 @@ def labels(arms: Sequence[Arm]) -> list[str]:
     copied`."""
     numbered = len({a.device for a in arms if family(a.device) == "GPU"}) > 1
     numbered = numbered or len({a.device for a in arms if family(a.device) == "CPU"}) > 1
+    numbered = numbered or any(a.device not in ("CPU:0", "GPU:0") for a in arms)
     many = {name: len({getattr(a, name) for a in arms}) > 1 for name in ("dtype", "host", "mode", "variant")}
     inputs = {(a.device, a.mode, a.dtype, a.variant, a.host): set[str]() for a in arms}
     for arm in arms:

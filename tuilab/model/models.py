@@ -51,6 +51,24 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The least time that its device could take over the time taken (0 … 1); None where no roof is known."""
 
 
+Source = Literal["shapes", "measured", "tried"]
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The largest batch that fits into a device's memory."""
+
+    device: str
+    variant: str
+    batch: int
+    ended_by: Literal["memory", "maximum"]
+    """What ended the search: the device's memory, or the largest batch that the slider offers."""
+    memory: int
+    """Bytes that were free."""
+    source: Source
+    """`shapes`: estimated from what a call makes. `measured`: worked out from the peaks of smaller batches.
+    `tried`: calls of that batch ran."""
+
+
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a file holds."""
 
@@ -64,10 +82,11 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     batch: str = ""
     """The parameter that counts the examples of a call, "" where their number is fixed."""
     fits: int | None = None
-    """The largest batch whose memory is free, on this host, for whichever of its arms; estimated from the
-    shapes, nothing was tried."""
+    """The largest batch that fits into the memory of each device of the run, for whichever of its arms."""
     fits_of: dict[str, int] = {}
     """Likewise by variant: an inference holds less than a training step."""
+    fits_on: tuple[Fit, ...] = ()
+    """Likewise by device and variant, with what ended the search."""
     said: tuple[str, ...] = ()
     """What was chosen or found when it was opened, in sentences."""
     layers: tuple[Layer, ...] = ()

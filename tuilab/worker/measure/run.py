@@ -12,8 +12,6 @@ from tuilab.analysis.roofline import raised
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
-from tuilab.model.models import ModelInfo
-from tuilab.model.parameters import LogInteger
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
 from tuilab.model.roofline import BUSY, Roofs
@@ -23,8 +21,9 @@ from tuilab.worker.build import load
 from tuilab.worker.context import Cancelled, Context
 from tuilab.worker.measure.bench import Bench, Reporter, is_short
 from tuilab.worker.measure.caveats import kept_memory, of_clock, of_gpus, of_run
+from tuilab.worker.measure.fitting import by_shapes, by_trying
 from tuilab.worker.measure.interference import Canary
-from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory, missing_device, unavailable
+from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
@@ -44,13 +43,15 @@ def measure(context: Context, request: Request) -> None:
     points = request.points or grid(request.sweep)
     bench.reporter.say(_started(bench, points))
     if bench.workload.info is not None and request.worker == 0:
-        bench.reporter.say(ModelOpened(run=request.id, model=_fitting(bench, bench.workload.info)))
+        bench.reporter.say(ModelOpened(run=request.id, model=by_shapes(bench, bench.workload.info)))
     known = [r for r in request.roofs or () if r.machine == context.machine.key]
     bench.reporter.say(*(RoofsKnown(run=request.id, roofs=each) for each in known))
     bench.flag(of_gpus(bench))
     status: Ending = "ok"
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
+        if bench.state.model is not None and request.worker == 0:
+            bench.reporter.say(ModelOpened(run=request.id, model=by_trying(bench, bench.state.model)))
         if request.roofs is not None and request.worker == 0 and _wanting(bench, known):
             bench.progress("measuring this machine's limits (once)")
             bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
@@ -70,25 +71,6 @@ def measure(context: Context, request: Request) -> None:
             reached=reached(bench.state),
         )
     )
-
-
-def _fitting(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """The model with the largest batch of each variant whose memory is free at the run's other values."""
-    batch = bench.workload.declaration.parameter(model.batch)
-    if bench.workload.memory is None or not isinstance(batch, LogInteger):
-        return model
-    free = MEMORY_SHARE * free_memory()
-
-    def largest(variant: str) -> int:
-        low, high = 0, batch.high
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = bench.workload.needs({**bench.values, batch.name: middle}, variant) <= free
-            low, high = (middle, high) if fits else (low, middle - 1)
-        return low
-
-    of = {variant: largest(variant) for variant in dict.fromkeys(a.variant for a in bench.request.arms)}
-    return msgspec.structs.replace(model, fits=min(of.values(), default=None), fits_of=of)
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
