@@ -13,6 +13,7 @@ from tuilab.analysis.reading import (
     comparable,
     compare,
     does,
+    emulated_sentence,
     estimate_at,
     family_of,
     has_gpu,
@@ -68,7 +69,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts.append(span)
         parts.append(_disturbed(state, arms, point))
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
-        parts += [sweep_sentence(state, against), bound_sentence(state, against)]
+        parts += [sweep_sentence(state, against), bound_sentence(state, against), emulated_sentence(state)]
     else:
         # Where arms failed, why is what a reader asks for first.
         found = _nothing(state, point)

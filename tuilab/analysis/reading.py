@@ -11,7 +11,7 @@ from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.account import Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status, ops_of
-from tuilab.model.machine import Machine
+from tuilab.model.machine import EMULATED, Machine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import as_shown, plural, rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
@@ -285,6 +285,15 @@ def machines(state: RunState) -> list[Machine]:
 def has_gpu(state: RunState) -> bool:
     """Return whether TensorFlow listed a GPU on a machine that measured."""
     return any(machine.gpus for machine in machines(state))
+
+
+def emulated_sentence(state: RunState) -> str:
+    """Write that the run's GPU is software; "" if no arm ran on such a one."""
+    ran = any(
+        (machine := machine_of(state, arm)) is not None and machine.emulated and "GPU" in (arm.device or "")
+        for arm in state.arms.values()
+    )
+    return f"{EMULATED}: the GPU is software for tests, and none of its figures is a GPU's." if ran else ""
 
 
 def no_gpu_sentence(state: RunState) -> str:

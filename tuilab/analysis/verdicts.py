@@ -19,6 +19,7 @@ from tuilab.analysis.reading import (
     compare,
     device_of,
     elsewhere,
+    emulated_sentence,
     estimate_at,
     has_gpu,
     measured,
@@ -596,7 +597,8 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if claim.hedged and word in ("refuted", "impossible"):
         word = "undecided"
         evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
-    return Verdict(claim.text, word, evidence)
+    told = " ".join(filter(None, (evidence, emulated_sentence(state) if claim.gpu else "")))
+    return Verdict(claim.text, word, told)
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:

@@ -28,7 +28,7 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def emulated(self) -> bool:
         """Tell whether it is software, none of whose figures is a GPU's."""
-        return self.description == EMULATED
+        return self.description.startswith(EMULATED)
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +67,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def gpus(self) -> tuple[Device, ...]:
         """The devices that TensorFlow calls a GPU."""
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
+
+    @property
+    def emulated(self) -> bool:
+        """Whether one of its GPUs is software: what is said of such a machine's GPU bears `EMULATED`."""
+        return any(gpu.emulated for gpu in self.gpus)
 
     @property
     def gpu_models(self) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ import io
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from tuilab.analysis.reading import machine_of
+from tuilab.model.machine import EMULATED
 from tuilab.model.run import RunState
 
 AT_ONCE = 20_000
@@ -27,7 +29,14 @@ def rows(state: RunState) -> Iterator[str]:
     names = ["run", "arm", "observed_device", *what, *axes, "round", "calls", "seconds_per_call"]
     yield _line([safe(name) for name in names]) + "\n"
     for arm in state.arms.values():
-        about = [state.run, arm.arm.id, arm.device or "", *(getattr(arm.arm, name) for name in what)]
+        machine = machine_of(state, arm)
+        soft = f" {EMULATED}" if machine is not None and machine.emulated and arm.device != "CPU:0" else ""
+        about = [
+            state.run,
+            arm.arm.id,
+            f"{arm.device or ''}{soft}".strip(),
+            *(getattr(arm.arm, name) for name in what),
+        ]
         for point, cell in sorted(arm.cells.items()):
             place = [values.get(point, {}).get(name, "") for name in axes]
             before = _line([safe(value) for value in [*about, *place]])

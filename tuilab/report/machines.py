@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.words import size
+from tuilab.model.machine import EMULATED
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.quantity import median_of, plural
 from tuilab.model.verdicts import VERDICTS
@@ -42,7 +43,7 @@ def cells(row: Row) -> list[str]:
     return [
         s.machine,
         median(s.on_cpu),
-        median(s.on_gpu),
+        median(s.on_gpu) + (f" {EMULATED}" if s.on_gpu and any(EMULATED in gpu for gpu in s.gpus) else ""),
         fastest(s),
         crossover(s.crossed),
         verdict_marks(s),
