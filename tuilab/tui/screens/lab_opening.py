@@ -59,8 +59,10 @@ class Opening(Playing):
             return
         self._mistyped, kind = words, opening.kind(words)
 
+        name = Path(words).name
+
         def heard(progress: "Progress") -> None:
-            self.say(f"{Path(words).name}: {progress_text(progress, self.lab.state.shown)}…")
+            self.say(f"{name}: {progress_text(progress, self.lab.state.shown)}…")
 
         try:
             if kind == "recording":
