@@ -37,7 +37,7 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
     A watched program is named by its id from `tuilab history programs`, which begins with w.
     """
     ending = output.suffix[1:].lower() if output is not None else ""
-    if ending and not format_ and ending not in (*FORMATS, *SHORT, "txt"):
+    if output is not None and ending and not format_ and ending not in (*FORMATS, *SHORT, "txt"):
         endings = ", ".join(f".{name}" for name in (*FORMATS, *SHORT) if name != "markdown")
         raise InputError("--output", shown(output), f"an ending that names a format ({endings}), or --format")
     asked = format_ or ending
