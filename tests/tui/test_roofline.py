@@ -67,14 +67,14 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_an_answer_that_is_cut_still_tells_what_a_gpu_could_give(tmp_path: Path, size):
-    gpu = "an H100: at most"
+    gpu = "H100: likely"
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, size, each=True) as pilot:
         await press(pilot, app, "s")
         assert gpu not in text(app), "nothing is known of it yet"
         told(app)
         await press(pilot, app, "w")
-        assert re.search(rf"{gpu} [0-9.,]+ ×  A: more", text(app))
+        assert re.search(rf"{gpu} [0-9.,]+ to [0-9.,]+ ×  A: more", text(app))
         await press(pilot, app, "A")
         whole = str(app.screen.query_one(Static).content)
-        assert gpu not in whole and "An H100 could" in whole
+        assert gpu not in whole and "An H100 would likely be" in whole

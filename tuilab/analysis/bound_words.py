@@ -179,7 +179,7 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Return `bound_sentence` of the usual GPU in a few words, `an H100: likely 4 to 15 ×`; else ""."""
+    """Return `bound_sentence` of the usual GPU in a few words, `H100: likely 4 to 15 ×`; else ""."""
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or has_gpu(state):
@@ -189,13 +189,14 @@ def bound_words(state: RunState) -> str:
     if not found or found[0].verdict == "not known":
         return ""
     if all(bound.verdict == "cannot win" for bound in found):
-        return f"{article(sheet)} cannot win" if not found[0].why else "a GPU cannot win"
+        return "a GPU cannot win" if found[0].why else f"{sheet.name} cannot win"
     best = max(found, key=lambda bound: bound.at_most or 0.0)
     if (best.at_most or 0.0) > MOST_TIMES:
-        return f"{article(sheet)}: far faster"
-    if best.busy is not None or not (likely := _likely(best)):
-        return f"{article(sheet)}: at most {times(best.at_most or 0.0)}"
-    return f"{article(sheet)}: likely {likely}, at most {times(best.at_most or 0.0)}"
+        return f"{sheet.name}: far faster"
+    likely = "" if best.busy is not None else _likely(best)
+    return (
+        f"{sheet.name}: likely {likely}" if likely else f"{sheet.name}: at most {times(best.at_most or 0.0)}"
+    )
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
