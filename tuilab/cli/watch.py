@@ -13,6 +13,7 @@ import click
 from tuilab.cli.environment import chosen_environment, python_option
 from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.lab import columns, not_over
+from tuilab.cli.machine import against_option
 from tuilab.cli.said import broken
 from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
@@ -61,6 +62,7 @@ class Watch(click.Command):
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the page to a file, rather than to standard error.",
 )
+@against_option
 @click.option("--once", is_flag=True, help="One window, as early as possible: for programs of seconds.")
 @click.option(
     "--fail-on",
@@ -94,6 +96,7 @@ def watch(
     output: Path | None,
     every: float | None,
     window: float,
+    against: str,
     once: bool,
     fail_on: tuple[str, ...],
     address: str,
@@ -122,7 +125,7 @@ def watch(
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")
         command = (own.python, *command)
-    options = WatchOptions(every=every or 0.0, window=window, once=once)
+    options = WatchOptions(every=every or 0.0, window=window, once=once, card=against)
     screen = not plain and json_file is None and all(os.isatty(stream) for stream in range(3))
     if far:
         size = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", far)
@@ -152,7 +155,7 @@ def watch(
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
 
-OWN = ("--fail-on", "--json", "--plain", "--once", "--every", "--attach")
+OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
 """Options that somebody may write behind the program, where they are the program's."""
 
 

@@ -61,6 +61,8 @@ class WatchOptions:
     window: float = 0.4
     share: float = 0.02
     once: bool = False
+    card: str = ""
+    """The GPU for which a bound is given, `h100`; "" for the usual one."""
 
     def words(self) -> str:
         """Write them as the observer reads them."""
@@ -84,6 +86,7 @@ class Watched:
     """The process that the page is of; 0 for the busiest one."""
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
+    card: str = ""
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
@@ -170,6 +173,7 @@ class Watched:
             loads=self.loads.rows(),
             pid=self.chosen,
             processors_s=process_time() - self.processors_began,
+            card=self.card,
         )
 
 
@@ -179,7 +183,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
     Raises InputError for a program that cannot be started.
     """
     words = watched.command_of(command)
-    program = Watched(tuple(words))
+    program = Watched(tuple(words), card=options.card)
     listener = watched.Listener(program.take, program.sample)
     try:
         program.exit_code = watched.run(words, listener, options.words())
@@ -199,7 +203,7 @@ class Watching(ShownProgram):
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
-        self.program = Watched(tuple(watched.command_of(command)))
+        self.program = Watched(tuple(watched.command_of(command)), card=options.card)
         super().__init__(self.program.page())
         self.options = options
         self.hosted: watched.Hosted | None = None

@@ -93,6 +93,11 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     """NumPy arrays given to a tf.function: its number, calls, bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
     """Gradient tapes in Python: file, line, how many, and whether a library holds them."""
+    copied: tuple[tuple[str, int, int, int, float], ...] = ()
+    """NumPy arrays that became tensors: file, line, how many, bytes, seconds, since the beginning."""
+    compiled: tuple[tuple[int, int, float], ...] = ()
+    """Calls that brought a function that XLA compiles new shapes: its number, how many, seconds, since the
+    beginning."""
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
     """The person's lines, the outermost first, in which the stepping thread was seen in an op that runs by
     itself; how often."""
@@ -158,8 +163,12 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     number: int
     name: str = ""
     nodes: tuple[tuple[str, str, str, str, int], ...] = ()
+    shapes: tuple[tuple[Any, ...], ...] = ()
+    """Of each node what it takes and makes, [shape, dtype] each, and attributes; empty beside a GPU."""
     layers: tuple[str, ...] = ()
     """Names of the Keras layers that the function reaches."""
+    recurrent: tuple[tuple[str, str, str], ...] = ()
+    """LSTM and GRU layers that settings keep from cuDNN: name, class, settings."""
 
 
 class Window(_Told, frozen=True, kw_only=True, tag="window"):
@@ -319,6 +328,31 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """The finding whose time this one's is part of: mending both gains no more than that one says."""
 
 
+class HostOp(msgspec.Struct, frozen=True, kw_only=True):
+    """An op that would stay on the CPU beside a GPU, and why."""
+
+    op: str
+    file: str = ""
+    line: int = 0
+    reason: str = ""
+
+
+class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
+    """What a GPU that is not here could give the program at most. No measurement: nothing was run on one."""
+
+    card: str
+    """The data sheet's name, `h100`."""
+    name: str = ""
+    """The same in words, `H100`."""
+    at_most: float | None = None
+    """How many times as fast the whole program could be; None without a bound."""
+    limited_by: str = ""
+    """What keeps it from more."""
+    reason: str = ""
+    """Why there is no bound."""
+    stays_on_cpu: tuple[HostOp, ...] = ()
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """The cost of watching. share: of the program's time. windows: of the profiler."""
 
@@ -401,6 +435,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
     """Every second of the program, the longest rows first."""
+    on_a_gpu: OnGpu | None = None
+    """On a host without a GPU: what one could give."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tuilab.model.ops import NOT_IN_XLA, PYTHON
+from tuilab.model.ops import ITERATORS, NOT_IN_XLA, PYTHON
 from tuilab.program import source
 from tuilab.program.case import Case
 from tuilab.program.effects import Effect, effects, effects_of
@@ -75,7 +75,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
     """Ops of the step that XLA's compiler does not know: it would raise an error."""
-    step = case.of.step
+    step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
         Unmet(
@@ -85,6 +85,7 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
         )
         for op, where in held.items()
         if op in NOT_IN_XLA
+        and not (keras and op in ITERATORS)  # Keras takes the batch before its jit_compile
     ]
 
 

@@ -16,6 +16,7 @@ from tuilab.analysis.words import listed, percent
 from tuilab.model.ops import PYTHON
 from tuilab.model.program import Bottleneck, Code, Facts, Hello, Stage
 from tuilab.model.quantity import plural, seconds
+from tuilab.model.quantity import size as bytes_of
 from tuilab.program import source
 from tuilab.program.advice import TABLE, advise
 from tuilab.program.case import Beside as Beside
@@ -23,6 +24,7 @@ from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
+from tuilab.program.sites import METHODS, called, rebuilt, sites_of, steps_of_a_call
 
 INPUT = "waiting for input"
 WAITING = 0.15
@@ -58,16 +60,22 @@ MANY_STEPS, STARTED = 100, 0.7
 LOOPING = 0.3
 """Share of a program's time from which on a loop of ops stands for it."""
 
+MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
+"""Calls of Keras in a loop, steps of each of them, and the share of the program beside their graphs, from
+which on they are told."""
+SLOWER = 1.5
+"""How many times as long the last steps take as the first ones, from which on it is told."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
     """Return every finding, the one that saves most of the program first, and after it what is part of it."""
-    found: list[Bottleneck] = []
+    found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        found += look(case)
-    order = sorted(found, key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
+        for each in look(case):  # one for each cause and line: the first look is the more exact one
+            found.setdefault((each.code, each.file, each.line), each)
+    order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
         each
         for first in order
@@ -148,6 +156,64 @@ def matrices(of: Process) -> dict[str, int]:
         return {}
     m, k = found[0]
     return {"m": m, "k": k, "n": next((other[1] for other in found[1:] if other[0] == k), k)}
+
+
+# Calls of Keras, and what is made anew
+
+
+def call_sites(case: Case) -> Iterator[Bottleneck]:
+    """Find calls of predict, evaluate and fit in a loop that run hardly more than one step each."""
+    sites = sites_of(case)
+    each = steps_of_a_call(case, sites)
+    for site in sites:
+        method = METHODS.get(site.call)
+        if method is None or not site.loop[1] or site.count < MANY_CALLS:
+            continue
+        steps = each.get(site.call)
+        lost = site.overhead_s - (steps.seconds * site.count if steps else 0.0)
+        if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
+            continue
+        fed = method == "predict" and fed_back(case.sources, *site.at)
+        said = f"{called(site)}: each makes a pipeline of its own for hardly more than a step"
+        advice = "predict, fed back" if fed else method
+        yield _made(case, "between-steps", site.at, said, advice=advice, spent_s=lost)
+
+
+def rebuilding(case: Case) -> Iterator[Bottleneck]:
+    """Find models that are built and compiled anew in each round of a loop."""
+    for found in rebuilt(case, sites_of(case), MANY_TRACES):
+        share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
+        if share < RETRACING:
+            continue
+        said = f"the model is {found.what} anew in each round of the loop of line {found.loop[1]}"
+        said += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
+        yield _made(case, "rebuilt", found.at, said, spent_s=found.spent_s)
+
+
+def saving(case: Case) -> Iterator[Bottleneck]:
+    """Find models and checkpoints that are saved again and again."""
+    for site in sites_of(case):
+        took = site.kinds["saving"]
+        if not site.loop[1] and site.call not in METHODS:
+            continue
+        if site.count == 1 or took < BETWEEN * case.of.lasted_s:
+            continue
+        times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
+        said = f"saving takes {seconds(took, took / 50)}{times}"
+        yield _made(case, "saving", site.at, said, spent_s=took)
+
+
+def slowing(case: Case) -> Iterator[Bottleneck]:
+    """Find steps that take longer the longer the program runs."""
+    pace = case.of.pace()
+    if pace is None or pace.late_s < SLOWER * pace.early_s:
+        return
+    lost = pace.lost_s * case.of.steps.n / max(1, pace.n)
+    if lost < BETWEEN * case.of.lasted_s:
+        return
+    early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
+    said = f"steps become slower: {early} in the first fifth of them, {late} in the last"
+    yield _made(case, "slowing", case.step_at(), said, spent_s=lost)
 
 
 # Input
@@ -371,8 +437,28 @@ def _shown(stage: Stage) -> str:
 # Functions and traces
 
 
+def _compiling(case: Case) -> Iterator[Bottleneck]:
+    """Functions that XLA compiles for each new shape, whether they are traced for it or not."""
+    of = case.of
+    for number, (n, took) in of.compiled.items():
+        spent = took * (n - 2) / n
+        if n < MANY_TRACES or spent < RETRACING * of.lasted_s:
+            continue
+        calls = of.calls[number]
+        name = of.functions[number].name.rpartition(".")[2]
+        each = f"{seconds(took / n, took / n / 20)} each"
+        usual = max(0.0, calls.spent + sum(t for t, _ in of.traces.get(number, ())) - took) / max(
+            1, calls.n - n
+        )
+        if calls.n > n:
+            each += f", {seconds(usual, usual / 20)} for a known shape"
+        said = f"{name} was compiled by XLA {n} times for {n} shapes: {each}"
+        yield _made(case, "xla-recompiles", case.function_at(number), said, spent_s=spent)
+
+
 def tracing(case: Case) -> Iterator[Bottleneck]:
     """Find functions that are traced, or compiled by XLA, again and again."""
+    yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
     # To the last call's end: what comes after it, such as the program's own end, is no time of theirs.
@@ -536,8 +622,27 @@ def reading(case: Case) -> Iterator[Bottleneck]:
             )
 
 
+def _converted(case: Case) -> Iterator[Bottleneck]:
+    """NumPy arrays that become tensors in each step, by tf.constant or tf.convert_to_tensor."""
+    of = case.of
+    for at, (n, size, took) in of.copied.items():
+        steps = of.steps.n
+        if steps < LEAST // 2 or n < steps * READING_EACH:
+            continue
+        share, interval = min(1.0, took / of.stepping_s if of.stepping_s else 0.0), None
+        if case.gpus and of.seen:  # the copy is the device's, too
+            share, interval = of.share("copies"), gain_interval(of.seen, "copies")
+        if share < READING:
+            continue
+        each = size / n
+        said = f"a NumPy array of {bytes_of(round(each))} becomes a tensor in each step, and is copied"
+        said += f": {percent(share)} of a step"
+        yield _made(case, "numpy-fed", at, said, share, interval=interval)
+
+
 def feeding(case: Case) -> Iterator[Bottleneck]:
     """Find NumPy arrays that are given to the step each time."""
+    yield from _converted(case)
     of = case.of
     for number, (n, size) in of.fed.items():
         each = size / n
@@ -639,6 +744,8 @@ def between(case: Case) -> Iterator[Bottleneck]:
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
     """A pipeline that is made for a step or two, as by predict() in a loop, or in epochs of one batch."""
     of = case.of
+    if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
+        return  # each of these lines is a call site of its own
     share = gaps.python / gaps.total
     lines: Counter[tuple[str, int]] = Counter()
     for (file, line, _, library, inside), count in of.samples.items():
@@ -774,7 +881,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
-    if any(between(case)) or any(eager(case)):
+    if any(between(case)) or any(eager(case)) or any(call_sites(case)):
         return  # that is why
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
     if share < STARTED or interval is None or interval[0] < STARTED - 0.1:
@@ -826,6 +933,22 @@ def devices(case: Case) -> Iterator[Bottleneck]:
         yield from _idle(case)
         yield from _shared(case)
         yield from _full(case, facts)
+        yield from _without_cudnn(case)
+
+
+def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
+    """Recurrent layers that Keras would run with cuDNN's kernel, but for a setting."""
+    if not case.gpus:
+        return
+    for name, (kind, why) in case.of.recurrent.items():
+        settings = [setting.partition("=")[0] for setting in why.split(", ")]
+        at = source.call_with(case.sources, kind, settings)
+        said = f"{why} keeps the {kind} layer {name} from cuDNN's kernel: Keras loops over the steps instead"
+        loop = [row for row in ops_of(case.of) if row.layer == name]
+        spent = sum(row.seconds for row in loop) / (lasted(case.of.seen) / len(case.of.seen) if loop else 1.0)
+        # Its ops are small: what starts them goes with them.
+        share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
+        yield _made(case, "cudnn-off", at, said, share)
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
@@ -941,6 +1064,10 @@ def settings(case: Case) -> Iterator[Bottleneck]:
 
 
 LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
+    call_sites,
+    rebuilding,
+    saving,
+    slowing,
     waiting,
     tracing,
     eager,

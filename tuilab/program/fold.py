@@ -16,6 +16,8 @@ MOST_STEPS = 200_000
 """Of each kind of call, kept one by one."""
 FEW = 3
 """Calls from which on something counts as a step."""
+MANY = 50
+"""Steps from which on it is told whether they become slower."""
 NEXT = "next"
 
 """Ops of a graph of which nothing is left when it runs, or that do nothing."""
@@ -100,6 +102,16 @@ class Gaps:
     least: float = 0.0
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How long steps take in the first fifth of them and in the last, and what was lost since: seconds."""
+
+    n: int
+    early_s: float
+    late_s: float
+    lost_s: float
+
+
 @dataclass
 class Singles:
     """Ops that Python starts one by one: how many a step, the share of a step that they take, and the part of
@@ -135,6 +147,11 @@ class Process:
     """Lines of the person's own code in which other threads were seen, such as those that make batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
+    compiled: dict[int, tuple[int, float]] = field(default_factory=dict)
+    recurrent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    graphs: dict[int, dict[str, p.Graph]] = field(default_factory=lambda: defaultdict(dict))
+    """Those with shapes, by the function's number and the graph's name."""
     tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
     facts: p.Facts | None = None
     datasets: list[p.Dataset] = field(default_factory=list)
@@ -189,6 +206,9 @@ class Process:
                 sizes = self.sizes[told.number]
                 sizes[told.name] = max(working, sizes.get(told.name, 0))
                 self.layers.update(told.layers)
+                self.recurrent |= {name: (kind, why) for name, kind, why in told.recurrent}
+                if told.shapes:
+                    self.graphs[told.number][told.name] = told
                 held = self.held[told.number]
                 for name, op, dtype, file, line in told.nodes:
                     self.nodes.setdefault(name, (op, dtype, file, line))
@@ -238,6 +258,8 @@ class Process:
         self.makers = Counter({tuple(where): count for *where, count in told.makers})  # type: ignore[misc]
         self.reads = {(file, line): (n, took, name) for file, line, n, took, name in told.reads}
         self.fed = {number: (n, size) for number, n, size in told.fed}
+        self.copied = {(file, line): (n, size, took) for file, line, n, size, took in told.copied}
+        self.compiled = {number: (n, took) for number, n, took in told.compiled}
         self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}
 
     # What is made of it
@@ -301,10 +323,28 @@ class Process:
             out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
+    def pace(self) -> Pace | None:
+        """Return whether the steps' own time grew or fell; None for few steps, or no clear trend.
+
+        From fifth to fifth they never go both ways: a slow stretch of a busy machine is no trend.
+        """
+        took = [length for _, length in sorted(self.durations().items())]
+        took = took[len(took) // 20 :]
+        if len(took) < MANY:
+            return None
+        size = len(took) // 5
+        middles = [sorted(took[i * size : (i + 1) * size])[size // 2] for i in range(5)]
+        rising = [b > 1.05 * a for a, b in pairwise(middles)].count(True)
+        falling = [b < 0.95 * a for a, b in pairwise(middles)].count(True)
+        if max(rising, falling) < 1 or (rising and falling):
+            return None
+        lost = sum(max(0.0, each - middles[0]) for each in took)
+        return Pace(len(took), middles[0], middles[-1], lost)
+
     @property
     def lasted_s(self) -> float:
         """Seconds of the whole process so far, from its start."""
-        return self.last - self.hello.began if self.hello else self.last
+        return self.wall or (self.last - self.hello.began if self.hello else self.last)
 
     @property
     def stepping_s(self) -> float:

@@ -9,7 +9,9 @@ from tuilab.model.quantity import seconds
 from tuilab.program.account import account
 from tuilab.program.findings import Beside, Case, difference, findings
 from tuilab.program.fold import Process, lasted
+from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
+from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 STARVED = 0.1
@@ -30,10 +32,11 @@ def page_of(
     loads: tuple[Load, ...] = (),
     pid: int = 0,
     processors_s: float = 0.0,
+    card: str = "",
 ) -> Page:
     """Return the page of a program, made of its processes that imported TensorFlow.
 
-    pid: the process whose figures it shows; 0 for the busiest one.
+    pid: the process whose figures it shows; 0 for the busiest one. card: the GPU for a bound, `h100`.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -51,6 +54,8 @@ def page_of(
     assert of is not None
     case = Case(of, sources, place)
     parts, rows_of_ops = of.parts(), ops_of(of)
+    found = findings(case)
+    notes += unexplained(case, found)
     if said := slowest(rows):
         notes.append(said)
     return Page(
@@ -67,8 +72,9 @@ def page_of(
         ops=ops(of, rows_of_ops),
         ran_on=ran_on(of, rows_of_ops),
         stages=of.datasets[-1].stages if of.datasets else (),
-        findings=findings(case),
+        findings=found,
         account=account(of, lasted_s),
+        on_a_gpu=on_a_gpu(case, card) if not place.gpus else None,
         cost=cost(of, processors_s),
         loads=loads,
         processes=rows,

@@ -2,7 +2,7 @@
 Pure."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -120,3 +120,58 @@ def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str
         and node.lineno <= number <= (node.end_lineno or 0)
     ]
     return {name.id for node in around[-1:] for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+def calls_in_loop(
+    sources: Mapping[str, str], file: str, number: int, names: Container[str]
+) -> dict[str, tuple[str, int]]:
+    """Return where the loop that begins at a line calls something of one of these names: the first of each.
+
+    The person's own functions that it calls by name are looked into.
+    """
+    tree = tree_of(sources.get(file, ""))
+    bodies: list[tuple[str, ast.AST]] = [
+        (file, node)
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.For | ast.While) and node.lineno == number
+    ]
+    known = {node.name: (where, node) for where, node in _nodes(sources) if isinstance(node, ast.FunctionDef)}
+    found: dict[str, tuple[str, int]] = {}
+    seen: set[str] = set()
+    while bodies:
+        where, body = bodies.pop(0)
+        for node in ast.walk(body):
+            if isinstance(node, ast.Call):
+                name = (
+                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                )
+                if name in names:
+                    found.setdefault(name, (where, node.lineno))
+                elif name in known and name not in seen:
+                    seen.add(name)
+                    bodies.append(known[name])
+    return found
+
+
+def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
+    """Return the name of the innermost function around a line; "" at the module's level."""
+    tree = tree_of(sources.get(file, ""))
+    around = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.FunctionDef) and node.lineno <= number <= (node.end_lineno or 0)
+    ]
+    return max(around, key=lambda node: node.lineno).name if around else ""
+
+
+def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
+    """Return file and line of the first call of that name that is given one of these keywords, else of the
+    first call of that name; ("", 0) for none."""
+    calls = [
+        (file, node)
+        for file, node in _nodes(sources)
+        if isinstance(node, ast.Call)
+        and name in (getattr(node.func, "attr", ""), getattr(node.func, "id", ""))
+    ]
+    given = [(f, n) for f, n in calls if any(k.arg in keywords for k in n.keywords if k.arg)]
+    return next(((file, node.lineno) for file, node in given or calls), ("", 0))

@@ -8,7 +8,17 @@ from pathlib import PurePath
 import msgspec
 
 from tuilab.analysis.words import percent, times
-from tuilab.model.program import PROGRAM, Bottleneck, Cost, Load, Page, ProcessRow, StepTimes, Together
+from tuilab.model.program import (
+    PROGRAM,
+    Bottleneck,
+    Cost,
+    Load,
+    OnGpu,
+    Page,
+    ProcessRow,
+    StepTimes,
+    Together,
+)
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
 from tuilab.program.page import died
@@ -94,6 +104,9 @@ def _lines(page: Page) -> Iterator[str]:
             differed = f", {row.differed} differed" if row.differed else ""
             name, where = row.name.rpartition(".")[2], place(row.file, row.line)
             yield f"  {name} {where}: {plural(row.traces, 'trace')}{differed}"
+    if page.on_a_gpu is not None and page.steps.kind:
+        yield ""
+        yield from _on_a_gpu(page.on_a_gpu)
     if len(page.processes) > 1:
         yield ""
         yield "processes:"
@@ -191,6 +204,21 @@ def _finding(finding: Bottleneck) -> Iterator[str]:
     if finding.preset:
         sizes = "".join(f" --set {name}={size}" for name, size in finding.sizes.items())
         yield f"  shown by: tuilab run {finding.preset}{sizes}"
+
+
+def _on_a_gpu(found: OnGpu) -> Iterator[str]:
+    yield sentence(found)
+    for op in found.stays_on_cpu[:MOST_ROWS]:
+        where = place(op.file, op.line)
+        yield f"  stays on the CPU: {op.op}{f' ({where})' if where else ''}: {op.reason}"
+
+
+def sentence(found: OnGpu) -> str:
+    """Say what the card could give: `on an H100 this program could be at most 1.30 × as fast: …`."""
+    if found.at_most is None:
+        return f"on {found.name}: what it could give at most is not known: {found.reason}"
+    most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"
+    return f"on {found.name} this program could be {most}, limited by {found.limited_by}"
 
 
 def page_html(page: Page) -> str:

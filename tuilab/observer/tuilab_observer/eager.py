@@ -1,4 +1,4 @@
-"""Gradient tapes in Python, and values that are brought to the host."""
+"""Gradient tapes in Python, values that are brought to the host, and arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ MOST_SITES = 2_000
 
 
 class Eager:
-    """tapes: by line, the number and whether a library holds them. reads: number, seconds, function."""
+    """tapes: by line, the number and whether a library holds them. reads: number, seconds, function.
+
+    copied: of NumPy arrays that became tensors, by line, the number, bytes and seconds.
+    """
 
     def __init__(self, process: Process, functions: Functions) -> None:
         self.process, self.functions = process, functions
         self.tapes: dict[tuple[str, int], tuple[int, bool]] = {}
         self.reads: dict[tuple[str, int], tuple[int, float, str]] = {}
+        self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
     def tape(self, frame: FrameType) -> None:
         """A gradient tape has ended in Python: a step that is not in a tf.function."""
@@ -57,3 +61,15 @@ class Eager:
         row = self.reads.get(key, (0, 0.0, frame.f_code.co_name))
         if row[0] or len(self.reads) <= MOST_SITES:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
+
+    def copy(self, frame: FrameType | None, size: int, start: float) -> None:
+        """A NumPy array became a tensor, on the line of the program that asked for it."""
+        took = Own.now() - start
+        if Own.thread() != self.process.thread_of_steps:
+            return
+        where = site(frame)
+        if where is None or where[3].startswith(("keras", "tf_keras")):
+            return
+        row = self.copied.get(where[:2], (0, 0, 0.0))
+        if row[0] or len(self.copied) <= MOST_SITES:
+            self.copied[where[:2]] = row[0] + 1, row[1] + size, row[2] + took

@@ -25,8 +25,9 @@ class Functions:
 
     calls: those since the last message. totals: by number, the calls and the seconds in those that did
     not trace. remade: how often a function was made that is made again for each call or two. fed: by
-    number, the calls with NumPy arrays, and their bytes. traced: traces since the last message. in_call:
-    the call that the program is in.
+    number, the calls with NumPy arrays, and their bytes. traced: traces since the last message. compiled:
+    by number, the calls that brought XLA new shapes, and their seconds. in_call: the call that the program
+    is in.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
@@ -37,7 +38,10 @@ class Functions:
         self.remade: dict[int, int] = {}
         self.fed: dict[int, tuple[int, int]] = {}
         self.traced: dict[int, list[tuple[float, list[list[Any]] | None]]] = {}
+        self.compiled: dict[int, tuple[int, float]] = {}
         self.in_call: int | None = None
+        self._shapes: dict[int, set[Any]] = {}
+        self._new_shapes = False
         self._numbers: dict[int, int] = {}
         self._calls, self._account = calls, account
         self._xla: dict[int, set[Any]] = {}
@@ -57,6 +61,9 @@ class Functions:
             self._begin_xla(number, arguments)
         if arguments is not None:
             self._count_arrays(number, arguments)
+            self._new_shapes = bool(getattr(function, "_jit_compile", False)) and self._bring(
+                number, arguments
+            )
         return number
 
     def leave(
@@ -70,6 +77,10 @@ class Functions:
         called, spent = self.totals.get(number, (0, 0.0))
         if not called:
             self.process.stepping()
+        if self._new_shapes:
+            self._new_shapes = False
+            compiled, before = self.compiled.get(number, (0, 0.0))
+            self.compiled[number] = compiled + 1, before + end - start
         self.totals[number] = called + 1, spent + (0.0 if traced else end - start)
         if traced:
             self.traced.setdefault(number, []).append((end - start, described))
@@ -130,6 +141,20 @@ class Functions:
         if size:
             calls, before = self.fed.get(number, (0, 0))
             self.fed[number] = calls + 1, before + size
+
+    def _bring(self, number: int, arguments: Any) -> bool:
+        """Return whether a compiled function was never called with these shapes: XLA compiles for each."""
+        key = tuple(
+            tuple(shape)
+            for value in arguments
+            for item in (value if type(value) in (tuple, list) else (value,))
+            if (shape := getattr(item, "shape", None)) is not None
+        )
+        known = self._shapes.setdefault(number, set())
+        if key in known or len(known) >= MOST_SHAPES:
+            return False
+        known.add(key)
+        return True
 
 
 def describe(arguments: Any) -> list[list[Any]]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MOST_NODES, MOST_GRAPHS, MOST_LAYERS, MOST_DEPTH = 20_000, 200, 2_000, 6
 FEW_CALLS, FEW_CONCRETE = 3, 3
+ACTIVATIONS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
+ATTRIBUTES = ("transpose_a", "adj_x", "equation", "ksize", "is_training")
+SHAPELESS = frozenset(("Const", "Identity", "NoOp", "VarHandleOp", "Shape", "StridedSlice", "Reshape"))
 PLAIN = (type(None), str, bytes, int, float, type, type(sys))
 
 
@@ -24,10 +27,13 @@ class Graphs:
         self.process, self.functions = process, functions
         self._seen: set[int] = set()
         self._ops: set[str] = set()
+        self._gpus = False
 
     def send(self) -> None:
         """Send each graph of a function that ran, once, and the kernels of its ops."""
         functions = self.functions
+        devices = self.process.tf.config.get_visible_devices()
+        self._gpus = any(":GPU:" in device.name for device in devices)
         for number, reference in list(functions.known.items()):
             function = reference()
             if function is None or self.process.leaving.is_set():
@@ -45,15 +51,15 @@ class Graphs:
                         continue
                     self._seen.add(id(graph))
                     layers = layers_of(function) if layers is None else layers
-                    self._send_graph(number, graph, layers)
+                    self._send_graph(number, function, graph, layers)
                     for inner in list(getattr(graph, "_functions", {}).values()):
                         more = getattr(inner, "graph", None) or getattr(inner, "_graph", None)
                         if more is not None and id(more) not in self._seen:
                             graphs.append(more)
         self._send_kernels()
 
-    def _send_graph(self, number: int, graph: Any, layers: list[str]) -> None:
-        nodes = []
+    def _send_graph(self, number: int, function: Any, graph: Any, layers: list[str]) -> None:
+        nodes, shapes = [], []
         for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
             where = None
             try:
@@ -67,16 +73,23 @@ class Graphs:
             dtype = op.outputs[0].dtype.name if op.outputs else ""
             self._ops.add(op.type)
             nodes.append([op.name, op.type, dtype, *(where or ["", 0])])
+            shapes.append([] if op.type in SHAPELESS else shapes_of(op))
             if index % 50 == 49:
                 Own.sleep(0.001)  # the program's own threads come first
         name = getattr(graph, "name", "")
-        self.process.channel.send("graph", number=number, name=name, nodes=nodes, layers=layers)
+        self.process.channel.send(
+            "graph",
+            number=number,
+            name=name,
+            nodes=nodes,
+            shapes=[] if self._gpus else shapes,
+            layers=layers,
+            recurrent=without_cudnn(function),
+        )
 
     def _send_kernels(self) -> None:
-        """Send for which devices this TensorFlow has kernels of the ops, if a GPU could run them."""
-        devices = self.process.tf.config.get_visible_devices()
-        if not self._ops or not any(":GPU:" in device.name for device in devices):
-            self._ops.clear()
+        """Send for which devices this TensorFlow has kernels of the ops."""
+        if not self._ops:
             return
         from tensorflow.python.framework import dtypes, kernels
 
@@ -99,8 +112,13 @@ def layers_of(function: Any) -> list[str]:
     A graph numbers scopes of one name. Only the layers' names decide whether `conv2d_1` is that layer or
     the second scope of `conv2d`.
     """
+    return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
+
+
+def reached(function: Any) -> list[Any]:
+    """Return the Keras layers that a function can reach."""
     kind = getattr(sys.modules.get("keras"), "Layer", None)
-    found: set[str] = set()
+    found: list[Any] = []
     seen: set[int] = set()
     waiting: list[tuple[Any, int]] = [(function, 0)]
     while kind is not None and waiting and len(seen) < MOST_LAYERS:
@@ -110,7 +128,7 @@ def layers_of(function: Any) -> list[str]:
         seen.add(id(thing))
         try:
             if issubclass(type(thing), kind):
-                found.update(str(layer.name) for layer in thing._flatten_layers())
+                found += thing._flatten_layers()
                 continue
             python = getattr(thing, "_python_function", None) or getattr(thing, "func", None)
             code = getattr(thing, "__code__", None)
@@ -124,4 +142,39 @@ def layers_of(function: Any) -> list[str]:
             waiting += [(part, depth + 1) for part in parts if not isinstance(part, PLAIN)]
         except Exception:
             continue  # an empty cell, or an object that raises
-    return sorted(found)[:MOST_LAYERS]
+    return found[:MOST_LAYERS]
+
+
+def without_cudnn(function: Any) -> list[list[str]]:
+    """Return name, class and reason of the reached LSTM and GRU layers whose settings exclude cuDNN."""
+    out = []
+    for layer in reached(function):
+        cell, kind = getattr(layer, "cell", None), type(layer).__name__
+        if kind not in ("LSTM", "GRU") or cell is None:
+            continue
+        name = {key: getattr(getattr(cell, key, None), "__name__", "") for key in ACTIVATIONS}
+        why = [
+            "recurrent_dropout" if getattr(cell, "recurrent_dropout", 0) else "",
+            "unroll=True" if getattr(layer, "unroll", False) else "",
+            "" if getattr(cell, "use_bias", True) else "use_bias=False",
+            "" if getattr(cell, "reset_after", True) else "reset_after=False",
+            "use_cudnn=False" if getattr(layer, "use_cudnn", "auto") is False else "",
+            *("%s=%r" % (key, name[key]) for key, usual in ACTIVATIONS.items() if name[key] != usual),
+        ]
+        if found := ", ".join(word for word in why if word):
+            out.append([str(layer.name), kind, found])
+    return out[:100]
+
+
+def shapes_of(op: Any) -> list[Any]:
+    """Return shapes and dtypes of an op's inputs and outputs, and the attributes that decide on its work."""
+    sides = [
+        [[None if t.shape.rank is None else t.shape.as_list(), t.dtype.name] for t in some]
+        for some in (op.inputs, op.outputs)
+    ]
+    words = {}
+    for name in ATTRIBUTES:
+        if name in op.node_def.attr:
+            value = op.get_attr(name)
+            words[name] = value.decode() if isinstance(value, bytes) else value
+    return [*sides, words]

@@ -1,4 +1,4 @@
-"""Hook gradient tapes and reads of values."""
+"""Hook gradient tapes, reads of values, and arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from .state import state
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+LEAST_COPY = 2**16
+"""Bytes of an array from which on its copy is counted."""
 
 
 def see_tapes() -> None:
@@ -49,3 +53,24 @@ def see_reads() -> None:
         return value
 
     ops._EagerTensorBase._numpy = disguise(brought, plain)
+
+
+def see_copies() -> None:
+    """See tf.constant and tf.convert_to_tensor of NumPy arrays, which copy them."""
+    from tensorflow.python.framework import constant_op
+
+    plain = constant_op.convert_to_eager_tensor
+
+    def converted(value: Any, ctx: Any, dtype: Any = None) -> Any:
+        start = Own.now()
+        tensor = plain(value, ctx, dtype)
+        try:
+            size = value.nbytes if type(value).__name__ == "ndarray" else 0
+            one = state.observer if size >= LEAST_COPY and not depth.inside() else None
+            if one is not None and one.process.pid == os.getpid():
+                one.eager.copy(Own.frame(1), size, start)
+        except Exception as error:
+            state.fault(error)
+        return tensor
+
+    constant_op.convert_to_eager_tensor = disguise(converted, plain)

@@ -12,6 +12,7 @@ def install_hooks() -> None:
         hook_data.see_waiting,
         hook_eager.see_tapes,
         hook_eager.see_reads,
+        hook_eager.see_copies,
         hook_data.see_datasets,
         hook_profiler.see_profilers,
     ):

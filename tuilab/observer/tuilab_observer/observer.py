@@ -137,6 +137,8 @@ class Observer:
                 reads=[[*key, *row] for key, row in list(self.eager.reads.items())],
                 fed=[[number, *row] for number, row in list(functions.fed.items())],
                 tapes=[[*key, *row] for key, row in list(self.eager.tapes.items())],
+                copied=[[*key, *row] for key, row in list(self.eager.copied.items())],
+                compiled=[[number, *row] for number, row in list(functions.compiled.items())],
             )
         self.facts.send(last)
         if last or Own.now() - self._accounted >= ACCOUNT_S:

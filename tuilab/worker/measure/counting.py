@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tuilab.model.arithmetic import Shape, Shaped, Unknown, arithmetic
 from tuilab.model.ops import (
     ALIASES,
     BRANCHES,
@@ -29,7 +30,6 @@ from tuilab.model.ops import (
     PRODUCTS,
 )
 from tuilab.model.roofline import Stay
-from tuilab.worker.measure.arithmetic import Shape, Shaped, Unknown, arithmetic
 from tuilab.worker.placement.graphs import types_of
 from tuilab.worker.placement.reasons import stays
 from tuilab.worker.placement.registry import known

@@ -1,0 +1,133 @@
+"""Findings by call site: each line that calls predict or fit in a loop, and what is built in one."""
+
+import pytest
+
+from tests.tui.watched import FILE
+from tuilab.model.program import Facts, Function, Graph, Hello, Steps, Traces
+from tuilab.program.findings import Beside, Case, findings
+from tuilab.program.fold import Process
+from tuilab.program.gpu_bound import on_a_gpu
+from tuilab.program.page import page_of
+
+LOOP = """model.fit(x, y)
+out = []
+for row in rows:
+    a = model.predict(row)
+    b = model.predict(row + 1)
+features = make()
+"""
+KERAS = "/env/keras/src/backend/tensorflow/trainer.py"
+
+
+def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100) -> Process:
+    """A program of which each line took so many seconds: by kind, line and call."""
+    out = Process()
+    out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
+    out.apply(Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)))
+    out.apply(Function(number=0, name="one_step_on_data", file=KERAS, line=9, caller=(FILE, 4)))
+    at = tuple((0, 2 + n / 10, 2.002 + n / 10, False) for n in range(calls))
+    out.apply(Steps(now=20.0, calls=at, iterators=calls))
+    for (kind, line, call), seconds in spent.items():
+        out.spent[kind, ((FILE, line),), call, ""] = seconds  # type: ignore[index]
+        out.counted[FILE, line, call] = calls, calls
+    out.wall = 20.0
+    return out
+
+
+def test_each_line_that_predicts_in_a_loop_has_a_finding_of_its_own() -> None:
+    of = process(
+        {
+            ("input", 4, "Model.predict"): 6.0,
+            ("graphs", 5, "Model.predict"): 8.0,
+            ("graphs", 1, "Model.fit"): 3.0,
+        }
+    )
+    found = findings(Case(of, {FILE: LOOP}, Beside()))
+    assert [each.line for each in found] == [5, 4]
+    # A step of 2 ms remains of each call.
+    assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
+    for each in found:
+        assert "predict() is called" in each.message and "the loop of line 3" in each.message
+        assert "fit" not in each.change and each.program_share == pytest.approx((each.saves_s or 0) / 20)
+    assert sum(each.program_share or 0 for each in found) <= 1
+
+
+def test_a_fit_of_many_steps_in_a_loop_is_not_called_row_by_row() -> None:
+    of = process({("graphs", 4, "Model.fit"): 15.0})
+    of.counted[FILE, 4, "Model.fit"] = 10, 1_000
+    assert not findings(Case(of, {FILE: LOOP.replace("predict", "fit")}, Beside()))
+
+
+def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
+    text = "for fold in range(9):\n    m = keras.Sequential([])\n    m.compile()\n    m.fit(x, y)\n"
+    of = process({})
+    for number in range(9):
+        of.apply(Function(number=number, name="step", file=KERAS, line=9, caller=(FILE, 4)))
+        of.apply(Traces(number=number, traces=((0.5, None),)))
+    (found,) = (each for each in findings(Case(of, {FILE: text}, Beside())) if each.code == "rebuilt")
+    assert found.line == 2 and "built and compiled" in found.message and found.saves_s == pytest.approx(4.0)
+    other = findings(Case(of, {FILE: text.replace("([])", "(layers(fold))")}, Beside()))
+    (found,) = (each for each in other if each.code == "rebuilt")
+    assert "fold decides what is built" in found.change
+
+
+def test_a_large_part_outside_tensorflow_is_named() -> None:
+    of = process({("python", 6, ""): 15.0})
+    page = page_of(
+        [of],
+        command=("python", FILE),
+        exit_code=0,
+        host="",
+        at="",
+        lasted_s=20.0,
+        sources={FILE: LOOP},
+        place=Beside(),
+    )
+    (note,) = (note for note in page.notes if "not TensorFlow" in note)
+    assert "15.0 s (75 % of the program)" in note and "line 6" in note
+
+
+def test_xla_that_compiles_without_a_trace_is_found() -> None:
+    of = process({})
+    of.apply(Function(number=3, name="foo", file=FILE, line=3, own=True, xla=True))
+    of.apply(
+        Steps(now=20.0, calls=tuple((3, 2 + n, 2.5 + n, n == 0) for n in range(12)), compiled=((3, 12, 6.0),))
+    )
+    (found,) = (each for each in findings(Case(of, {FILE: LOOP}, Beside())) if each.code == "xla-recompiles")
+    assert found.line == 3 and found.saves_s == pytest.approx(5.0) and "12 shapes" in found.message
+
+
+def test_steps_that_become_slower_are_found_and_noise_is_not() -> None:
+    for lengths, told in (([0.01] * 100 + [0.05] * 100, True), ([0.01, 0.05] * 100, False)):
+        of, at, calls = Process(), 2.0, []
+        for length in lengths:
+            calls.append((5, at, at + length, False))
+            at += length
+        of.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
+        of.apply(Function(number=5, name="step", file=FILE, line=2, own=True))
+        of.apply(Steps(now=at, calls=tuple(calls)))
+        found = {each.code for each in findings(Case(of, {FILE: LOOP}, Beside()))}
+        assert ("slowing" in found) is told
+
+
+def bounded(sides: list[int | None]) -> Process:
+    of = process({})
+    tensor = [sides, "float32"]
+    nodes = (("mul", "MatMul", "float32", FILE, 4), ("say", "PyFunc", "float32", FILE, 5))
+    shapes = (([tensor, [[4096, 4096], "float32"]], [tensor], {}), ())
+    of.apply(Graph(number=0, name="step", nodes=nodes, shapes=shapes))
+    return of
+
+
+def test_a_gpu_gains_no_more_than_the_share_that_it_can_touch() -> None:
+    of = bounded([4096, 4096])
+    of.calls[0].spent = 15.0
+    found = on_a_gpu(Case(of, {}, Beside()), "h100")
+    assert found is not None and found.at_most is not None
+    assert 2 < found.at_most <= 20 / 5 and "cannot touch" in found.limited_by
+    assert [(each.op, each.line) for each in found.stays_on_cpu] == [("PyFunc", 5)]
+
+
+def test_a_graph_without_known_shapes_gives_no_bound_but_a_reason() -> None:
+    found = on_a_gpu(Case(bounded([None, 4096]), {}, Beside()))
+    assert found is not None and found.at_most is None and "shapes" in found.reason

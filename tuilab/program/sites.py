@@ -1,0 +1,181 @@
+"""Where the program's time goes by call site: calls of Keras in a loop, what is built anew, saving. Pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from tuilab.analysis.words import percent
+from tuilab.model.program import Bottleneck
+from tuilab.model.quantity import plural, seconds
+from tuilab.program import source
+from tuilab.program.case import Case
+
+Place = tuple[str, int]
+METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
+"""Entries of Keras that make an input pipeline in each call."""
+ONCE = frozenset(("tracing", "compiling", "building", "importing"))
+"""Kinds of time that a call takes when it is first made, not each time."""
+OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
+"""Kinds of time in which TensorFlow has no part."""
+LARGE = 0.2
+"""Share of the program from which on a part without a finding is named."""
+
+
+@dataclass
+class Site:
+    """A call of the person's code: the line, the entry of TensorFlow that it calls, its seconds by kind.
+
+    loop: the innermost loop around it, of a line that calls its function too. count: calls, 0 if unknown.
+    """
+
+    file: str
+    line: int
+    call: str
+    loop: Place = ("", 0)
+    count: int = 0
+    kinds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @property
+    def at(self) -> Place:
+        """The file and line."""
+        return self.file, self.line
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of all its calls."""
+        return sum(self.kinds.values())
+
+    @property
+    def overhead_s(self) -> float:
+        """Seconds of all its calls but for what is made when it is first called."""
+        return sum(took for kind, took in self.kinds.items() if kind not in ONCE)
+
+
+def sites_of(case: Case) -> list[Site]:
+    """Return every call site of the account, the longest first."""
+    found: dict[tuple[str, int, str], Site] = {}
+    for (kind, stack, call, _), took in case.of.spent.items():
+        if not stack:
+            continue
+        file, line = stack[-1]
+        site = found.get((file, line, call))
+        if site is None:
+            count, _ = case.of.counted.get((file, line, call), (0, 0))
+            site = found[file, line, call] = Site(file, line, call, loop_of(case, stack), count)
+        site.kinds[kind] += took
+    return sorted(found.values(), key=lambda site: -site.total_s)
+
+
+def loop_of(case: Case, stack: Sequence[Place]) -> Place:
+    """Return the innermost loop around the last of these lines, or around the call that led to it."""
+    for file, line in reversed(stack):
+        if found := source.loop(case.sources, file, line):
+            return file, found
+    return "", 0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A call of a method of Keras: how many steps it makes, and the seconds of all of them."""
+
+    n: float
+    seconds: float
+
+
+def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
+    """Return the steps of a call of each of Keras' methods, by the method; as far as known."""
+    methods = {site.at: site.call for site in sites if site.call in METHODS}
+    steps: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
+    for number, function in case.of.functions.items():
+        if not function.own and function.caller in methods and number in case.of.calls:
+            steps[methods[function.caller]] += case.of.calls[number].n
+            spent[methods[function.caller]] += case.of.calls[number].spent
+    calls: Counter[str] = Counter()
+    for site in sites:
+        calls[site.call] += site.count
+    return {m: Steps(steps[m] / calls[m], spent[m] / calls[m]) for m in steps if calls[m]}
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """Keras functions that one line made anew in each round of a loop."""
+
+    at: Place
+    loop: Place
+    times: int
+    traces: int
+    spent_s: float
+    what: str
+
+
+def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
+    """Yield what is built anew in each of at least so many rounds, with the seconds after the first one."""
+    groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
+    for number, function in case.of.functions.items():
+        if function.own or not function.caller or "keras" not in function.file:
+            continue
+        if line := source.loop(case.sources, *function.caller):
+            groups[function.caller[0], line].append((function.caller, number))
+    for loop, rows in groups.items():
+        made, traces, spent = Counter[Place](), 0, 0.0
+        for caller, number in rows:
+            made[caller] += 1
+            took = [each for each, _ in case.of.traces.get(number, ())]
+            traces += len(took)
+            spent += sum(took) if made[caller] > 1 else sum(took[1:])
+        for caller, number in rows:
+            made[caller] = max(made[caller], case.of.made.get(number, 0))
+        times = max(made.values())
+        if times < least:
+            continue
+        building = 0.0
+        for site in sites:
+            if site.loop == loop and site.kinds["building"]:
+                building += site.kinds["building"]
+        spent += building * (1 - 1 / times)
+        written = source.calls_in_loop(case.sources, loop[0], loop[1], BUILDERS)
+        at = next(iter(written.values()), made.most_common(1)[0][0])
+        words = " and ".join(dict.fromkeys(BUILDERS[name] for name in written))
+        yield Rebuilt(at, loop, times, traces, spent, words or "made")
+
+
+BUILDERS = {
+    "Sequential": "built",
+    "Model": "built",
+    "clone_model": "built",
+    "load_model": "loaded",
+    "compile": "compiled",
+}
+"""What a call of that name does to a model."""
+
+
+def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
+    """Return large parts of the program outside TensorFlow that no finding is about, in sentences."""
+    sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
+    parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
+    for site in sites:
+        for kind, took in site.kinds.items():
+            if kind in OWN and site.at not in explained:
+                name = source.function_around(case.sources, *site.at)
+                parts[kind, site.file, name][site.at] += took
+    out = []
+    for (kind, file, name), lines in sorted(parts.items(), key=lambda part: -sum(part[1].values())):
+        took = float(sum(lines.values()))
+        if took < LARGE * case.of.lasted_s:
+            break
+        _, line = max(lines, key=lambda at: lines[at])
+        where = f"{name}(), line {line}" if name else f"line {line}"
+        share = percent(took / case.of.lasted_s)
+        said = f"{seconds(took, took / 50)} ({share} of the program) in {where} of {PurePath(file).name}"
+        out.append(f"{said}: {OWN[kind]}, not TensorFlow")
+    return tuple(out)
+
+
+def called(site: Site) -> str:
+    """Return `predict() is called 120 times, 26.1 s, in the loop of line 9`."""
+    times = f" {plural(site.count, 'time')}"
+    said = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
+    here = "" if site.loop[0] == site.file else f" of {PurePath(site.loop[0]).name}"
+    return f"{said}, in the loop of line {site.loop[1]}{here}"
