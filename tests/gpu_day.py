@@ -209,6 +209,40 @@ def shared(o: Outcome) -> Differences:
         yield "a neighbour on the GPU is not told of"
 
 
+def stalls(o: Outcome) -> Differences:
+    """The arm with ops of the host waits for them, and is told to move them, not to batch up."""
+    yield from run(o)
+    for arm in o.json().get("arms", []):
+        found = {d["code"]: d for d in o.json()["diagnosis"] if d["arm"] == arm["id"]}
+        if arm["id"].startswith("gpu") and arm["status"] == "ok" and "host-only" in arm["id"]:
+            if "stall" not in (arm["phases_s"] or {}):
+                yield f"{arm['id']}: no part of a call is waiting for the host"
+            if "host-ops" not in found:
+                yield f"{arm['id']}: no op is said to run on the host"
+            if "launch-bound" in found:
+                yield f"{arm['id']}: {found['launch-bound']['sentence']}"
+
+
+def largest(o: Outcome) -> Differences:
+    """The largest batch of a GPU's arm is worked out from calls, and ends at the GPU's memory."""
+    yield from run(o)
+    fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
+    if not fits:
+        yield "no largest batch is known of the GPU"
+    for fit in fits:
+        if fit["source"] == "shapes":
+            yield f"{fit['device']} {fit['variant']}: the largest batch is estimated from shapes alone"
+        elif fit["ended_by"] != "memory":
+            yield f"{fit['device']} {fit['variant']}: {fit['batch']:,} fit; less than that was believed"
+
+
+MODEL = """
+import keras
+given = keras.Input((65_536,))
+keras.Model(given, keras.layers.Dense(4)(keras.layers.ReLU()(given))).save("DIR/wide.keras")
+"""
+
+
 def selftest(o: Outcome) -> Differences:
     """Every check of the instrument passes."""
     failed = [check for check in o.json().get("checks", []) if not check["passed"]]
@@ -257,6 +291,9 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         Step("tf32-alone", [*mixed, "--dtype", "tf32"], 120, run),
         Step("tf32-beside-float32", mixed, 180, run),
         Step("products", [*TUILAB, "run", "matmul-dtypes", *GPU, *sides, *quick], 180, run),
+        Step("stalls", [*TUILAB, "run", "host-op-in-chain", *quick], 120, stalls),
+        Step("make-a-model", [sys.executable, "-c", MODEL.replace("DIR", str(folder))], 60, ended),
+        Step("largest-batch", [*TUILAB, "run", str(folder / "wide.keras"), *GPU, *quick], 120, largest),
         Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
         Step(
             "interrupted",

