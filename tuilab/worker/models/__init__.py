@@ -84,13 +84,19 @@ def _read_so_far() -> int:
 def _open(path: Path, signature: str, opening: Opening) -> Workload:
     from tuilab.worker.models import keras_file, saved_model
 
+    old = keras_file.saved_by_keras_2(path)
     try:
         if path.is_dir():
             return saved_model.workload(path, signature, opening)
         return keras_file.workload(path, opening)
-    except InputError:
-        raise
     except (Exception, RecursionError) as error:
+        if old and not opening.trust:
+            name = sanitize_line(path.name, 100)
+            how = f"tf_keras.models.load_model('{name}').export('exported') writes a SavedModel that opens"
+            told = f"it was saved by {old}, and this Keras 3 cannot restore it; {how}"
+            raise InputError(name, old, how, told) from error
+        if isinstance(error, InputError):
+            raise
         said = sanitize_line(f"{type(error).__name__}: {error}", 300)
         raise InputError(
             sanitize_line(path.name, 200), said, "a model that this TensorFlow can load"

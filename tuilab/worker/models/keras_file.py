@@ -31,6 +31,8 @@ FLOAT32 = "float32"
 POLICIES = (FLOAT32, "mixed_bfloat16", "mixed_float16")
 INFERENCE, TRAINING = "inference", "training"
 HOST = "/CPU:0"
+LARGEST_METADATA = 100_000
+"""Bytes of the JSON that names the version of Keras."""
 LARGEST_CONFIG = 50_000_000
 """Bytes of the JSON that describes the layers."""
 LARGEST_RATIO = 200
@@ -268,6 +270,25 @@ def with_policy(config: Any, policy: str) -> Any:
     if config.get("class_name") in _QUANTISED and config.get("config", {}).get("source_name") == FLOAT32:
         return {**config, "config": {**config["config"], "source_name": policy}}
     return {key: with_policy(value, policy) for key, value in config.items()}
+
+
+def saved_by_keras_2(path: Path) -> str:
+    """Return `Keras 2.15.0` for a `.keras` or `.h5` file that Keras 2 wrote; "" for others."""
+    found: object = ""
+    try:
+        if path.suffix.lower() == ".keras" and zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                if archive.getinfo("metadata.json").file_size < LARGEST_METADATA:
+                    found = json.loads(archive.read("metadata.json")).get("keras_version", "")
+        elif path.is_file() and path.suffix.lower() != ".keras":
+            import h5py
+
+            with h5py.File(path, "r") as file:
+                found = file.attrs.get("keras_version", "")
+    except (OSError, ValueError, KeyError, AttributeError, RecursionError, zipfile.BadZipFile, zlib.error):
+        return ""
+    version = found.decode(errors="replace") if isinstance(found, bytes) else str(found)
+    return f"Keras {sanitize_line(version, 20)}" if version.startswith("2.") else ""
 
 
 def _hints(model: Any, config: Any) -> dict[str, Any]:
