@@ -40,7 +40,7 @@ FAULTS = (
     ),
     Fault(
         "the wheel lacks the presets", "pyproject.toml", '"presets" = "tuilab/_presets"', '"LICENSE" = "tuilab/L"',
-        "test_every_command_works_with_closed_streams",
+        "test_a_night_job_measures",
     ),
     Fault(
         "the wheel lacks the style of pages", "pyproject.toml", 'packages = ["tuilab"]',
