@@ -103,7 +103,9 @@ class Shared:
             first.press("h")
             first.see("filters the runs")
             first.press("\x1b")
-            first.until(lambda: not first.shows("order by"))  # else Esc and the next key are one: Alt with it
+            first.until(
+                lambda: not first.shows("filters the runs")
+            )  # else Esc and the next key are one: Alt with it
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:
