@@ -155,6 +155,7 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
 
 
 @pytest.mark.terminal
+@pytest.mark.timeout(300)
 def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Shared) -> None:
     """For half a minute."""
     until, done = time.monotonic() + SHORT_S, 0
@@ -167,6 +168,7 @@ def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Share
 
 @pytest.mark.terminal
 @pytest.mark.long
+@pytest.mark.timeout(7_200)
 def test_two_hundred_rounds_of_it_lose_nothing(shared: Shared) -> None:
     for number in range(ROUNDS):
         shared.round()
