@@ -49,6 +49,7 @@ FINE = {"check": (0, 1), "run": (0, 2, 4)}
 
 # Each of the others, and the test that runs it.
 ELSEWHERE = {
+    "tuilab --hangup end": "tests/journeys/test_dropped.py::test_a_line_drops_and_nothing_is_to_go_on",
     "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
     "tuilab run stft-small --env old=~/venvs/tf216 --env new=.": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
     "tuilab --python ~/venvs/mine run stft-small": "tests/environments/test_oldest.py::test_a_preset_is_measured_and_says_where",

@@ -135,7 +135,7 @@ def test_a_watched_program():
         "functions traced more than once:",
         "  step train.py:8: 7 traces, shape differed",
         "",
-        "watching cost 0 % in 0 windows",
+        "watching cost 0 % of the time in 0 windows",
     ]
     assert compared(PAGE, Page(command=(), steps=STEPS, parts=PAGE.parts[1:2])) == [
         "100 ms → 100 ms a step, no difference beyond the noise",
