@@ -40,7 +40,7 @@ def _defaults(kind: type) -> Iterator[tuple[str, Any]]:
                 yield field.name, field.default_factory()
     elif dataclasses.is_dataclass(kind):
         for one in dataclasses.fields(kind):
-            if one.default is not dataclasses.MISSING:
+            if one.default is not dataclasses.MISSING and not callable(one.default):
                 yield one.name, one.default
 
 
