@@ -50,8 +50,8 @@ OVER = [
     "watch --plain -o own/wrong.py -- own/wrong.py",
     "watch --plain --json own/wrong.py own/wrong.py",
     "watch --plain --json own/x -o own/x own/wrong.py",
-    "export run1 -o data/history.db",
-    "export w0 -o data/history.db",
+    "export run1 -o data/history.db --format html",
+    "export w0 -o data/history.db --format html",
     "history save run1 data/history.db",
 ]
 

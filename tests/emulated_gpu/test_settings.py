@@ -9,8 +9,9 @@ import pytest
 
 from tests.conftest import Worker, fold
 from tests.emulated_gpu.runs import caveats, measure, request
+from tuilab.analysis.bound import GpuCall
 from tuilab.analysis.reading import estimate_at
-from tuilab.analysis.roofline import GpuCall, kernel_count, work_of
+from tuilab.analysis.roofline import kernel_count, work_of
 from tuilab.analysis.summary import summarise
 from tuilab.model.arms import Arm
 from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Rating

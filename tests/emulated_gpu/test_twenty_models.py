@@ -16,8 +16,9 @@ from tests.emulated_gpu.runs import SHORT
 from tests.worker.test_models import declare
 from tests.worker.test_twenty_models import saved
 from tests.worker.twenty import MODELS, Made
+from tuilab.analysis.bound import GpuCall
 from tuilab.analysis.reading import estimate_at
-from tuilab.analysis.roofline import GpuCall, kernel_count, work_of
+from tuilab.analysis.roofline import kernel_count, work_of
 from tuilab.analysis.summary import summarise
 from tuilab.model.arms import Arm, ArmSelection, family
 from tuilab.model.datasheets import LEAST_LAUNCH, DataSheet, Rating

@@ -9,8 +9,8 @@ import pytest
 
 from tests.attack.test_attack import PROGRAM, linux, ours
 from tests.calling import run
-from tests.terminal.lab import click, environment, find
-from tests.terminal.terminal import Terminal
+from tests.terminal.lab import environment
+from tests.terminal.terminal import Terminal, click, find
 from tuilab.history import browse
 from tuilab.history.store import Store
 

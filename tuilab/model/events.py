@@ -371,9 +371,6 @@ XLA_PROGRAM = "XLA program"
 """The node that stands for all that XLA compiled into one."""
 
 
-"""What a loop or a branch of a graph is made of: the runtime carries it out itself, and launches nothing."""
-
-
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
     """Return the ops that run among an arm's nodes, but for those of control flow.
 

@@ -19,6 +19,7 @@ RECEIVES = names("_Recv _HostRecv")
 CONSTANTS = names("Const HostConst _HostConst")
 PLACEHOLDERS = names("Placeholder PlaceholderWithDefault")
 CONTROL_FLOW = names("Enter Exit Switch Merge NextIteration LoopCond ControlTrigger")
+"""Ops that make up loops and branches: the runtime carries them out itself and launches nothing."""
 CALLS = names("PartitionedCall StatefulPartitionedCall")
 LOOPS = names("While StatelessWhile")
 BRANCHES = names("If StatelessIf Case StatelessCase")

@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from tuilab.model.account import STALL
 from tuilab.profile.classify import CALL, NEXT, PROGRAM, Key, Meaning
@@ -154,7 +153,7 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
     host = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device == HOST)
     if not kernels:
         return []
-    middle = [(end, begin) for (_, end), (begin, _) in pairwise(kernels)]
+    middle = [(end, begin) for (_, end), (begin, _) in zip(kernels, kernels[1:], strict=False)]
     ends = [(window[0], kernels[0][0]), (kernels[-1][1], window[1])]
     waits = [gap for gap in middle if _within(gap, copies)]
     return waits + [g for g in (*middle, *ends) if g not in waits and 2 * _within(g, host) > g[1] - g[0]]

@@ -147,7 +147,8 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
         return ""
-    ran = ops_of(arm.nodes)
+    # Of an op in an input pipeline nobody asks whether a GPU would run it.
+    ran = [node for node in ops_of(arm.nodes) if node.gpu is not None or not node.on_host]
     stuck = [node for node in ran if node.on_host]
     total, off = (sum(node.count for node in nodes) for nodes in (ran, stuck))
     if not off:
