@@ -265,7 +265,8 @@ class Attack:
         killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        if done.code not in (0, 1, 2, 3, 4) and not (killed and done.code == -signal.SIGKILL):
+        # 5: the run is in no history, and the command says where its data is.
+        if done.code not in (0, 1, 2, 3, 4, 5) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:
             yield "unsaid"
