@@ -103,7 +103,8 @@ def test_a_program_that_predicts_row_by_row_has_its_time_on_that_line(tmp_path: 
     assert spent == sum(
         row.seconds
         for row in page.account
-        if row.call == "Model.predict" and row.stack[-1] == f"predict_row_by_row.py:{line}"
+        # A forked test process may not know the program's folder.
+        if row.call == "Model.predict" and Path(row.stack[-1]).name == f"predict_row_by_row.py:{line}"
     )
     assert spent > 0.3 * page.lasted_s
 
