@@ -194,6 +194,7 @@ class TestAnswer:
         assert {bound.verdict for bound in found} == {"could win"}
         assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
         assert "this host was too busy to measure how long TensorFlow takes to start a call" in answer(state)
+        assert "far faster" not in answer(state) + bound_words(state)
 
     def test_a_busy_machine_tells_of_a_call_whose_start_is_nothing_to_its_work(self) -> None:
         state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))

@@ -122,8 +122,9 @@ def _clause(bound: GpuBound) -> str:
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None:
         low, high = bound.busy
-        most = f"{significant(low, 2)} × or more" if high > MOST_TIMES else _range(low, high)
-        return f"could be at most {most} faster ({BUSY_START})"
+        if high > MOST_TIMES:
+            return f"has a ceiling of {significant(low, 2)} × or above ({BUSY_START})"
+        return f"could be at most {_range(low, high)} faster ({BUSY_START})"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:
         return f"would be far faster{f' (likely {likely})' if likely else ''}; the ceiling is not informative"
@@ -191,9 +192,11 @@ def bound_words(state: RunState) -> str:
     if all(bound.verdict == "cannot win" for bound in found):
         return "a GPU cannot win" if found[0].why else f"{sheet.name} cannot win"
     best = max(found, key=lambda bound: bound.at_most or 0.0)
+    if best.busy is not None:
+        return f"{sheet.name}: at most {_range(*best.busy)}" if best.busy[1] <= MOST_TIMES else ""
     if (best.at_most or 0.0) > MOST_TIMES:
         return f"{sheet.name}: far faster"
-    likely = "" if best.busy is not None else _likely(best)
+    likely = _likely(best)
     return (
         f"{sheet.name}: likely {likely}" if likely else f"{sheet.name}: at most {times(best.at_most or 0.0)}"
     )
