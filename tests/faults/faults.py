@@ -77,7 +77,7 @@ def done(terminal: Terminal) -> None:
 
 def cannot_be_written(terminal: Terminal) -> None:
     """It is said. A key would take it away; one is pressed where the run was over too early to have it said."""
-    words = "cannot be written now"
+    words = "not kept: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
     try:
         terminal.see(words, seconds=2.0)
