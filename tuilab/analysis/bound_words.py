@@ -33,24 +33,20 @@ def every_card() -> str:
 
 def parts_words(bound: GpuBound) -> str:
     """Return `31 µs (24 µs of it copies)`."""
-    kernels = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
-    host = LIMITS.get(bound.limited_by, bound.limited_by)
+    launches = f"{bound.kernels:,} launches" if bound.kernels > 1 else "a launch"
+    name = launches if bound.limited_by == "launches" else _limit(bound)
     parts = {
-        host if bound.host_s else "the host": bound.host_s,
         "copies": bound.copies_s,
         "arithmetic": bound.arithmetic_s,
         "memory bandwidth": bound.memory_s,
-        kernels: bound.launches_s,
+        launches: bound.launches_s,
         LIMITS["the CPU ops that stay"]: bound.stays_s,
     }
-    if bound.limited_by in LIMITS or bound.limited_by == "the host's own work":
-        name = LIMITS.get(bound.limited_by, bound.limited_by)
-    else:
-        name = {"launches": kernels}.get(bound.limited_by, bound.limited_by)
+    largest = parts.get(name, bound.host_s)
     whole = seconds(bound.seconds)
-    if not parts.get(name):
+    if not largest:
         return whole
-    part = seconds(min(parts[name], bound.seconds))
+    part = seconds(min(largest, bound.seconds))
     return f"{whole} ({'all' if part == whole else part} of it {name})"
 
 
