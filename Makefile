@@ -22,10 +22,11 @@ quick: ## the tests that are not slow
 coverage: ## all tests, with the lines and branches that none of them reaches (build/coverage/index.html)
 	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
 
-lint: ## ruff, import contracts, pre-commit hooks
+lint: ## ruff, import contracts, prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.tools.prose
 
 types: ## mypy, strict
 	$(BIN)/mypy

@@ -102,7 +102,7 @@ ELSEWHERE = {
 
 # Prose that names a command without its arguments.
 NAMED = {
-    "tuilab check", "tuilab check DOC", "tuilab export", "tuilab history import", "tuilab history save",
+    "tuilab check", "tuilab export", "tuilab history import", "tuilab history save",
     "tuilab history compare", "tuilab history save RUN FILE", "tuilab run --json", "tuilab run NAME",
 }  # fmt: skip
 ARTICLE = """# A product

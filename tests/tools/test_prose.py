@@ -1,0 +1,27 @@
+"""The prose check finds what it is for, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.prose import faults
+
+LONG = " ".join(["word"] * 31) + ".\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.md", "The listener is told.\n", 1),
+        ("a.md", LONG, 1),
+        ("a.md", f"```text\n{LONG}```\n| {LONG} |\n", 0),
+        ("a.md", "Set `told` to 1. There is no GPU here.\n", 0),
+        ("a.py", "told = 1\n# The folder beside it.\n", 1),
+        ("a.py", 'TEXT = "the host is no machine of ours"\n', 1),
+        ("a.py", LONG.join(['"""', '"""\n']), 0),
+        ("a.toml", 'title = "whoever reads"\n', 1),
+    ],
+)
+def test_faults_of_a_file(tmp_path: Path, name: str, text: str, found: int) -> None:
+    (tmp_path / name).write_text(text)
+    assert len(list(faults(tmp_path / name))) == found
