@@ -126,7 +126,7 @@ def test_a_watched_program():
         "",
         "input-bound  train.py:12",
         "  83 % of a step waits for input",
-        "  mending it gains at most 6.00 ×",
+        "  fixing it speeds up the program at most 6.00 ×",
         "  change: add prefetch",
         "",
         "ops of a step:",
@@ -142,7 +142,7 @@ def test_a_watched_program():
         "input 83 % → 0 %",
         "compute 17 % → 17 %",
         "other <0.1 % → 0 %",
-        "mended: input-bound",
+        "fixed: input-bound",
     ]
 
 

@@ -79,7 +79,7 @@ FILMS: dict[str, tuple[Step, ...]] = {
     "watched-program": (
         Step("tuilab watch train.py", see=("not imported TensorFlow",), seconds=3),
         Step("its steps are timed", rounds=SOME, see=("a Keras step takes",), seconds=3),
-        Step("a window is read: what to change, and where", rounds=ALL, see=("mending it gains",), seconds=4),
+        Step("a window is read: what to change, and where", rounds=ALL, see=("fixing it saves",), seconds=4),
         Step("2: the parts of a step", "2", ("dispatch",), 3),
         Step("3: its ops, with lines and reasons", "3", ("Conv2D",), 3),
         Step("5: what the input waits for", "5", (".map(decode)",), 3),

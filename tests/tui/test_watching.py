@@ -142,7 +142,7 @@ async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
         await until(pilot, lambda: "input-bound: 83 %" in text(app))
-        assert "train.py:12" in text(app) and "mending it saves 5.05 s" in text(app)
+        assert "train.py:12" in text(app) and "fixing it saves about 5.05 s" in text(app)
         await press(pilot, app, "down")
         screen = app.screen
         assert isinstance(screen, WatchScreen)
@@ -311,7 +311,7 @@ async def test_several_programs_have_a_row_each_and_enter_shows_one(tmp_path: Pa
         assert "laptop" in text(app) and "gpu-07" in text(app) and "400 ms" in text(app)
         app.screen.set_focus(app.screen.processes)  # type: ignore[attr-defined]
         await press(pilot, app, "end", "enter", "6")
-        assert "Nothing to mend was found" in text(app) and "input-bound" not in text(app)
+        assert "No bottleneck found" in text(app) and "input-bound" not in text(app)
         assert "Process 8 on gpu-07 is the slowest: 400 ms a step" in " ".join(text(app).split())
         await press(pilot, app, "q")
         await until(pilot, lambda: app.leaving)

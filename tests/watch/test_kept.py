@@ -41,7 +41,7 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
         "95.0 ms → 21.0 ms a step\nwaiting for input 83 % → 8 %\n"
         in here("history", "compare", "w1", "w2").stdout
     )
-    assert "mended: input-bound" in here("history", "compare", "w1", "w2").stdout
+    assert "fixed: input-bound" in here("history", "compare", "w1", "w2").stdout
     listed = here("history", "programs").stdout
     assert "w1111" in listed and "python train.py" in listed and "95.0 ms" in listed
     assert (

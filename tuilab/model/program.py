@@ -318,14 +318,14 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     program_share: float | None = None
     """Of the program's wall time, that this takes."""
     saves_s: float | None = None
-    """Seconds of the program that mending it saves, as estimated."""
+    """Seconds of the program that fixing it saves, as estimated."""
     change: str = ""
     preset: str = ""
     """The preset that shows the same."""
     sizes: dict[str, int] = {}
     """The program's own sizes, as that preset's parameters, where they are known."""
     part_of: Code | None = None
-    """The finding whose time this one's is part of: mending both gains no more than that one says."""
+    """The finding whose time this one's is part of: fixing both gains no more than that one says."""
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from tuilab.model.quantity import interval, plural, rough, seconds
 from tuilab.presentation.answer import Said
 from tuilab.presentation.status import Status
 from tuilab.program import account
+from tuilab.program.gains import at_most
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 from tuilab.report.program import gained, headline, step_kind, watching_cost
@@ -34,12 +35,12 @@ def verdict(page: Page, *, running: bool) -> Said:
     detail = SEPARATOR.join(filter(None, [whole, page.ran_on, step(page), cost(page)]))
     if page.findings:
         first = page.findings[0]
-        gain = f"; mending it {gained(first).partition(';')[0]}" if first.gain_at_most else ""
+        gain = f"; fixing it {gained(first)}" if first.gain_at_most else ""
         return Said(headline(page) + gain, detail=detail)
     if running and not page.parts:
-        return Said("Nothing to mend was found so far; no step was profiled yet.", detail=step(page))
+        return Said("No bottleneck found so far; no step was profiled yet.", detail=step(page))
     so_far = " so far" if running else ""
-    return Said(f"Nothing to mend was found{so_far}.", detail=detail)
+    return Said(f"No bottleneck found{so_far}.", detail=detail)
 
 
 def listed_notes(page: Page) -> str:
@@ -78,12 +79,12 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return what was found, with what mending it gains; and what to change."""
+    """Return what was found, with what fixing it gains, and the change."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         said = f"Of the same time as {finding.part_of}: {finding.message}."
     elif gains := gained(finding):
-        said += f" Mending it {gains}."
+        said += f" Fixing it {gains}."
     change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
     if finding.preset:
         change += f" {{table.select}} measures {finding.preset}."
@@ -91,7 +92,7 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def saves(finding: Bottleneck) -> str:
-    """Return `3.20 s`: what mending it saves of the program; `–` if that is not known."""
+    """Return `3.20 s`: what fixing it saves of the program; `–` if that is not known."""
     return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
 
 
@@ -102,14 +103,19 @@ def of_program(finding: Bottleneck) -> str:
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
     """Return `8.43 ×`; of a finding that is part of another of these `the same`, or `1.25 × of it`."""
-    if finding.gain_at_most is None:
+    most = step_gain(finding)
+    if most is None:
         return "–"
-    whole = next((f for f in found if f.code == finding.part_of), None)
+    whole = next((step_gain(f) for f in found if f.code == finding.part_of), None)
     if whole is None:
-        return times(finding.gain_at_most)
-    return (
-        "the same" if finding.gain_at_most == whole.gain_at_most else f"{times(finding.gain_at_most)} of it"
-    )
+        return times(most)
+    return "the same" if most == whole else f"{times(most)} of it"
+
+
+def step_gain(finding: Bottleneck) -> float | None:
+    """Return how many times as fast the step runs at most with the fix; None if that is not known."""
+    most = at_most(finding)
+    return most.step if most is not None else None
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
             return (
                 "Nothing was found yet." if running else "Nothing was found; see Notes for what was not seen."
             )
-        return "Nothing to mend was found" + (" so far." if running else ".")
+        return "No bottleneck found" + (" so far." if running else ".")
     if part == "account":
         return "No second was accounted for" + (" yet." if running else ".")
     if part == "functions":

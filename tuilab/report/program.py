@@ -21,6 +21,7 @@ from tuilab.model.program import (
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
+from tuilab.program.gains import at_most
 from tuilab.program.page import died
 
 KINDS = {
@@ -47,7 +48,7 @@ def headline(page: Page) -> str:
     if not page.steps.kind:
         return "no step was seen"
     if not page.findings:
-        return "nothing to mend was found"
+        return "no bottleneck found"
     first = page.findings[0]
     return f"{first.code}: {first.message}"
 
@@ -179,18 +180,24 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 def gained(finding: Bottleneck) -> str:
-    """Return `saves 3.20 s, 9 % of the program; a step gains at most 21.5 ×`; "" without a known bound."""
-    if finding.gain_at_most is None:
+    """Return `saves about 3.20 s and speeds up the program at most 1.1 ×, the step at most 21.5 ×`.
+
+    It continues a sentence that begins with `Fixing it`. "" without a known bound.
+    """
+    most = at_most(finding)
+    if most is None:
         return ""
     said = []
-    if finding.saves_s is not None and finding.program_share is not None:
-        saved = seconds(finding.saves_s, finding.saves_s / 50)
-        said.append(f"saves {saved}, {percent(finding.program_share)} of the program")
-    if finding.share is not None or not said:
-        most = max([finding.gain_at_most, *(finding.gain_ci95 or ())])
-        said.append(f"{'a step ' * (finding.share is not None)}gains at most {times(most)}")
-    part = f", of the same time as {finding.part_of}" if finding.part_of else ""
-    return f"{'; '.join(said)}{part}"
+    if finding.saves_s is not None:
+        said.append(f"saves about {seconds(finding.saves_s, finding.saves_s / 50)}")
+    gains = [
+        f"the {name} at most {times(gain)}"
+        for name, gain in (("program", most.program), ("step", most.step))
+        if gain
+    ]
+    said.append(f"speeds up {', '.join(gains)}")
+    part = f", part of what {finding.part_of} gains" if finding.part_of else ""
+    return f"{' and '.join(said)}{part}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:
@@ -198,7 +205,7 @@ def _finding(finding: Bottleneck) -> Iterator[str]:
     yield f"{finding.code}{f'  {where}' if where else ''}"
     yield f"  {finding.message}"
     if gains := gained(finding):
-        yield f"  mending it {gains}"
+        yield f"  fixing it {gains}"
     if finding.change:
         yield f"  change: {finding.change}"
     if finding.preset:
@@ -259,7 +266,7 @@ def compared(a: Page, b: Page) -> list[str]:
         f"{name} {percent(shares[0].get(name, 0.0))} → {percent(shares[1].get(name, 0.0))}" for name in names
     ] * all(shares)
     codes = [{finding.code for finding in page.findings} for page in (a, b)]
-    for words, some in (("mended", codes[0] - codes[1]), ("new", codes[1] - codes[0])):
+    for words, some in (("fixed", codes[0] - codes[1]), ("new", codes[1] - codes[0])):
         if some:
             out.append(f"{words}: {', '.join(sorted(some))}")
     return out

@@ -196,10 +196,10 @@ class WatchScreen(Screen[None]):
     HELP = """\
 ## A watched program
 
-The **verdict** is at the top; under it what to change, what gains most first, each with its line, its share
-of a step and what mending it gains *at most*. **{table.select}** opens the preset that shows the same, with
-this program's own sizes. Steps are timed all the time; parts and ops are seen in short windows of
-TensorFlow's profiler, and what these cost stands in the verdict.
+The **verdict** is at the top. Under it is what to change, the largest saving first: each with its line, what
+it saves of the program, and how many times as fast the step runs *at most*. **{table.select}** opens the
+preset that shows the same, with this program's own sizes. Steps are timed all the time; parts and ops are
+seen in short windows of TensorFlow's profiler. The verdict states what watching costs.
 
 **{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
 traced anew, written with its variables as a folder, and opened in the lab, where sliders move it. A program
@@ -550,8 +550,8 @@ def findings_table() -> Table[Bottleneck]:
         Column("saves", lambda row: says.saves(row), align="right", key=lambda row: row.saves_s or 0.0),
         Column("of the program", lambda row: says.of_program(row), align="right",
                key=lambda row: row.program_share or 0.0),
-        Column("a step gains", lambda row: says.gain(row, table.rows), align="right", drop=1,
-               key=lambda row: row.gain_at_most or 0.0),
+        Column("step gains ≤", lambda row: says.gain(row, table.rows), align="right", drop=1,
+               key=lambda row: says.step_gain(row) or 0.0),
         Column("preset", lambda row: row.preset, most=20, drop=2, style=lambda _: MUTED,
                sparse=True),
     ]  # fmt: skip
