@@ -13,14 +13,17 @@ setup: ## make .venv with all that tests and linters need, and the pre-commit ho
 	$(BIN)/python -m pip install --quiet --editable '.[test]' pre-commit
 	$(BIN)/pre-commit install
 
-test: ## all tests
+test: ## README's test command: the quick tier
 	$(BIN)/python -m pytest
+
+everything: ## all tests but the long ones
+	$(BIN)/python -m pytest --tier all
 
 quick: ## the tests that are not slow
 	$(BIN)/python -m pytest -m 'not slow'
 
 coverage: ## all tests, with the lines and branches that none of them reaches (build/coverage/index.html)
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
+	$(BIN)/python -m pytest --tier all --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 lint: ## ruff, import contracts, prose
 	$(BIN)/ruff check .

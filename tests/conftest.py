@@ -261,20 +261,39 @@ class Worker:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--long` runs the tests marked `long` too."""
+    """`--tier` chooses by cost, `--long` adds the tests marked `long`."""
+    parser.addoption(
+        "--tier",
+        choices=("quick", "rest", "all"),
+        help="quick: what is not slow, all of worker/measure, and the tests marked smoke; rest: the others. "
+        "Default: quick; all if files or folders are named",
+    )
     parser.addoption("--long", action="store_true", help="run the long modes of suites too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip long tests unless they were asked for; mark the slow rooms, and what starts TensorFlow."""
+    """Mark slow rooms and what starts TensorFlow; deselect the tests of other tiers and the long ones."""
     for item in items:
         slow = item.nodeid.removeprefix("tests/").startswith(SLOW) or item.get_closest_marker("real_worker")
         if slow or not TENSORFLOW.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-    if not config.getoption("--long"):
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="long: run it with --long"))
+    named = config.args_source == pytest.Config.ArgsSource.ARGS
+    tier = config.getoption("--tier") or ("all" if named or config.getoption("-m") else "quick")
+    left: list[pytest.Item] = []
+    kept: list[pytest.Item] = []
+    for item in items:
+        long = item.get_closest_marker("long") and not config.getoption("--long")
+        wanted = not long and (tier == "all" or quick(item) == (tier == "quick"))
+        (kept if wanted else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def quick(item: pytest.Item) -> bool:
+    """True if README's test command runs it."""
+    always = item.get_closest_marker("smoke") or item.nodeid.startswith("tests/worker/measure/")
+    return bool(always) or not item.get_closest_marker("slow")
 
 
 def fold(seen: list[Event]) -> RunState:

@@ -154,6 +154,7 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
                 process.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.smoke
 @pytest.mark.terminal
 @pytest.mark.timeout(300)
 def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Shared) -> None:

@@ -96,6 +96,7 @@ def test_a_foreign_page_is_refused(shared):
     assert caught.value.code == 403
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=é", "ws", "static/js/textual.js"])
 def test_nobody_comes_in_without_the_token(shared, query):
     url, _ = shared

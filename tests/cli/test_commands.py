@@ -38,6 +38,7 @@ def small():
     return SimpleNamespace(**told, result=json.loads(told["stdout"]))
 
 
+@pytest.mark.smoke
 @pytest.mark.real_worker
 def test_run_prints_one_object_with_real_medians(small):
     result = small.result

@@ -50,6 +50,7 @@ def test_a_file_that_could_grow_no_further_is_no_success(data, tmp_path, unbuffe
     assert (done.returncode, done.stderr) == (2, "tuilab: standard output: File too large\n")
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed):
     file = tmp_path / "page.csv"

@@ -12,6 +12,7 @@ from tuilab.model.doctor import Built, Imported, Listed, ListedGpu, Tried
 PIP = f'{sys.executable} -m pip install "tensorflow[and-cuda]==2.21.*"'
 
 
+@pytest.mark.smoke
 def test_all_well(machine: Machine):
     machine.healthy()
     machine.sees()

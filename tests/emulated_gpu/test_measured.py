@@ -36,6 +36,7 @@ def nodes(state: RunState, arm: Arm, kind: str) -> list[Node]:
     return [n for n in state.arms[arm.id].placement[0] if n.kind == kind]
 
 
+@pytest.mark.smoke
 def test_each_arm_bears_the_device_that_computed(stft: tuple[list[Event], RunState]) -> None:
     _, state = stft
     assert {name: arm.device for name, arm in state.arms.items()} == {

@@ -38,6 +38,7 @@ def test_endless_output_is_cut_off(tmp_path, monkeypatch):
     assert time.monotonic() - began < interpreter.LOOK_S / 2
 
 
+@pytest.mark.smoke
 def test_program_that_sleeps_is_ended_with_its_children(tmp_path, monkeypatch):
     monkeypatch.setattr(interpreter, "LOOK_S", 0.5)
     with pytest.raises(InputError, match="answers within"):

@@ -73,6 +73,7 @@ def test_a_call_that_does_not_return_is_stopped(tmp_path, how):
         ends(made, terminal)
 
 
+@pytest.mark.smoke
 def test_kill_9_of_the_lab_loses_no_round(tmp_path):
     with trial(tmp_path / "t") as made:
         terminal = made.program([sys.executable, "-m", "tuilab", "--preset", f"{OWN}:restless"])

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -134,6 +135,7 @@ def test_each_cell_is_taken_once_or_given_up_once(lives, count, revive):
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 
+@pytest.mark.smoke
 async def test_work_is_shared_among_the_nodes():
     rig = Rig(Fake({"a": 99, "b": 99, "c": 99}))
     await rig.run(24)

@@ -29,6 +29,7 @@ def tuilab(sshd: Sshd, data: Path):
     return call
 
 
+@pytest.mark.smoke
 @pytest.mark.real_worker
 def test_arms_of_two_hosts_stand_side_by_side(tuilab):
     done = tuilab(*SMALL, "--host", "local", "--host", "gpu-07")

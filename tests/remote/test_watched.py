@@ -58,6 +58,7 @@ def test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here(
     assert {"gpu-07: hello Eve", "local: hello Eve"} <= set(done.stdout.splitlines())
 
 
+@pytest.mark.smoke
 def test_a_host_that_does_not_answer_is_told(watch: Watch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print('here')")
     done = watch("--host", "local", "--host", "closed", "train.py")

@@ -63,6 +63,7 @@ def well_left(terminal: Terminal, key: str = "q") -> None:
     assert not LIBRARY_LOG.findall(bytes(terminal.sent)), "TensorFlow printed on the screen"
 
 
+@pytest.mark.smoke
 @pytest.mark.real_worker
 @pytest.mark.parametrize("size", [SMALL, pytest.param(LARGE, marks=pytest.mark.long)], ids=by_size)
 def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
