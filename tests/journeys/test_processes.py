@@ -51,7 +51,7 @@ def started_in_its_group(user: User, line: str) -> list[str]:
                             found[child.pid] = named(child)
                 except (ProcessLookupError, psutil.Error):
                     continue
-            time.sleep(0.01)
+            time.sleep(0.05)
     except psutil.NoSuchProcess:
         pass  # it ended between two looks
     finally:
