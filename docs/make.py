@@ -179,12 +179,12 @@ def presets_page() -> str:
         "# Presets",
         "",
         textwrap.dedent("""\
-            A preset is a TOML file: a workload, its parameters, which arms are measured side by side, and the claim as a
-            condition that the lab can check. Those shipped lie in `presets/`; your own go to `~/.config/tuilab/presets/`,
-            one file each, named as it is typed: `tuilab run NAME`. A file that is wrong is listed by `tuilab presets`
-            with the key and what was expected; the others still load.
+            A preset is a TOML file: a workload, its parameters, the arms to compare, and a claim as a condition that the lab
+            can check. tuilab ships those in `presets/`. Put your own in `~/.config/tuilab/presets/`, one file each; the file
+            name is the preset name: `tuilab run NAME`. `tuilab presets` reports errors in a file with the key and what was
+            expected; the other files still load.
 
-            This page is made from the program by `python docs/make.py`.
+            `python docs/make.py` generates this page.
 
             ```toml
             title = "Small STFT on one device"
@@ -262,10 +262,10 @@ def formats_page() -> str:
             "# Formats",
             "",
             textwrap.dedent("""\
-                What scripts may rely on. Seconds, bytes and counts are plain numbers in SI base units. A reader ignores fields
-                that it does not know: fields are added within a schema, never renamed, moved or given another meaning.
+                The stable formats for scripts. Seconds, bytes and counts are plain numbers in SI base units. A schema may gain
+                fields, so ignore unknown ones. It never renames, moves or redefines a field.
 
-                This page is made from the program by `python docs/make.py`.
+                `python docs/make.py` generates this page.
 
                 ## `tuilab run --json`
                 """),
@@ -285,11 +285,10 @@ def formats_page() -> str:
                 ## Recordings
 
                 `tuilab history save RUN FILE` and `tuilab export` write a run as JSON lines: first a [hello](#hello), then the
-                run's events as they came, beginning with [run started](#run-started). Replayed, they give the same screens.
-                A recording is data: it is read with bounded sizes and checked types, and its texts are cleaned.
+                run's events in order, beginning with [run started](#run-started). A replay shows the same screens. A recording
+                is data: sizes are limited, types are checked, and text is cleaned.
 
-                The protocol's version is {events.PROTOCOL}. The same lines travel between the lab and its worker, on the worker's
-                standard output.
+                The protocol version is {events.PROTOCOL}. A worker writes the same lines to its standard output.
 
                 ## Events
                 """),
@@ -305,19 +304,18 @@ def formats_page() -> str:
             textwrap.dedent(f"""\
                 ## The history
 
-                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. One of a
-                newer tuilab is left alone and said to be newer; what is measured meanwhile is kept in `{store.BESIDE}` beside
-                it. One from before the first release is kept as `history-older-….db`, of which
-                every command tells until `tuilab history check --repair FILE` has added its runs. Read it with
-                `tuilab history --json`: its tables are no interface.
+                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. Read it with
+                `tuilab history --json`: its tables are not a stable interface.
 
-                A file that SQLite calls damaged is read once by itself before anything is done to it. Where its disk does not
-                give it, it stays where it is; where it is damaged, it is kept as `history-damaged-….db`, which every command
-                then tells of until `tuilab history check --repair FILE` has taken in what can be read of it, and named it
-                `history-recovered-….db`. One that takes nothing, on a full or a read-only disk, is listed, exported and
-                replayed all the same; runs are kept among the temporary files meanwhile, and come back. On a disk without any
-                room `tuilab history prune` makes it smaller in its place, with a copy elsewhere while it does; `--for-good`
-                removes what is deleted at once.
+                - **From a newer tuilab**: left alone. New runs go to `{store.BESIDE}` next to it.
+                - **From before the first release**: renamed to `history-older-….db`.
+                - **Damaged**: read once more before anything is changed. If the disk cannot be read, the file stays. If its
+                  content is damaged, it is renamed to `history-damaged-….db`.
+                - **Full or read-only disk**: runs are still listed, exported and replayed. New runs go to temporary files and
+                  return later. `tuilab history prune` makes the file smaller in place; `--for-good` removes deleted runs at once.
+
+                Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs. A repaired
+                file is named `history-recovered-….db`.
                 """),
         ]
     )
