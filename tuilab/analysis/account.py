@@ -1,8 +1,8 @@
 """One account of a call from what was measured of it. Numbers in, an `Account` out.
 
-A profile tells whose each moment was, and slows down what lies between the kernels; calls beside it, without
-the profiler, tell how long a call takes. `of_profile` joins the two, for calls of an arm or for steps of a
-program; `scaled` holds the account to the median that stands everywhere else.
+A profile tells whose each moment was, and slows down what lies between the kernels; calls alongside it,
+without the profiler, tell how long a call takes. `of_profile` joins the two, for calls of an arm or for steps
+of a program; `scaled` holds the account to the median that stands everywhere else.
 """
 
 import math
@@ -48,8 +48,8 @@ def of_profile(
     a call without the profiler; None leaves the profile's own length. events: on the calling thread, a call;
     each may have cost `EVENT_S`, which is taken off what TensorFlow and Python take between kernels.
     on_device: seconds a call by phase that another device's own clock told, which no profiler and no busy
-    host stretches: only what is beside them is fitted to `plain_s`, and what that has beyond the profile is
-    not known for as much of the call as the device took.
+    host stretches: only what is alongside them is fitted to `plain_s`, and what that has beyond the profile
+    is not known for as much of the call as the device took.
     own_python_s: seconds of some calls that Python spent outside TensorFlow, as timed apart; the rest of the
     profile's Python is TensorFlow's own. opaque: the device could not be looked into, so waiting for it is
     not known. drained: the input's buffers held nothing when the calls began. Raises ValueError without a
@@ -79,7 +79,7 @@ def of_profile(
 
 
 def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:
-    """Half the 95 % interval of a phase's seconds a call, by the ratio estimator (Cochran 1977, 6.4)."""
+    """Half the 95% interval of a phase's seconds a call, by the ratio estimator (Cochran 1977, 6.4)."""
     n, whole = len(each), math.fsum(steps)
     if n < 2 or whole <= 0:
         return None
@@ -110,7 +110,7 @@ def _python_apart(found: dict[str, Known], own_s: Sequence[float]) -> dict[str, 
 def _filled(
     found: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """The parts made as long as the calls beside them; how far that stretches each widens its interval."""
+    """The parts made as long as the calls alongside them; how far that stretches each widens its interval."""
     whole = math.fsum(known.seconds for known in found.values())
     if whole <= 0:
         return unknown(total_s, "the profiler saw nothing of a call")

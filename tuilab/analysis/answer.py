@@ -42,12 +42,13 @@ LEAST = 1.005
 """A ratio below reads as 1.00 ×: nothing to call an arm slower for, however surely it is."""
 COPYING = 0.2
 LOOK = 3
-"""So many calls of a warm-up are a figure to go by until there is one that counts."""
+"""That many calls of a warm-up are a figure to go by until there is one that counts."""
 MOST_NAMED = 3
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
-    """Say what a run has shown so far, in plain text. crossed: its crossovers, where they are known already.
+    """Describe what a run has shown so far, in plain text. crossed: its crossovers, where they are known
+    already.
 
     against: the data sheet's name of a GPU to hold it against; without one, only a run that has no GPU is.
     """
@@ -84,7 +85,7 @@ def at_point(state: RunState, point: int) -> list[str]:
 
 
 def timing(arm: ArmState, point: int) -> str:
-    """Return `0.48 ms [0.47 0.50]`, or without the interval where there is none."""
+    """Return `0.48 ms [0.47 0.50]`, or without the interval if there is none."""
     found = estimate_at(arm, point)
     if found is None:
         return "not timed"
@@ -178,7 +179,7 @@ def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmSta
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
-    """Those that cannot be told from the fastest, though others between them can."""
+    """Those that cannot be reported from the fastest, though others between them can."""
     if not arms:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
@@ -304,7 +305,7 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
 
 
 def copying(arm: ArmState, point: int) -> float:
-    """Return the share (0 … 1) of a call that its copies take; 0 where it has no account."""
+    """Return the share (0 … 1) of a call that its copies take; 0 if it has no account."""
     account = account_at(arm, point)
     return account.share(*COPIES) if account is not None else 0.0
 
@@ -458,7 +459,7 @@ def _first_look(state: RunState, point: int) -> str:
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
         if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
-            # The least: beside what else goes on at a start, most of these calls take too long.
+            # The least: alongside what else happens at a start, most of these calls take too long.
             found.setdefault(arm.arm.device, f"{name_of(arm, point)} {median_of(min(warming))}")
     named = listed(list(found.values())[:MOST_NAMED])
     return f"First look, not counted: at best {named} a call." if found else ""

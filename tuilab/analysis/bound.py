@@ -133,7 +133,7 @@ class GpuCall:
         )
         if self.least_s is None:
             return found
-        # The same call of the host's library: a GPU only adds its copies.
+        # The same call of the host library: a GPU only adds its copies.
         whole = self.least_s + found.copies_s
         return msgspec.structs.replace(
             found,
@@ -181,7 +181,9 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms that are worth a bound beside a CPU arm: those of the run, or its own on a GPU."""
+    """Return the GPU arms that are worth a bound alongside a CPU arm: those of the run, or its own on a
+    GPU.
+    """
 
     def alike(arm: Arm) -> bool:
         return (arm.dtype, arm.variant, arm.host) == (of.arm.dtype, of.arm.variant, of.arm.host)
@@ -251,7 +253,8 @@ def leads(state: RunState, point: int) -> list[ArmState]:
 
 
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
-    """Return the least times beside the fastest CPU arm of each variant and dtype, input resident and copied.
+    """Return the least times alongside the fastest CPU arm of each variant and dtype, input resident and
+    copied.
 
     Those of the fastest arm come first.
     """
@@ -259,7 +262,7 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
 
 
 def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
-    """Return the least times beside one measured arm, with the input resident first."""
+    """Return the least times alongside one measured arm, with the input resident first."""
     best: dict[str, tuple[GpuBound, GpuCall]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
         found = call.on(sheet)
@@ -273,7 +276,7 @@ def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> lis
 def _compared(
     state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
 ) -> GpuBound:
-    """The bound beside a measured arm: the GPU cannot win if it is no faster than the interval's end."""
+    """The bound alongside a measured arm: the GPU cannot win if it is no faster than the interval's end."""
     found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
     timed = estimate_at(lead, point)
     if timed is None:
@@ -312,7 +315,7 @@ def _compared(
 
 
 def nothing_for_a_gpu(work: Work) -> str:
-    """Say why a GPU has nothing to do in a call; "" if it has."""
+    """Describe why a GPU has nothing to do in a call; "" if it has."""
     if work.gpu is None or work.gpu.kernels or work.gpu.flop:
         return ""
     names = sorted(work.stays, key=lambda stay: -(stay.seconds or 0.0))
@@ -322,7 +325,7 @@ def nothing_for_a_gpu(work: Work) -> str:
 
 
 def why_not_known(call: GpuCall) -> str:
-    """Say what keeps a bound from being known; "" if nothing does."""
+    """Describe what keeps a bound from being known; "" if nothing does."""
     work = call.on_gpu
     if work.uncounted:
         return f"the work of {work.uncounted[0]} is not counted"
@@ -370,7 +373,7 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Return seconds that the copies of a call of the host's library take at most; None for other work."""
+    """Return seconds that the copies of a call of the host library take at most; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
@@ -404,7 +407,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         found = {bound.input: bound for bound in beside(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
-            return None  # the order of the sizes cannot be told either
+            return None  # the order of the sizes cannot be reported either
         if not known:
             continue
         times_s = {name: bound.seconds for name, bound in known.items()}

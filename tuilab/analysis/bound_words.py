@@ -51,9 +51,10 @@ def parts_words(bound: GpuBound) -> str:
 
 
 def bound_sentence(state: RunState, against: str = "") -> str:
-    """Say what a GPU could give, for the answer of a run without one; "" if nothing was measured on a CPU.
+    """Describe what a GPU could give, for the answer of a run without one; "" if nothing was measured on a
+    CPU.
 
-    A run beside a GPU has no bound unless one is asked for.
+    A run alongside a GPU has no bound unless one is asked for.
     """
     point = summary_point(state)
     if has_gpu(state) and not against:
@@ -142,7 +143,7 @@ def _likely(bound: GpuBound) -> str:
         return f"over {MOST_TIMES} ×"
     if high > MOST_TIMES:
         return f"{significant(low, 2)} × or more"
-    # A ceiling that such cards reach needs no range beside it.
+    # A ceiling that such cards reach needs no range alongside it.
     return _range(low, high) if low < 0.95 * (bound.at_most or high) else ""
 
 

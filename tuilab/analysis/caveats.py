@@ -83,10 +83,10 @@ def levels(samples: Sequence[float]) -> Doubt | None:
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
-    """Return the two paces, or None where the samples have one or cannot tell.
+    """Return the two paces, or None if the samples have one or cannot tell.
 
     The logs are parted where the variance within both parts is least (Otsu 1979; exact for one dimension).
-    There are two levels if either part has 15 % of the samples, their medians are 5 % apart, and Ashman's D
+    There are two levels if either part has 15% of the samples, their medians are 5% apart, and Ashman's D
     (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Even noise cut in two
     has 3.5, normal noise 2.7. None below 30 samples.
     """
@@ -125,7 +125,7 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Doubt | None:
-    """Return a doubt where `samples` moved by more than 2 % over the run; s per call, in order, evenly
+    """Return a doubt where `samples` moved by more than 2% over the run; s per call, in order, evenly
     spaced."""
     found = movement(samples)
     if found is None:
@@ -225,8 +225,8 @@ def contention(seen: Pressure) -> Doubt | None:
     """Return a doubt where anything took the processor away from the measurement.
 
     Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
-    6.18, and kept a spinning thread waiting half the time), where others used 10 % of a core at least; 5 % of
-    the time ready but not running; 1 % of the time held back by a quota; others busy for a quarter of all
+    6.18, and kept a spinning thread waiting half the time), where others used 10% of a core at least; 5% of
+    the time ready but not running; 1% of the time held back by a quota; others busy for a quarter of all
     cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:

@@ -25,7 +25,7 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in both runs, at one place.
 
     ratio: median of the second over the first; low, high: bounds on it. at: the value of each parameter that
-    either run sweeps; empty where none does. differs: whether the two intervals of the medians are apart, so
+    either run sweeps; empty if none does. differs: whether the two intervals of the medians are apart, so
     that the runs differ beyond their noise.
     """
 
@@ -54,7 +54,7 @@ def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each place where both did.
 
     The runs were not interleaved, so nothing pairs their rounds: the ratio's bounds are those of the two
-    95 % intervals, low2/high1 … high2/low1, which are wider than a 95 % interval of the ratio.
+    95% intervals, low2/high1 … high2/low1, which are wider than a 95% interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)
@@ -87,7 +87,9 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """Say what the intervals of differing arms do not hold; "" where they hold it, or nothing differs."""
+    """Describe what the intervals of differing arms do not hold; "" where they hold it, or nothing
+    differs.
+    """
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
     if not alone or not any(arm.differs for arm in arms):
         return ""
@@ -122,7 +124,7 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Say in what two runs differ beside their figures and swept parameters, each in a sentence."""
+    """Describe in what two runs differ alongside their figures and swept parameters, each in a sentence."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -145,13 +147,13 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """Say what else went on while a run was measured and may make a difference; one of a kind."""
+    """Describe what else happened while a run was measured and may make a difference; one of a kind."""
     found = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [found[code] for code in DISTURBED if code in found]
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm in one run: its median and 95 % interval in seconds per call.
+    """An arm in one run: its median and 95% interval in seconds per call.
 
     ratio: its median over that of the run it is held against; low, high: bounds on it; differs: whether the
     two intervals are apart. They are None in that run itself, and where it has no interval of this arm.
@@ -222,7 +224,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     """Return every arm of any of the runs, in the order in which they come up; ratios are against run `base`.
 
     Sweeps have a row for each place at which two runs or more were measured. The runs were not interleaved,
-    so a ratio differs from 1 only where the two 95 % intervals of the medians are apart (`analysis.compare`).
+    so a ratio differs from 1 only if the two 95% intervals of the medians are apart (`analysis.compare`).
     """
     names = swept(states)
     indices = [places(state, names) for state in states]

@@ -28,8 +28,8 @@ SHORT = {
     "unlike-machines": "different machines",
     "unlike-software": "different software",
 }
-"""What a caveat comes to, in two words, the gravest first. A code that is missing here (outliers, which a
-median bears; the precision, which is said as a figure) does not make a run doubtful."""
+"""What a caveat comes to, in two words, the most severe first. A code that is missing here (outliers, which a
+median has; the precision, which is said as a figure) does not make a run doubtful."""
 MOST_NAMED = 2
 
 
@@ -65,11 +65,11 @@ def confidence(state: RunState) -> Confidence:
 
 
 FEWEST_ALIKE = 6
-"""Runs of which the whole range holds the median of such runs with 97 % (1 − 2 · 2⁻⁶), however they lie."""
+"""Runs of which the whole range holds the median of such runs with 97% (1 − 2 · 2⁻⁶), however they lie."""
 
 
 def _alike(state: RunState) -> str:
-    """Say where this run and earlier ones like it lie: how minutes differ is in no interval of one run."""
+    """Describe if this run and earlier ones like it lie: how minutes differ is in no interval of one run."""
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:
         return ""

@@ -27,8 +27,8 @@ LEVEL = 0.95
 LASTING = 0.5
 """The part of a round's noise that may last through a size, as a share of its standard deviation.
 
-Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30 %,
-half of its variance lasting, at most 5 % of them show a crossover.
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
+half of its variance lasting, at most 5% of them show a crossover.
 """
 
 
@@ -71,7 +71,7 @@ def _sign(ratio: Location, level: float) -> int:
 class Crossing:
     """One change of sign. Sizes in the axis's unit.
 
-    at, low, high: the size and its 95 % interval. below, above: the nearest sizes that were measured on
+    at, low, high: the size and its 95% interval. below, above: the nearest sizes that were measured on
     either side of `at`. curvature: how far (as a log of size) other ways of interpolating lie from `at`;
     the interval holds them. overtakes: true where a is the faster from there on, false where b is.
     """
@@ -125,7 +125,7 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the sign at each place, of a family of tests that together err in at most 5 % (Bonferroni)."""
+    """Return the sign at each place, of a family of tests that together err in at most 5% (Bonferroni)."""
     return [place.sign(_level(at)) for place in at]
 
 
@@ -164,7 +164,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
     Between neighbouring sizes the log ratio L is taken as linear in log size (so for power laws it is). `at`
     is the zero of the mean L, or the middle of the outermost zeros where noise makes several. The interval
-    is Fieller's: every size at which the interpolated L does not differ from 0 at 95 %. Unlike a mean of one
+    is Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike a mean of one
     crossing a round it divides by no noisy slope. Sizes are taken as independent. The interval is then
     stretched to what costs of the form α + β · size could make of the same ratios (`_straight_lines`), so
     that a bracket too wide for interpolation shows as a wide interval.
@@ -192,7 +192,7 @@ def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
     """The two extremes of where costs α + β · size with these two ratios can be equal.
 
     r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 moves
-    one way with it: where r falls, from β = 0, where 1/r is linear in x, to α' = 0, where r is linear in 1/x;
+    one way with it: if r falls, from β = 0, where 1/r is linear in x, to α' = 0, where r is linear in 1/x;
     where r rises, the same of 1/r.
     """
     rises = right.ratio.mean > left.ratio.mean
@@ -208,7 +208,7 @@ def _between(low: int, high: int, share: float) -> float:
 
 
 def _held(left: SizeRatio, right: SizeRatio) -> list[float]:
-    """The ends (logs of size) of what lies between two places and is not told from a ratio of 1 at 95 %.
+    """The ends (logs of size) of what lies between two places and is not told from a ratio of 1 at 95%.
 
     At the share w of the way the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
     quadratic in w (Fieller 1954). t has the degrees of freedom of Welch and Satterthwaite at mid-way.
@@ -401,7 +401,7 @@ def _lead(place: SizeRatio, sign: int) -> str:
 def _closes(at: Sequence[SizeRatio]) -> bool:
     """Whether the gap shrinks towards the largest size, so that it would be gone by 16 times that size.
 
-    Against one and two sizes before: smaller at 95 %, and the straight line through both log ratios over log
+    Against one and two sizes before: smaller at 95%, and the straight line through both log ratios over log
     size reaches 0 in time.
     """
     last = at[-1]

@@ -52,7 +52,7 @@ NEAR_ROOF = 0.6
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
-    """Return everything found at the point that the run's figures are given for, the gravest first."""
+    """Return everything found at the point that the run's figures are given for, the most severe first."""
     point = summary_point(state)
     arms = measured(state, point)
     found: list[Diagnosis] = []
@@ -76,7 +76,7 @@ def contended(state: RunState) -> bool:
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """Say that advice on starting ops is withheld, once, if an arm would have had some."""
+    """Describe that advice on starting ops is withheld, once, if an arm would have had some."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]

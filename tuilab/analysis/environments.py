@@ -19,7 +19,8 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Kinds of ops that a sentence names."""
 FIRST_CALLS = 1.5
-"""How many times as long one first call takes as another before it is told: there is one of each process."""
+"""How many times as long one first call takes as another before it is reported: there is one of each process.
+"""
 ALIKE = 1.1
 """Arms that are known to lie so near each other are called equal."""
 DOUBT = 0.05
@@ -27,7 +28,7 @@ DOUBT = 0.05
 
 
 def environments(state: RunState) -> list[str]:
-    """Return the names of the environments that took turns, in the run's order; empty where none did.
+    """Return the names of the environments that took turns, in the run's order; empty if none did.
 
     What takes turns shares its rounds, which workers on several hosts do not.
     """
@@ -84,7 +85,7 @@ def _bare(arm: ArmState) -> Arm:
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """One arm of both, which differs where all that differ do so by chance in DOUBT of the runs."""
+    """One arm of both, which differs if all that differ do so by chance in DOUBT of the runs."""
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
     low, high = found.interval or (None, None)

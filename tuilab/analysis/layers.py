@@ -60,7 +60,7 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return what of a call is no layer's, as a row; its share is 0 where layers make up the call."""
+    """Return what of a call is no layer's, as a row; its share is 0 if layers make up the call."""
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 
@@ -72,7 +72,7 @@ def _profiled(arm: ArmState, point: int) -> Account | None:
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Say so where the layers are those of calls that took another time; else ""."""
+    """Say so if the layers are those of calls that took another time; else ""."""
     account, own = _profiled(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
@@ -83,7 +83,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Why no layers are told, and what to do; "" where nobody has looked for them."""
+    """Why no layers are reported, and what to do; "" where nobody has looked for them."""
     looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
     if not looked:
         return ""

@@ -23,7 +23,7 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
     """Sum up each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
 
-    Of a fleet's sweep that size was measured by one node; a crossover and verdicts are that node's only where
+    Of a fleet's sweep that size was measured by one node; a crossover and verdicts are that node's only if
     it measured every size.
     """
     out = []
@@ -214,7 +214,7 @@ def _named(groups: Groups) -> str:
 
 
 def text_of(summary: MachineSummary) -> str:
-    """Return everything in it that a person may search for, in lower case."""
+    """Return everything in it that a user may search for, in lower case."""
     words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
     words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
     best = summary.best

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class CopyCost:
     """A copy of n bytes takes latency_s + n / bytes_per_s seconds.
 
-    bytes_per_s: None where the sizes show no cost per byte. misfit: the root mean square of the relative
+    bytes_per_s: None if the sizes show no cost per byte. misfit: the root mean square of the relative
     residuals, unitless; much above the timings' noise, a straight line is no good model.
     """
 

@@ -38,7 +38,7 @@ SHORTEST = 5
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """Return the median of a cell's samples (seconds per call), its 95 % interval being for processes in
+    """Return the median of a cell's samples (seconds per call), its 95% interval being for processes in
     general.
 
     From three processes on it is the median of their medians: however long one was, it is one observation.
@@ -67,14 +67,14 @@ def kept_estimate(cell: ArmSamples) -> Estimate | None:
 
 
 Middle = tuple[float, tuple[float, float]]
-"""Where the processes' logs have their middle, and its 95 % interval."""
+"""Where the processes' logs have their middle, and its 95% interval."""
 
 
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
     """Return the median of three processes' logs or more.
 
     zygotes: of each process, which it was forked from. What forks have of their zygote, further ones of it
-    repeat: where zygotes differ by more than their forks explain, they are the observations, and the interval
+    repeat: if zygotes differ by more than their forks explain, they are the observations, and the interval
     is at least that of their means (Kalibera & Jones 2013: the highest level that varies).
     """
     centre, span = _middle_of_alike(logs)
@@ -99,8 +99,8 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
-    # Whole order statistics, which promise 97 to 98 % of one minute's processes. What they promise beyond 95
-    # goes on the minutes: where a tenth of the processes' variance lies between runs, 92 to 95 % is left.
+    # Whole order statistics, which promise 97 to 98% of one minute's processes. What they promise beyond 95
+    # continues the minutes: if a tenth of the processes' variance lies between runs, 92 to 95% is left.
     ascending, k = sorted(logs), int(rank)
     return statistics.median(logs), (ascending[k - 1], ascending[-k])
 
@@ -128,7 +128,7 @@ def log_mean(cell: ArmSamples) -> Location | None:
 
 
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
-    """Return the mean of all samples, with the error that the processes show among themselves where that is
+    """Return the mean of all samples, with the error that the processes show among themselves if that is
     greater.
 
     From six processes on each is one observation, and theirs is the error. parts: the mean within each
@@ -171,7 +171,7 @@ def unlike(middles: Sequence[Location]) -> bool:
     """Return whether means with known standard errors differ by more than those errors explain.
 
     Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), ȳ weighted, against χ² with one degree of freedom less than there
-    are means, at 1 %.
+    are means, at 1%.
     """
     known = [m for m in middles if m.error]
     if len(known) < 2:
@@ -227,7 +227,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def said(state: RunState) -> str:
-    """Say what a run's intervals are of."""
+    """Describe what a run's intervals are of."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"

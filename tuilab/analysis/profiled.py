@@ -1,6 +1,6 @@
 """What a profile means, in sentences with numbers, and its times by op type.
 
-A part of a call is worth a sentence from 15 % of the call on, as in the advice of a run.
+A part of a call is worth a sentence from 15% of the call on, as in the advice of a run.
 """
 
 from collections import defaultdict

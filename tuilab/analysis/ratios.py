@@ -21,7 +21,7 @@ ALIKE = 1.1
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
-    """a's time over b's, with its 95 % interval. Unitless; above 1, a is the slower.
+    """a's time over b's, with its 95% interval. Unitless; above 1, a is the slower.
 
     low, high: None with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
     those of the arm that has fewer. paired: it is of rounds that both have.
@@ -48,7 +48,7 @@ class RatioEstimate(Bounded):
 
     @property
     def least(self) -> float | None:
-        """The least difference (0.07: 7 %) that nine of ten such runs would have told: a t interval's power.
+        """The least difference (0.07: 7%) that nine of ten such runs would have told: a t interval's power.
 
         δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio, of which the interval's half-width is t₀.₉₇₅ s.
         """
@@ -75,7 +75,7 @@ class RatioEstimate(Bounded):
 
     @property
     def words(self) -> str:
-        """`1.27 ×` with the digits that its interval allows: wherever this ratio is told, it reads so."""
+        """`1.27 ×` with the digits that its interval allows: wherever this ratio is reported, it reads so."""
         return times(self.ratio, self.half_width)
 
     @property
@@ -90,11 +90,11 @@ class RatioEstimate(Bounded):
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
-    """Return a against b (seconds per call by round), paired by round; None where no round has both.
+    """Return a against b (seconds per call by round), paired by round; None if no round has both.
 
-    The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
+    The 10% trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
     (`location.locate`), taken back by exp. Pairing removes what slows both arms of a round alike. Assumes log
-    ratios about symmetric around their middle. Rounds where either is not positive and finite are left out.
+    ratios about symmetric around their middle. Rounds if either is not positive and finite are left out.
     """
     middle = locate(log_ratios(a_by_round, b_by_round))
     return None if middle is None else from_location(middle)
@@ -130,7 +130,7 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Do what `log_ratios` does for samples and the round of each; where they are many, without a dictionary.
+    """Do what `log_ratios` does for samples and the round of each; if they are many, without a dictionary.
 
     Of samples of one round the last counts. Rounds ascend.
     """

@@ -21,15 +21,15 @@ NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
 """The caveat of an arm whose work was folded or pruned away, or was done outside."""
 BEYOND = 1.25
-"""How far outside of a run's own calls, as a factor, the calls beside the profile may lie."""
+"""How far outside of a run's own calls, as a factor, the calls alongside the profile may lie."""
 RETRACED = "retraced"
-"""The caveat of an arm of which each call is traced anew, so that its time is mostly tracing."""
+"""The caveat of an arm of which each call is retraced, so that its time is mostly tracing."""
 SINGLE_S = 20e-6
 """What timing a call by itself may add, in seconds."""
 BEYOND_PEAK = 1.5
 """How far above the highest measured peak an arm may seem to compute."""
 LEAST_FREE = 0.1
-"""Of the processors: a peak measured beside busier neighbours is raised no further."""
+"""Of the processors: a peak measured alongside busier neighbours is raised no further."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -116,7 +116,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """Return the median seconds per call (blocks) and its interval; None where nothing was timed."""
+    """Return the median seconds per call (blocks) and its interval; None if nothing was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -124,7 +124,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
-    """Return the median of the single synchronised calls in seconds; None where none was taken."""
+    """Return the median of the single synchronised calls in seconds; None if none was taken."""
     cell = arm.cells.get(point)
     if cell is None or not cell.latencies:
         return None
@@ -132,13 +132,13 @@ def latency_at(arm: ArmState, point: int) -> float | None:
 
 
 def by_round(arm: ArmState, point: int) -> dict[int, float]:
-    """Return seconds per call by round; empty where nothing was timed."""
+    """Return seconds per call by round; empty if nothing was timed."""
     cell = arm.cells.get(point)
     return dict(zip(cell.rounds, cell.samples, strict=True)) if cell is not None else {}
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """Return how many times as long as b a takes at a point, paired where they share rounds; None without
+    """Return how many times as long as b a takes at a point, paired if they share rounds; None without
     both."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
@@ -171,7 +171,7 @@ def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
 
 
 def device_of(arm: ArmState, point: int) -> str | None:
-    """Return the device on which the arm was observed to compute; None where nothing ran."""
+    """Return the device on which the arm was observed to compute; None if nothing ran."""
     cell = arm.cells.get(point)
     return (cell.device if cell is not None else None) or arm.device
 
@@ -206,7 +206,7 @@ def measured(state: RunState, point: int) -> list[ArmState]:
 
 
 def vanished(state: RunState, arm: ArmState, point: int) -> str:
-    """Say in what an arm does not compute what it was asked to; "" where it does.
+    """Describe in what an arm does not compute what it was asked to; "" where it does.
 
     As its calls and its graph showed (`measure.validity`), or as its rate shows.
     """
@@ -215,12 +215,12 @@ def vanished(state: RunState, arm: ArmState, point: int) -> str:
 
 
 def retraced(arm: ArmState, point: int) -> str:
-    """Say that each call of an arm is traced anew; "" where it is not."""
+    """Describe that each call of an arm is retraced; "" where it is not."""
     return next((f.message for f in arm.flags if f.code == RETRACED and f.point in (None, point)), "")
 
 
 def does(arm: ArmState, point: int) -> str:
-    """Say what a call of the arm does, where the workload says so."""
+    """Describe what a call of the arm does, where the workload says so."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
@@ -229,7 +229,7 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
     """Return the measured arms that may be held against each other, the fastest first, in the order of the
     run's.
 
-    Arms that do different work are in different groups; one that is traced anew in each call is in none.
+    Arms that do different work are in different groups; one that is retraced in each call is in none.
     """
     found = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
@@ -238,7 +238,7 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
 
 
 def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
-    """Say that an arm is faster than its machine can compute and cannot have done the work; else "".
+    """Describe that an arm is faster than its machine can compute and cannot have done the work; else "".
 
     Held against the highest peak of any dtype, with room for one that was measured while others had a share
     of the processors. Of operations alone: bytes may come from a cache.
@@ -277,7 +277,7 @@ def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | No
 
 
 def machines(state: RunState) -> list[Machine]:
-    """Return the machines that measured, the one where the run began first."""
+    """Return the machines that measured, the one if the run began first."""
     every = [state.machine, *state.machines.values()] if state.machine is not None else []
     return list({machine: None for machine in every if machine is not None})
 
@@ -329,10 +329,10 @@ def endless(arm: ArmState, point: int) -> bool:
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return where a call's time goes, at the arm's median; None where that was not looked for, or nothing
+    """Return where a call's time goes, at the arm's median; None if that was not looked for, or nothing
     was timed.
 
-    All of it is not known where the calls beside the profile contradict the run's own: a machine that was
+    All of it is not known where the calls alongside the profile contradict the run's own: a machine that was
     busier or freer then says nothing of the calls that were measured.
     """
     cell, found = arm.cells.get(point), estimate_at(arm, point)
@@ -368,7 +368,7 @@ def nodes_at(arm: ArmState, point: int) -> Sequence[Node]:
 
 
 AxisValues = tuple[tuple[str, Value], ...]
-"""The parameters that any of the runs sweeps, each with its value; empty where none sweeps."""
+"""The parameters that any of the runs sweeps, each with its value; empty if none sweeps."""
 
 
 def swept(states: Sequence[RunState]) -> tuple[str, ...]:

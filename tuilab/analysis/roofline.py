@@ -77,7 +77,7 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Return bytes/s at which so many bytes come and go at most; None for fewer than was ever measured.
+    """Return bytes/s at which that many bytes come and go at most; None for fewer than was ever measured.
 
     That of the largest set measured which is no larger; of larger ones, any that was faster all the same.
     """
@@ -204,7 +204,7 @@ def _each(
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return what a call of the arm has to do at a point; where only another arm tells it, as that one
+    """Return what a call of the arm has to do at a point; if only another arm tells it, as that one
     does."""
     if point in arm.work:
         return arm.work[point]
@@ -218,7 +218,7 @@ def like(state: RunState, arm: Arm) -> list[ArmState]:
 
 
 def op_count(arm: ArmState, point: int) -> int:
-    """Return TensorFlow ops that a call runs, as observed; 1 where that was not observed."""
+    """Return TensorFlow ops that a call runs, as observed; 1 if that was not observed."""
     return max(1, sum(op_counts(arm, point).values()))
 
 
@@ -242,7 +242,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work with no more of the host's cost than the run itself shows.
+    """Return the work with no more of the host cost than the run itself shows.
 
     What an image costs is set by a calibration, which a busy machine lengthens. An arm that prepares images
     one after another needs no more for them than its fastest call took.
@@ -289,7 +289,7 @@ def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
     """Return the roofs of the device that computed, raised where an arm of the run beat them; None without
     any.
 
-    Roofs are measured within seconds, mostly beside other work, so they may lie too low; no arm is faster
+    Roofs are measured within seconds, mostly alongside other work, so they may lie too low; no arm is faster
     than its machine. An arm that does not compute what it was asked to raises none.
     """
     device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
@@ -338,7 +338,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 
 def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """Return the arm's figures against its device's roof; None where it has no figure or its work is not
+    """Return the arm's figures against its device's roof; None if it has no figure or its work is not
     known.
 
     device: `raised` of the same arm, where that is known already.
@@ -400,7 +400,7 @@ def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
 def _roof_words(
     state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None, device: Raised | None
 ) -> str:
-    """`199 GFLOP/s float32`; and who reached that where it lies above what was measured of the machine."""
+    """`199 GFLOP/s float32`; and who reached that if it lies above what was measured of the machine."""
     measured_roofs = device_roofs(state, arm, point)
     if device is None or measured_roofs is None or least is None or least.work_s <= 0:
         return ""
@@ -458,7 +458,7 @@ def uncounted(work: Work) -> str:
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:
-    """Say in a sentence what a call's work is, and which roof will bind it on this host's processor."""
+    """Describe in a sentence what a call's work is, and which roof will bind it on this host's processor."""
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []

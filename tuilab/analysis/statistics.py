@@ -1,4 +1,4 @@
-"""Medians, means of log ratios and their 95 % intervals, for samples that resemble their neighbours."""
+"""Medians, means of log ratios and their 95% intervals, for samples that resemble their neighbours."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ def ranks(samples: Sequence[float]) -> list[float]:
 
 
 def rank_autocorrelation(samples: Sequence[float]) -> float:
-    """Return the lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 where it cannot be
+    """Return the lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 if it cannot be
     told.
 
     The estimate r of an AR(1) process falls short by (1 + 4ρ) / n on average (Marriott & Pope 1954), which
@@ -144,7 +144,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""Samples. Longer tuples are computed anew: keeping them would cost more memory than they take time."""
+"""Samples. Longer tuples are computed again: keeping them would cost more memory than they take time."""
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
@@ -177,11 +177,11 @@ def remembered(function: F) -> F:
 
 
 LEVEL = 0.95
-MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95 %.
+MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95%.
 
 
 class Bounded:
-    """A figure with its 95 % interval, from low to high; both are None where there is none."""
+    """A figure with its 95% interval, from low to high; both are None if there is none."""
 
     __slots__ = ()
     low: float | None
@@ -189,7 +189,7 @@ class Bounded:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), None where there is none."""
+        """(low, high), None if there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -200,9 +200,9 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Bounded):
-    """A median with its 95 % interval, in the samples' unit (seconds per call).
+    """A median with its 95% interval, in the samples' unit (seconds per call).
 
-    low, high: None where the samples are too few, or too much alike their neighbours, for any interval.
+    low, high: None if the samples are too few, or too much alike their neighbours, for any interval.
     n: samples. rho: their lag-1 rank autocorrelation.
     """
 
@@ -220,7 +220,7 @@ class Estimate(Bounded):
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:
-    """Return the median of `samples` (in the order of measurement) with its 95 % interval; None without
+    """Return the median of `samples` (in the order of measurement) with its 95% interval; None without
     samples.
 
     The interval runs between two order statistics, at the fractional ranks of `rank_of_low_end`, which
@@ -254,7 +254,7 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """Return the median of those samples that are finite; None where none is."""
+    """Return the median of those samples that are finite; None if none is."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
@@ -288,7 +288,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
 
 @lru_cache(maxsize=4096)
 def rank_of_low_end(n: int) -> float | None:
-    """Return the fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
+    """Return the fractional rank (1 … n/2) at which a 95% interval for the median of n samples begins.
 
     Between order statistics k and n + 1 − k the median lies with probability γ(k) = 1 − 2 P(B < k), B
     binomial (n, ½). k is the largest with γ(k) ≥ 0.95 and the rank is k + λ, where
@@ -320,7 +320,7 @@ TRIM = 0.1
 class Location:
     """A mean with its standard error and degrees of freedom, in the samples' unit.
 
-    error: None for a single sample, of which no spread can be told.
+    error: None for a single sample, of which no spread can be reported.
     """
 
     mean: float
@@ -334,7 +334,7 @@ class Location:
 
 
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
-    """Return the 10 % trimmed mean of finite samples in the order of measurement; None without samples.
+    """Return the 10% trimmed mean of finite samples in the order of measurement; None without samples.
 
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ kept
     (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ; the

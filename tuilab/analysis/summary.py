@@ -110,7 +110,7 @@ def summarise(
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
     placement: false leaves its rows out, for a screen that shows those of the state. against: the data
-    sheet's name of the GPU that bounds are of, "" for the usual one where none is here. Raises ValueError
+    sheet's name of the GPU that bounds are of, "" for the usual one if none is here. Raises ValueError
     where no run has begun.
     """
     if state.scenario is None or state.machine is None:
@@ -202,7 +202,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
 
 
 def _examples(state: RunState, point: int) -> int:
-    """Of a model, the examples of a call at that point; 0 where their number is not open."""
+    """Of a model, the examples of a call at that point; 0 if their number is not open."""
     name = state.model.batch if state.model else ""
     there = next((p.values for p in state.points if p.index == point), {})
     known = state.scenario.parameters if state.scenario else {}
@@ -225,7 +225,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _located(state: RunState, flag: Caveat, point: int) -> str:
-    """A flag's message, with the place of the sweep where that is not the point of the arm's figures."""
+    """A flag's message, with the place of the sweep if that is not the point of the arm's figures."""
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
@@ -255,7 +255,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return where each arm's ops ran at a point, or at the first where that was observed."""
+    """Return where each arm's ops ran at a point, or at the first if that was observed."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 

@@ -72,7 +72,7 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Return where one of two arms overtakes the other."""
+        """Return if one of two arms overtakes the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         found = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -91,7 +91,7 @@ def _median(arm: ArmState, point: int) -> float:
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
     """Return one series for each value of the second axis; one with a single axis, none without a sweep.
 
-    Without points that are not finished (`begun_too`: with them), and without arms that are traced anew in
+    Without points that are not finished (`begun_too`: with them), and without arms that are retraced in
     each call.
     """
     names, processes = axes(state), begun(state)
@@ -113,7 +113,7 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 
 
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
-    """Return the sweep's crossovers, that of the fastest arms first: CPU against GPU where both were
+    """Return the sweep's crossovers, that of the fastest arms first: CPU against GPU if both were
     measured.
 
     Of arms that do the same work. begun_too: as for `series_of`.

@@ -1,4 +1,4 @@
-"""An arm's pace while nobody else was at work, beside its pace as the host is now.
+"""An arm's pace while nobody else was at work, alongside its pace as the host is now.
 
 Where others come and go, a run's least disturbed rounds tell the pace of an idle machine. A window of rounds
 counts as undisturbed where others used next to nothing of the processors and the canary sang as fast as ever
@@ -27,7 +27,7 @@ SOME = 0.9
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
-    """Return the pace in undisturbed rounds; None where these are few, or not surely faster than all."""
+    """Return the pace in undisturbed rounds; None if these are few, or not surely faster than all."""
     cell = arm.cells.get(point)
     if cell is None or not state.windows:
         return None

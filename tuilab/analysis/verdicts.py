@@ -124,7 +124,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Why a side has no figure; of two reasons the one that no further measuring would mend."""
+    """Why a side has no figure; of two reasons the one that no further measuring would fix."""
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((found for found in reasons if found[0] == "untestable"), next(iter(reasons), None))
 
@@ -141,7 +141,7 @@ WILD = 100.0
 def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
     """`1.27 × faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
 
-    least: the factor that was claimed, from which an end that is not it is told by its digits.
+    least: the factor that was claimed, from which an end that is not it is reported by its digits.
     """
     shown, word = (found, "faster") if found.ratio >= 1 else (found.turned, "slower")
     assert shown.interval is not None
@@ -199,10 +199,10 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
 
 
 def share_grows(when: ShareGrows, state: RunState) -> Judgement:
-    """Return whether the phases take a larger part of a call at the greatest size than at the least, in every
+    """Return whether the phases take a larger part of a call at the largest size than at least, in every
     arm.
 
-    Both are known to within the phases' intervals and what is not known; where those meet, it is undecided.
+    Both are known to within the phases' intervals and what is not known; if those meet, it is undecided.
     """
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
@@ -328,7 +328,7 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
 
 
 def _fused(op: str, nodes: Sequence[Node]) -> str:
-    """` (2 fused, as _FusedMatMul)`; without the number where all are; empty where none is."""
+    """` (2 fused, as _FusedMatMul)`; without the number if all are; empty if none is."""
     others = [node for node in nodes if node.op != op]
     number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
     return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
@@ -366,7 +366,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
 
 
 def _moved(state: RunState, axis: str, arm: ArmState) -> str:
-    """The first op that changes its device along the axis, in a sentence; empty where none does."""
+    """The first op that changes its device along the axis, in a sentence; empty if none does."""
     before: dict[str, tuple[set[str], str]] = {}
     for point in sorted(state.points, key=lambda p: str(value_at(state, p, axis)).zfill(20)):
         here = on_axis(axis, str(value_at(state, point, axis)))
@@ -618,7 +618,9 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
 
 
 def threshold(claim: Claim, amount: str) -> str:
-    """Say where a threshold comes from: our reading of a document's word, the document's number, or ours."""
+    """Describe where a threshold comes from: our reading of a document's word, the document's number, or
+    ours.
+    """
     if claim.said:
         return f"we take “{claim.said}” as {amount}"
     return f"the document says {amount}" if claim.quoted else f"the threshold, {amount}, is ours"
@@ -651,7 +653,7 @@ def _judge(claim: Claim, state: RunState, registry: Registry) -> Judgement:
 
 
 def by_host(state: RunState) -> dict[str, RunState]:
-    """Return each host's part of the run, by its name in `Arm.host`; the run itself where one host measured
+    """Return each host's part of the run, by its name in `Arm.host`; the run itself if one host measured
     it all.
 
     The parts share their cells with the run.

@@ -29,7 +29,7 @@ def quotient(one: float, one_half: float | None, other: float, other_half: float
 
 
 def percent(share: float) -> str:
-    """Write a share: `0.71` → `71 %`; below 10 % one decimal; `<0.1 %` of what is not nothing."""
+    """Write a share: `0.71` → `71 %`; below 10% one decimal; `<0.1 %` of what is not nothing."""
     value = 100 * share
     if 0 < value < 0.05:
         return "<0.1 %"

@@ -41,7 +41,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Preset:
-        """Return the preset of that name. Raises InputError, with the file's problem where it has one."""
+        """Return the preset of that name. Raises InputError, with the file's problem if it has one."""
         for preset in self.presets:
             if preset.name == name:
                 return preset
@@ -56,26 +56,26 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def shipped_folder() -> Path:
-    """Return the presets of this installation: inside the wheel, or beside the package in a checkout."""
+    """Return the presets of this installation: inside the wheel, or alongside the package in a checkout."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_presets"
     return inside if inside.is_dir() else package.parent / "presets"
 
 
 def own_folder() -> Path:
-    """Return the folder in which a person keeps presets of their own."""
+    """Return the folder in which a user keeps presets of their own."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "presets"
 
 
 def folders() -> tuple[Path, Path]:
-    """List the folders in which presets are looked for: the shipped ones, then the person's own."""
+    """List the folders in which presets are looked for: the shipped ones, then the user's own."""
     return shipped_folder(), own_folder()
 
 
 def load(*places: Path) -> Catalogue:
-    """Read every `*.toml` in the places, `folders()` unless told otherwise.
+    """Read every `*.toml` in the places, `folders()` by default.
 
     Where two files have the same name the later folder wins.
     """

@@ -1,4 +1,4 @@
-"""From a preset and what a person changed to the request that measures it."""
+"""From a preset and what a user changed to the request that measures it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -34,7 +34,7 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
     """Return the preset's own sweep, or nine sizes in equal ratios along the workload's axis.
 
-    Raises InputError where the workload has no axis.
+    Raises InputError if the workload has no axis.
     """
     if preset.sweep is not None:
         return preset.sweep
@@ -54,7 +54,7 @@ def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
 def parse_axis(declaration: Declaration, text: str) -> Axis:
     """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
 
-    Raises InputError. The last value is included even where the steps would miss it.
+    Raises InputError. The last value is included even if the steps would miss it.
     """
     from tuilab.catalogue.validate import numeric
 
@@ -78,7 +78,7 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """allowed: the nearest size that is, which a factor leads to; a step leads where it was said to."""
+    """allowed: the nearest size that is, which a factor leads to; a step leads if it was said to."""
     by_factor = stride[:1] in ("x", "*", "×")
     try:
         amount = float(stride[1:]) if by_factor else float(stride)

@@ -1,8 +1,8 @@
 """Every cause that the doctor knows: a function of the findings each, in the order in which they are tried.
 
 `@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` ones why a listed GPU does not work. Of
-each layer only the first that holds is told, since later ones follow from it; the layers' order is that in
-which things must be fixed. A cause's docstring states it. To add one, write its function at its place here
+each layer only the first that holds is reported, since later ones follow from it; the layers' order is that
+in which things must be fixed. A cause's docstring states it. To add one, write its function at its place here
 (see docs/doctor.md).
 """
 
@@ -29,7 +29,7 @@ GPU_LISTED: list[tuple[str, Judge]] = []
 """The same, where it lists one."""
 
 LAST = ("silent", "unknown", "well")
-"""Layers that are told only where nothing else was found."""
+"""Layers that are reported only if nothing else was found."""
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
@@ -99,7 +99,7 @@ def no_cuda_build(f: Findings) -> Diagnosis | None:
     """The installed build has no CUDA: tensorflow-cpu, or a system for which no CUDA build exists."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
-        # TensorFlow's own word where it gave one, else the name of the only distribution there is.
+        # TensorFlow's own word if it gave one, else the name of the only distribution there is.
         if f.tensorflow.built.cuda:
             return None
     elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:
@@ -515,7 +515,7 @@ def other_failure(f: Findings) -> Diagnosis | None:
 
 @without_gpu("hidden")
 def hidden_as_well(f: Findings) -> Diagnosis | None:
-    """The same variable beside another cause: it would hide the GPU once that is fixed."""
+    """The same variable alongside another cause: it would hide the GPU once that is fixed."""
     if not f.environment.hides_all:
         return None
     return Diagnosis(

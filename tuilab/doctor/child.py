@@ -54,7 +54,7 @@ class Driver:
         return pointer.value.decode(errors="replace")
 
     def number(self, name: str, *arguments: Any) -> int | None:
-        """Return a call whose first argument receives an int; None where it fails."""
+        """Return a call whose first argument receives an int; None if it fails."""
         value = ctypes.c_int()
         return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
 

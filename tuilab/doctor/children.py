@@ -32,7 +32,7 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Say in words how it ended; empty for a child that ended well."""
+        """Describe in words how it ended; empty for a child that ended well."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:

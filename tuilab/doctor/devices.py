@@ -1,4 +1,4 @@
-"""The GPUs' facts and state: by NVML in a child process, else by nvidia-smi where that is installed."""
+"""The GPUs' facts and state: by NVML in a child process, else by nvidia-smi if that is installed."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ class Devices:
 
 
 def look(place: Place, until: float) -> Devices:
-    """Ask NVML; where nvidia-ml-py or the library is missing, ask nvidia-smi."""
+    """Ask NVML; if nvidia-ml-py or the library is missing, ask nvidia-smi."""
     ran = children.own_module(place.environ, until, "nvml")
     facts = children.known(ran.out)
     if ran.code is None:
@@ -197,7 +197,7 @@ def _against(what: str, value: float | None, limit: float | None, unit: float, n
 
 
 def link(found: Link) -> str:
-    """Return `PCIe 4.0 ×16`, with the maximum where it is more."""
+    """Return `PCIe 4.0 ×16`, with the maximum if it is more."""
     if found.generation is None or found.width is None:
         return ""
     now = f"PCIe {found.generation}.0 ×{found.width}"

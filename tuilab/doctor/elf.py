@@ -15,7 +15,7 @@ DT_NULL, DT_STRTAB, DT_RPATH, DT_RUNPATH = 0, 5, 15, 29
 def search_path(library: Path) -> tuple[Path, ...]:
     """Return the library's DT_RUNPATH (else DT_RPATH) with `$ORIGIN` resolved, each folder once, in order.
 
-    Empty where the file is missing or no 64-bit little-endian ELF.
+    Empty if the file is missing or no 64-bit little-endian ELF.
     """
     try:
         with library.open("rb") as file:

@@ -25,7 +25,7 @@ class Environment:
 
     @property
     def visible(self) -> str | None:
-        """CUDA_VISIBLE_DEVICES; None where it is not set."""
+        """CUDA_VISIBLE_DEVICES; None if it is not set."""
         return self.variables.get(VISIBLE)
 
     @property

@@ -29,7 +29,7 @@ from tuilab.model.sanitize import sanitize_line
 LIMIT_S = 26.0
 """The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s.
 
-Only where the driver is seen compiling TensorFlow's kernels from PTX it is `tensorflow.COMPILING_S` longer.
+Only if the driver is seen compiling TensorFlow's kernels from PTX it is `tensorflow.COMPILING_S` longer.
 """
 
 CHILD_MARGIN_S = 2.0
@@ -83,7 +83,7 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""Finding, the probe's name, and how its finding is told. TensorFlow's own probes follow."""
+"""Finding, the probe's name, and how its finding is reported. TensorFlow's own probes follow."""
 
 
 def examine(

@@ -40,7 +40,7 @@ class Findings:
 
     @property
     def init(self) -> int | None:
-        """cuInit's result: our own call's, else as TensorFlow's line has it; None where neither says.
+        """cuInit's result: our own call's, else as TensorFlow's line has it; None if neither says.
 
         303 is what TensorFlow says when the library cannot be opened.
         """

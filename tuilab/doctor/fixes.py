@@ -63,7 +63,7 @@ def on_host(f: Findings, command: str) -> str:
 
 
 def other_machine(why: str) -> str:
-    """Say that nothing can be fixed on this machine: measure where there is a GPU."""
+    """Describe that nothing can be fixed on this machine: measure if there is a GPU."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
@@ -103,7 +103,7 @@ def user_space(f: Findings) -> str:
 
 
 def load_module(f: Findings) -> str:
-    """Build the driver's kernel module where it is missing, have its key accepted, and load it."""
+    """Build the driver's kernel module if it is missing, have its key accepted, and load it."""
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
         key = kernel.signing_key or "/var/lib/shim-signed/mok/MOK.der"
@@ -140,7 +140,7 @@ INITRAMFS = {
     "rhel": "dracut --force",
     "arch": "mkinitcpio -P",
 }
-"""What makes the first file system anew, which holds the drivers that load early."""
+"""What makes the first file system again, which holds the drivers that load early."""
 
 TOOLKIT = (
     "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"

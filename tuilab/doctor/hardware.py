@@ -26,7 +26,7 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class Hardware:
-    """gpus: None where the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device.
+    """gpus: None if the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device.
 
     switch: NVSwitches join the GPUs, which a fabric manager must set up. jetson: NVIDIA's own small machines.
     """

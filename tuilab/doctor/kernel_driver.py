@@ -30,12 +30,12 @@ FABRIC_MANAGER = "nv-fabricmanage"
 
 @dataclass(frozen=True)
 class KernelDriver:
-    """version: empty where no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and so on.
+    """version: empty if no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and so on.
 
     unopened: device files that do not open, with the error's name (`EACCES`). group: the group that may open
     them. hung: the device file whose opening did not return.
     module: the driver's module as built for the running kernel. built_for: other kernels that have one.
-    dkms: its source is here, to be built. signing_key: the key that Secure Boot must be told of.
+    dkms: its source is here, to be built. signing_key: the key that Secure Boot must be reported of.
     mig_instances: compute instances of GPUs that are divided (Multi-Instance GPU).
     """
 

@@ -27,9 +27,9 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class Libcuda:
-    """path: empty where it could not be opened, `error` then says why.
+    """path: empty if it could not be opened, `error` then says why.
 
-    init: cuInit's result, None where it was not reached or is missing. cuda: the newest CUDA that this driver
+    init: cuInit's result, None if it was not reached or is missing. cuda: the newest CUDA that this driver
     supports, as in `12080` for 12.8. hung: what did not answer. crashed: how the child ended, if badly.
     """
 
@@ -50,7 +50,7 @@ class Libcuda:
 
     @property
     def version(self) -> str:
-        """The driver version in the library's file name, empty where it bears none."""
+        """The driver version in the library's file name, empty if it has none."""
         found = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
         return found[1] if found else ""
 
@@ -66,7 +66,7 @@ def look(place: Place, until: float) -> Libcuda:
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Look without CUDA_VISIBLE_DEVICES; None where it is not set."""
+    """Look without CUDA_VISIBLE_DEVICES; None if it is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)

@@ -21,7 +21,7 @@ Need = Literal["driver", "device", "extra"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A library by its soname. folder: where the wheel keeps it, below `nvidia/`; empty for the driver's own.
+    """A library by its soname. folder: if the wheel keeps it, below `nvidia/`; empty for the driver's own.
 
     need: device: without it TensorFlow registers no GPU at all. extra: only some work needs it.
     """
@@ -124,7 +124,7 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """A wheel's copy beside TensorFlow that did not load."""
+    """A wheel's copy next to TensorFlow that did not load."""
     if home is None or not wanted.folder:
         return ""
     path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname

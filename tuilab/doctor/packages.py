@@ -43,7 +43,7 @@ class Packages:
 
     @property
     def version(self) -> str:
-        """TensorFlow's version; empty where it is not installed."""
+        """TensorFlow's version; empty if it is not installed."""
         return next(iter(self.tensorflow.values()), "")
 
 

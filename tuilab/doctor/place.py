@@ -41,7 +41,7 @@ class Place:
         return self.root / path.lstrip("/")
 
     def read(self, path: str, limit: int = 65_536) -> str:
-        """Return the file's first `limit` bytes as text; empty where it cannot be read."""
+        """Return the file's first `limit` bytes as text; empty if it cannot be read."""
         try:
             with self.file(path).open("rb") as stream:
                 return stream.read(limit).decode(errors="replace")

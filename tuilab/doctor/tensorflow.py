@@ -46,7 +46,7 @@ class TensorFlow:
 
     @property
     def compiling(self) -> bool:
-        """Tell whether it was killed at work on a GPU for which the build has PTX alone."""
+        """Return whether it was killed at work on a GPU for which the build has PTX alone."""
         return self.hung in WORK and "ptx" in self.log
 
     @property
@@ -56,7 +56,7 @@ class TensorFlow:
 
 
 def environment(place: Place) -> dict[str, str]:
-    """Return the person's own environment, with the start-up lines switched on."""
+    """Return the user's own environment, with the start-up lines switched on."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}

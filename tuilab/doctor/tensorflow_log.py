@@ -65,11 +65,11 @@ class TensorFlowLog:
         return kind in self._found
 
     def groups(self, kind: str) -> tuple[str, ...]:
-        """Return the captured words of the first line of that kind; empty where there is none."""
+        """Return the captured words of the first line of that kind; empty if there is none."""
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first line of that kind, from its telling words on; empty where there is none."""
+        """Return the first line of that kind, from its telling words on; empty if there is none."""
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:

@@ -32,11 +32,11 @@ class DaskGrid:
 
     @classmethod
     async def open(cls, on: str, jobs: int) -> "DaskGrid":
-        """Reach the scheduler at `on` (`tcp://host:8786`), or ask the queue for so many jobs (`slurm`).
+        """Reach the scheduler at `on` (`tcp://host:8786`), or ask the queue for that many jobs (`slurm`).
 
-        Raises InputError for what is neither, WorkerError where nobody answers.
+        Raises InputError for what is neither, WorkerError if nobody answers.
         """
-        # The default is to go on asking for a scheduler that is not there.
+        # The default is to continue asking for a scheduler that is not there.
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})
         cluster = await _queue(jobs) if on == SLURM else None
         try:
@@ -57,7 +57,7 @@ class DaskGrid:
         return cls(client, cluster)
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Return the scheduler's workers that have the resource. Raises WorkerError where the scheduler
+        """Return the scheduler's workers that have the resource. Raises WorkerError if the scheduler
         has gone."""
         try:
             identity = await self._client.scheduler.identity()
@@ -114,7 +114,7 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # whoever is gone has stopped
+            pass  # anyone who is gone has stopped
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Run a function on that node and no other, while it runs none of its kind."""

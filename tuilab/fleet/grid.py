@@ -1,4 +1,4 @@
-"""What the spreading of cells asks of whoever reaches the nodes: Dask, or a stand-in for tests."""
+"""What the spreading of cells asks of anyone who reaches the nodes: Dask, or a stand-in for tests."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -17,7 +17,7 @@ class NodeUnfit(Exception):
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A node as the scheduler knows it. place: its address. name: as a person may have named it."""
+    """A node as the scheduler knows it. place: its address. name: as a user may have named it."""
 
     place: str
     name: str = ""
@@ -42,4 +42,4 @@ class Grid(Protocol):
         """Call back with a run's id and a few words whenever a node says how it goes."""
 
     async def close(self) -> None:
-        """End the nodes' workers, and the nodes themselves where they were started for this."""
+        """End the nodes' workers, and the nodes themselves if they were started for this."""

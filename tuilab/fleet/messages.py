@@ -10,7 +10,7 @@ RESOURCE = "tuilab"
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
-    """A node's first answer. problem: why it cannot measure; empty where it can."""
+    """A node's first answer. problem: why it cannot measure; empty if it can."""
 
     protocol: int
     tuilab: str

@@ -22,12 +22,12 @@ from tuilab.version import __version__
 IDLE_S = 120.0
 """A worker that nobody has asked for this long is ended: it holds memory of the GPU."""
 LOOK_S = 1.0
-"""How often it is looked whether whoever asked is still there."""
+"""How often it is looked whether anyone who asked is still there."""
 SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Whether whoever asked still waits for the answer, or holds it."""
+"""Whether anyone who asked still waits for the answer, or holds it."""
 
 
 class Node:
@@ -47,7 +47,7 @@ class Node:
     def greet(self, held: Held) -> Machine:
         """Start the worker, which ends once nobody holds a greeting; returns its machine.
 
-        Raises RuntimeError with the reason where that fails.
+        Raises RuntimeError with the reason if that fails.
         """
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
@@ -140,7 +140,7 @@ class Node:
                 self._kept.pop(run).unlink(missing_ok=True)
 
     def _leave(self) -> None:
-        """Leave the files of all runs to the next lab on this machine, though this process goes on."""
+        """Leave the files of all runs to the next lab on this machine, though this process continues."""
         while self._kept:
             file = self._kept.popitem()[1]
             with contextlib.suppress(OSError):

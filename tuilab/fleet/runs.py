@@ -45,7 +45,7 @@ class FleetSweep:
         self._record: SweepRun | None = None
 
     async def run(self) -> None:
-        """Measure every point, then those around a crossover. Raises WorkerError where no node can."""
+        """Measure every point, then those around a crossover. Raises WorkerError if no node can."""
         machines = await self._spread.machines()
         fit = [machine for machine in machines if not lacks(machine, self.families, machines)]
         if not fit:
@@ -124,7 +124,7 @@ class FleetRuns:
         return self._spread.failed
 
     async def run(self) -> None:
-        """Measure all. Raises WorkerError where no node can measure."""
+        """Measure all. Raises WorkerError if no node can measure."""
         if not await self._spread.machines():
             await self._spread.close()
             raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)

@@ -19,7 +19,7 @@ PATIENCE_S = 60.0
 STOP_S = 5.0
 """How long a node may take to send what it has when it is stopped."""
 MOST_LOST = 3
-"""A cell that so many nodes did not outlive is not given to yet another."""
+"""A cell that that many nodes did not outlive is not given to yet another."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +78,7 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node that is there; their machines, once each has answered. Empty where none came."""
+        """Greet every node that is there; their machines, once each has answered. Empty if none came."""
         self.grid.on_progress(self.topic, self._hear)
         waited = 0.0
         while not self.stopping:
@@ -200,7 +200,7 @@ class Scheduler:
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:
-        """The machine's own name, with the node's where several nodes are on one machine."""
+        """The machine's own name, with the node's if several nodes are on one machine."""
         taken = {hand.label for hand in self.hands.values()}
         port = address.place.rpartition(":")[2]
         named = f"{host}/{address.name}" if address.name and address.name != address.place else host

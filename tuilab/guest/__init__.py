@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 COMPILED = "TUILAB_COMPILED"
-"""Environment variable of a guest: the folders of what the lab's modules need beside NumPy and TensorFlow,
+"""Environment variable of a guest: the folders of what the lab's modules need alongside NumPy and TensorFlow,
 joined as in PATH; each is the package itself, such as `…/msgspec`."""
 
 FOLDER = "TUILAB_ENVIRONMENT"
@@ -23,7 +23,7 @@ def command(module: str, *arguments: str) -> list[str]:
     """Return what runs a module of the lab as a program, in this process's own Python."""
     if os.environ.get(FOLDER):
         return door(module, *arguments, python=sys.executable)
-    # `-P`: no module of the folder the person stands in shadows a library.
+    # `-P`: no module of the folder the user stands in shadows a library.
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
@@ -36,7 +36,7 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
     """Return what to set for a guest in that folder's Python, whose programs (such as ptxas) it then finds
     first.
 
-    variables: what a person sets for it beside that. Nothing is written into the folder: no bytecode either.
+    variables: what a user sets for it alongside that. Nothing is written into the folder: no bytecode either.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),

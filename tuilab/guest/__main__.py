@@ -1,9 +1,9 @@
 """Runs a module of the lab in a Python that has not got it: `python …/tuilab/guest MODULE ARGUMENTS`.
 
-The lab's modules are found by path. What they need beside NumPy and TensorFlow is taken from the lab's own
+The lab's modules are found by path. What they need alongside NumPy and TensorFlow is taken from the lab's own
 installation: msgspec, shown to them alone, where its compiled half fits this Python, else `structs`,
 which stands in for it; psutil where the environment has none. What Python 3.9 lacks is given to them too.
-Nothing is put on `sys.path`, so that a person's own code finds exactly what its environment holds.
+Nothing is put on `sys.path`, so that a user's own code finds exactly what its environment holds.
 
 This runs before anything of the lab can be imported, in Python 3.9 and later.
 """
@@ -23,7 +23,7 @@ OLDEST = (3, 9)
 LENT: "dict[str, ModuleType]" = {}
 """Modules that the lab's modules see under these names, and nobody else does."""
 GIVEN: "dict[str, Any]" = {}
-"""Names that they find among their own, in place of Python's."""
+"""Names that they find among their own, in place of Python."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):
@@ -103,7 +103,7 @@ def taken_out(package: str) -> "dict[str, ModuleType]":
 
 
 def lend_msgspec(place: str) -> None:
-    """Lend the lab's own where its compiled half fits this Python, else what stands in for it."""
+    """Lend the lab's own if its compiled half fits this Python, else what stands in for it."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))
@@ -116,7 +116,7 @@ def lend_msgspec(place: str) -> None:
 
 
 def find_psutil(place: str) -> None:
-    """Find the environment's, else the lab's. Ends the process with what to do where neither can be
+    """Find the environment's, else the lab's. Ends the process with what to do if neither can be
     loaded.
     """
     try:

@@ -80,7 +80,7 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """Return so many runs that `search` finds, from a place on. order: one of `ORDERS`."""
+    """Return that many runs that `search` finds, from a place on. order: one of `ORDERS`."""
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
     # Most lists are by time, for which there is an index.
@@ -90,7 +90,7 @@ def page(
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """Return one run of the list, None where it is not there or deleted."""
+    """Return one run of the list, None if it is not there or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 

@@ -28,7 +28,7 @@ BUSY_S = 2.0
 HEADER = 100
 """Bytes of a database's header (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
-"""So many numbers after an unreadable event are tried one by one."""
+"""That many numbers after an unreadable event are tried one by one."""
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class Repaired(msgspec.Struct, frozen=True, kw_only=True):
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
     """Verify all of a history: SQLite's own check, every event, every piece, the sums of each run.
 
-    at: told how many runs are done, of how many. Raises OSError where the file cannot be opened.
+    at: told how many runs are done, of how many. Raises OSError if the file cannot be opened.
     """
     found: list[Damage] = []
     rounds = 0
@@ -222,7 +222,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
     """Save what can be read of a history, row by row, in a new one that takes its place.
 
     The damaged file is kept under another name. into: a history that gets the runs instead; the file then
-    stays where it is. Raises OSError where the disk stops giving the file, and sqlite3.Error too where no new
+    stays if it is. Raises OSError if the disk stops giving the file, and sqlite3.Error too if no new
     one can be written.
     """
     lost: list[Damage] = []
@@ -286,7 +286,7 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
 
 
 def _check_first_page(file: Path) -> None:
-    """Raise OSError if a new header cannot help, because no table of SQLite's begins behind the header."""
+    """Raise OSError if a new header cannot help, because no table of SQLite begins behind the header."""
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
             raise OSError(0, "it is not a history: its first page is not SQLite's")
@@ -307,7 +307,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
-    """The rounds of a run that are now in the new store; None where nothing of it can be told."""
+    """The rounds of a run that are now in the new store; None if nothing of it can be reported."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []
@@ -383,7 +383,7 @@ def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStar
 
 
 def _arm(name: str) -> Arm | None:
-    """The arm of that id, None where it is no id."""
+    """The arm of that id, None if it is no id."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
     found = re.fullmatch(r"([a-z]+)(\d+)", device)

@@ -1,6 +1,6 @@
 """The only door to a history's files: SQLite, through connections that this process counts.
 
-Nothing else opens `history.db`, or the files beside it, while a connection is open (see `model.held`).
+Nothing else opens `history.db`, or the files next to it, while a connection is open (see `model.held`).
 """
 
 import ctypes
@@ -127,7 +127,7 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Make a new file readable by its owner alone. SQLite gives the files beside it the same mode."""
+    """Make a new file readable by its owner alone. SQLite gives the files next to it the same mode."""
     if file.exists():
         yield
         return

@@ -24,7 +24,7 @@ def import_file(
     A run that is there already gets the file's events where the file has more of its rounds, and keeps its
     own otherwise; one that was deleted comes back. at: told how many events are read; what it raises ends
     the import, of which nothing stays.
-    Raises InputError where the file is no recording, or has another run of the same name.
+    Raises InputError if the file is no recording, or has another run of the same name.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -106,7 +106,7 @@ class _Staged:
 def import_left(store: Store, file: Path) -> list[str]:
     """Take in a run that a worker left, whatever the file ends with; ids of those that gained by it.
 
-    A file without any run holds nothing that is missed. Raises InputError where it is no recording, and
+    A file without any run holds nothing that is missed. Raises InputError if it is no recording, and
     CannotBeReadError, with nothing taken in, where the system does not give all of it.
     """
     gained = []

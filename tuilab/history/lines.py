@@ -1,4 +1,4 @@
-"""A run in a list: a row of the store, whoever wrote it, made safe to show."""
+"""A run in a list: a row of the store, anyone who wrote it, made safe to show."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

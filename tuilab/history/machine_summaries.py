@@ -1,4 +1,4 @@
-"""What each machine stands at, kept beside the runs so that many can be compared at once.
+"""What each machine stands at, kept next to the runs so that many can be compared at once.
 
 Of each preset with equal parameters on each machine the latest is kept.
 """

@@ -55,7 +55,7 @@ class _Piece(msgspec.Struct, array_like=True):
     elapsed: bytes
     """float64."""
     timed: bytes | None
-    """float64; None where each is the sum of its blocks, as the worker makes it."""
+    """float64; None if each is the sum of its blocks, as the worker makes it."""
     canary: bytes
     """float64, of the rounds that have one."""
     sung: bytes
@@ -63,13 +63,13 @@ class _Piece(msgspec.Struct, array_like=True):
     repeated: bytes
     """uint8."""
     calls: bytes
-    """int64: of each cell's blocks, cell after cell; one number where all are equal."""
+    """int64: of each cell's blocks, cell after cell; one number if all are equal."""
     seconds: bytes
     """float64: likewise."""
     latency: bytes
     """float64: of the blocks that have one."""
     single: bytes
-    """uint8: whether a block has a latency; one number where all are equal."""
+    """uint8: whether a block has a latency; one number if all are equal."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -98,7 +98,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """Pack these rounds, each with its event's number, rising; None where they do not fit in one piece."""
+    """Pack these rounds, each with its event's number, rising; None if they do not fit in one piece."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -248,7 +248,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
 
 
 def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
-    """The places in the piece of each cell's rounds; None where it is in every one."""
+    """The places in the piece of each cell's rounds; None if it is in every one."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
             raise Damaged("its cells do not fit its blocks")
@@ -319,7 +319,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
 
 
 def sound(data: bytes, run: str, count: int) -> str:
-    """Say what is wrong with a piece of that run and of so many rounds; "" where nothing is."""
+    """Describe what is wrong with a piece of that run and of that many rounds; "" where nothing is."""
     try:
         known = unpack(data, 0.0)
         numbers = [number for number, _ in rounds(data)]

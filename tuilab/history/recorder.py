@@ -19,14 +19,14 @@ from tuilab.spool import file_of
 
 MOST_WAITING_BYTES = 256 * 2**20
 PATIENCE = 10.0
-"""After a try that failed, the next comes after so many times as long as that took."""
+"""After a try that failed, the next comes after that many times as long as that took."""
 
 
 @dataclass
 class _Run:
     """A run being kept: what waits to be written, and the number of the next event.
 
-    over: the store has its end already, and something is added. empty: it has no round yet; one that a person
+    over: the store has its end already, and something is added. empty: it has no round yet; one that a user
     stops before its first round, as sliding does, is not kept. telling: it has figures or facts.
     """
 
@@ -44,7 +44,7 @@ class Recorder:
     """Writes each event as it comes. What cannot be written now is kept in memory and tried again.
 
     problem: what is wrong with the store at present, in words; empty while all is written. reason: the cause
-    in a few words. said: messages about what was done, for a person.
+    in a few words. said: messages about what was done, for a user.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -75,7 +75,7 @@ class Recorder:
             kept.empty = False
         kept.telling |= isinstance(event, e.Round) or (isinstance(event, e.Fact) and bool(event.text))
         if isinstance(event, e.Finished):
-            # Its worker came to an end in order; whoever looks for a figure finds none.
+            # Its worker came to an end in order; anyone who looks for a figure finds none.
             nothing = event.status == "ok" and kept.started is not None and not kept.telling
             kept.ended = "failed" if nothing else event.status
             if kept.empty and kept.ended == "cancelled":
@@ -86,7 +86,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """A run that the store has, to add something to it; None where it has not, or cannot be asked."""
+        """A run that the store has, to add something to it; None if it has not, or cannot be asked."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:
@@ -208,7 +208,7 @@ class Recorder:
                 run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
 
     def close(self, spool: str = "") -> str:
-        """Write what waits and close the store; what a person must know, "" where all is written.
+        """Write what waits and close the store; what a user must know, "" where all is written.
 
         What the store does not take goes into a file among the temporary ones, which can be imported. spool:
         the folder in which workers have kept their runs.

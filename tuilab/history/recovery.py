@@ -23,14 +23,14 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""So many files that were set aside are looked at when the history is opened, and for so long together."""
+"""That many files that were set aside are looked at when the history is opened, and for so long together."""
 BLOCK = 2**20
 ROOM = 64 * 2**10
 """Bytes without which SQLite cannot even open a history to write."""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return whether the file, read by itself, is a sound history; None where that cannot be told within
+    """Return whether the file, read by itself, is a sound history; None if that cannot be reported within
     `seconds`.
 
     alone: on a disk without any room.
@@ -121,7 +121,7 @@ def notices(file: Path) -> list[str]:
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
-    """Return why a history that is there cannot be written, as a person would say it."""
+    """Return why a history that is there cannot be written, as a user would say it."""
     if "locked" in str(error):  # SQLite reports ENOLCK so too
         no_locks = not _locks_work(file.parent)
         return "its file system has no locks" if no_locks else "another program has it locked"
@@ -163,8 +163,8 @@ def copy_file(file: Path, to: Path) -> None:
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
     """Open a history to change it, and make it smaller, on a disk that has no room at all.
 
-    What SQLite needs beside the file is in memory meanwhile; so a copy is kept elsewhere, and named, until
-    all is done. Raises sqlite3.Error, and OSError where there is no room elsewhere either.
+    What SQLite needs alongside the file is in memory meanwhile; so a copy is kept elsewhere, and named, until
+    all is done. Raises sqlite3.Error, and OSError if there is no room elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False

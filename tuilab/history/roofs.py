@@ -1,4 +1,4 @@
-"""What each machine was measured to do at most, kept beside the history until the machine changes."""
+"""What each machine was measured to do at most, kept next to the history until the machine changes."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -47,7 +47,7 @@ _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
 """Of rounds as lines, before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""What must be free of the file, and how much of it, before it is written anew without that."""
+"""What must be free of the file, and how much of it, before it is written again without that."""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
@@ -70,14 +70,14 @@ class Piece:
     timed_s: float
     """Seconds inside timed blocks, of the run up to the piece's end."""
     data: Callable[[], bytes]
-    """Raises packed.Damaged where it is, or has gone, and sqlite3.Error."""
+    """Raises packed.Damaged if it is, or has gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
     """Makes the line that says what cannot be read."""
     lines: tuple[tuple[int, e.Event], ...] = ()
     """Other events that came between its rounds, each with how many of them came before it."""
 
     def unpack(self) -> Rounds | e.Log:
-        """Return its rounds, at once; where it is damaged, a line that says so."""
+        """Return its rounds, at once; if it is damaged, a line that says so."""
         try:
             found = packed.unpack(self.data(), self.timed_s)
             self._check(found.run, found.count)
@@ -86,7 +86,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return each of its rounds with its event's number; where it is damaged, a line that says so."""
+        """Return each of its rounds with its event's number; if it is damaged, a line that says so."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -95,7 +95,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """List all of its events in order; where it is damaged, a line that says so for its rounds."""
+        """List all of its events in order; if it is damaged, a line that says so for its rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]
@@ -140,7 +140,7 @@ class Runs:
 
     @property
     def gone(self) -> bool:
-        """Whether the file is no longer where it was: nobody will find what is written now."""
+        """Whether the file is no longer if it was: nobody will find what is written now."""
         return self.connection.gone
 
     def use(self, connection: Connection) -> None:
@@ -162,7 +162,7 @@ class Runs:
             self._insert(run, first, lines)
 
     def replace(self, started: e.RunStarted, lines: Sequence[bytes]) -> None:
-        """Write a run's events anew, in one transaction; its tags and note stay."""
+        """Write a run's events again, in one transaction; its tags and note stay."""
         with self.at_once():
             self._begin(started)
             for table in ("events", "pieces", "results"):
@@ -308,7 +308,7 @@ class Runs:
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """Tell how a run ended; None while it goes on, where its program was killed, or without one."""
+        """Report how a run ended; None while it continues, where its program was killed, or without one."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
@@ -354,7 +354,7 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the run of that id, also one that is deleted; None where there is none."""
+        """Return the run of that id, also one that is deleted; None if there is none."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
@@ -442,7 +442,7 @@ class Runs:
             except UNDECODED as error:
                 yield number, self._unread(run, f"stored event {number}", error)
             else:
-                # The file is a person's, but who wrote into it is not known.
+                # The file is a user's, but who wrote into it is not known.
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
@@ -464,7 +464,7 @@ class Runs:
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
-        """Return when a run began and what it measured; None where there is none."""
+        """Return when a run began and what it measured; None if there is none."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
@@ -501,14 +501,14 @@ class Runs:
         self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
-        """Bring a deleted run back; False where there is no deleted run of that id."""
+        """Bring a deleted run back; False if there is no deleted run of that id."""
         query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
         """Return runs older than `days`, then the oldest until at most `size` bytes are left.
 
-        Pinned runs and those that go on are left alone, but count for what is left. Raises ValueError where
+        Pinned runs and those that continue are left alone, but count for what is left. Raises ValueError if
         `days` or `size` is negative, or no number.
         """
         if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
@@ -550,7 +550,7 @@ class Runs:
         return [run for run in named if run in there]
 
     def bring_back(self) -> list[str]:
-        """Undo the last deletion that is not undone yet; returns its runs, none where nothing is left."""
+        """Undo the last deletion that is not undone yet; returns its runs, none if nothing is left."""
         last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
@@ -574,7 +574,7 @@ class Runs:
         """Remove for good what was deleted more than `days` ago; returns how many runs.
 
         Run by run, so that others can write in between. going: how many are done, of how many; False stops.
-        ended: only runs that have an end, as others may go on.
+        ended: only runs that have an end, as others may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended

@@ -123,7 +123,7 @@ class OtherVersion(Exception):
 def prepare(connection: sqlite3.Connection, file: Path) -> None:
     """Give a new store its shape, whole or not at all, whatever ends this program meanwhile.
 
-    Raises OtherVersion for a store of another shape, and sqlite3.Error where it cannot be read or written.
+    Raises OtherVersion for a store of another shape, and sqlite3.Error if it cannot be read or written.
     """
     if not _is_new(connection, file):
         return

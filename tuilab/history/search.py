@@ -1,4 +1,4 @@
-"""What a person types to find runs, as a condition on the table of runs."""
+"""What a user types to find runs, as a condition on the table of runs."""
 
 import json
 from collections.abc import Mapping, Sequence

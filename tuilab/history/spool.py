@@ -22,7 +22,7 @@ from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
-"""For so long after its last event a run on another host that shares this folder is taken to go on."""
+"""For so long after its last event a run on another host that shares this folder is taken to continue."""
 BEGUN_S = 600.0
 """After so long nobody who began a file writes its first line any more."""
 
@@ -86,7 +86,7 @@ def collect_all(store: Store, data: Path) -> Found:
 
 
 def collect(store: Store, spool: Path) -> Found:
-    """Take finished runs into the store, list those that still go on, set unreadable files aside.
+    """Take finished runs into the store, list those that still continue, set unreadable files aside.
 
     A run whose worker died before its end is taken in with the rounds it has; one that has a lab is left
     alone. Raises OSError, and sqlite3.Error where the store does not take a run, whose file then stays.
@@ -141,7 +141,7 @@ def _clear_away(begun: Path) -> None:
 
 @contextlib.contextmanager
 def _alone_in(spool: Path) -> Iterator[bool]:
-    """False where another program is taking in the same files at this moment."""
+    """False if another program is taking in the same files at this moment."""
     fd = os.open(spool / LOCK, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE)
     try:
         try:
@@ -157,7 +157,7 @@ def _alone_in(spool: Path) -> Iterator[bool]:
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Who writes the file, None where it does not say. Raises OSError where it cannot be read now."""
+    """Who writes the file, None if it does not say. Raises OSError if it cannot be read now."""
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
@@ -167,7 +167,7 @@ def _hello(file: Path) -> e.Hello | None:
 
 
 def _other_host(file: Path, hello: e.Hello | None) -> str:
-    """The host on which a run goes on, where that is not this one: process ids mean nothing here then."""
+    """The host on which a run continues, where that is not this one: process ids mean nothing here then."""
     if hello is None or hello.host in ("", socket.gethostname()):
         return ""
     with contextlib.suppress(OSError):
@@ -177,7 +177,7 @@ def _other_host(file: Path, hello: e.Hello | None) -> str:
 
 
 def _process(hello: e.Hello) -> int:
-    """The worker's process id, 0 where it has ended. The number may have been given to another since."""
+    """The worker's process id, 0 if it has ended. The number may have been given to another since."""
     import psutil
 
     try:
@@ -222,6 +222,6 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
 
 def stop(pid: int, number: int = signal.SIGTERM) -> None:
-    """End a worker that goes on by itself; the rounds it has finished stay in its file."""
+    """End a worker that continues by itself; the rounds it has finished stay in its file."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

@@ -144,7 +144,7 @@ def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
 
 
 def _in_memory(file: Path) -> Connection:
-    """Copy a history with its log, which cannot be read without a lock, or writing beside it."""
+    """Copy a history with its log, which cannot be read without a lock, or writing alongside it."""
     try:
         with contextlib.closing(connect(file, "rw", alone=True)) as there:
             return _copied(there)

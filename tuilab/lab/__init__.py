@@ -10,7 +10,8 @@ __all__ = ["Lab"]
 
 
 def __getattr__(name: str) -> Any:
-    # Whoever needs one small part of it, such as the screen before its first paint, loads no more than that.
+    # Anyone who needs one small part of it, such as the screen before its first paint, loads no more than
+    # that.
     if name == "Lab":
         return importlib.import_module("tuilab.lab.lab").Lab
     raise AttributeError(f"module 'tuilab.lab' has no attribute {name!r}")

@@ -22,7 +22,7 @@ class Change(Flag):
     TICK = auto()
     LOOK = auto()
     FIRST = auto()
-    """A run's first sample is there, which a person waits for."""
+    """A run's first sample is there, which a user waits for."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
     """Whatever changes figures on the screen, or which of them show."""
 

@@ -21,7 +21,7 @@ def command_line(
     more.
 
     With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
-    as a person names them, by the host's name.
+    as a user names them, by the host's name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]

@@ -1,4 +1,4 @@
-"""What a person at the controls asks for, and what the worker's events become. One run at a time."""
+"""What a user at the controls asks for, and what the worker's events become. One run at a time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -24,12 +24,12 @@ REST_S = 0.1
 """How long a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with what changed, and with the worker's event that did it; None where it was a person, a recording
+"""Called with what changed, and with the worker's event that did it; None if it was a user, a recording
 or the lab itself."""
 
 
 class RunController:
-    """The part of a lab that a person at the controls asks: owns the runner, folds its events into the state.
+    """The part of a lab that a user at the controls asks: owns the runner, folds its events into the state.
 
     All methods belong to one event loop.
     """
@@ -59,7 +59,7 @@ class RunController:
     # Life
 
     async def start(self) -> None:
-        """Begin to warm the workers; returns at once. One that cannot be started is told in the state."""
+        """Begin to warm the workers; returns at once. One that cannot be started is reported in the state."""
         state = self.state
         if state.worker.phase == "down" or not state.worker.since:
             state.worker = Worker(since=state.clock())
@@ -116,7 +116,7 @@ class RunController:
     ) -> bool:
         """Measure the present settings, in place of what runs now; False before a preset is chosen.
 
-        slid: a slider's rest asked for it, so that the next slider may replace it. further: what goes on with
+        slid: a slider's rest asked for it, so that the next slider may replace it. further: what continues
         the run on the screen instead.
         """
         state = self.state
@@ -145,9 +145,9 @@ class RunController:
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Measure on another host too, from now on; False where it was known. Raises InputError.
+        """Measure on another host too, from now on; False if it was known. Raises InputError.
 
-        environment: of this machine, as a person names it; the runner must know it.
+        environment: of this machine, as a user names it; the runner must know it.
         """
         state = self.state
         new = state.hosts.add(name, environment)
@@ -159,7 +159,7 @@ class RunController:
         return new
 
     def stop(self) -> bool:
-        """Stop what runs or waits to run, keeping what was measured; False where there is nothing."""
+        """Stop what runs or waits to run, keeping what was measured; False if there is nothing."""
         self._forget_rest()
         state = self.state
         if self._end_replay():
@@ -187,7 +187,7 @@ class RunController:
         )
 
     def play(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of what is played; False where nothing is."""
+        """Pause, step, seek or change the speed of what is played; False if nothing is."""
         if self.replaying is None:
             return False
         do(self.replaying)
@@ -219,7 +219,7 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Be where the person was before other presets were measured; what is measured now ends."""
+        """Be where the user was before other presets were measured; what is measured now ends."""
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
@@ -252,7 +252,7 @@ class RunController:
             self._rested()
 
     def _rested(self) -> None:
-        """The settings changed: measure them soon, unless a run that a person asked for is under way."""
+        """The settings changed: measure them soon, unless a run that a user asked for is under way."""
         self._forget_rest()
         if self.state.replay:
             return  # Only who asks for it measures in place of a replay.

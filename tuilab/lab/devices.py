@@ -35,7 +35,7 @@ class Devices:
                 self.samples.append(await run_in_daemon_thread(self._read, pid))
 
     def read(self, pid: int) -> DeviceSample | None:
-        """Return a sample, taken in this thread; None where the last one is not a second old."""
+        """Return a sample, taken in this thread; None if the last one is not a second old."""
         return self._read(pid) if self._begin() else None
 
     def _begin(self) -> bool:

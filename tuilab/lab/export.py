@@ -27,7 +27,7 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return what there is to export: a picture of the screen always, the rest where there is a run.
+    """Return what there is to export: a picture of the screen always, the rest if there is a run.
 
     Their keys are those of `tuilab export --format`, svg and recording.
     """

@@ -30,9 +30,9 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Go on until every statement has a verdict, or `stop`. Called again, it goes on where it stopped.
+        """Go on until every statement has a verdict, or `stop`. Called again, it continues if it stopped.
 
-        Raises WorkerError where no worker can be had.
+        Raises WorkerError if no worker can be had.
         """
         self._stopped = False
         check = self.check
@@ -99,7 +99,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims of a file's own examples, and their presets. Raises InputError where none can be
+    """Return the claims of a file's own examples, and their presets. Raises InputError if none can be
     measured."""
     from tuilab.lab.opening import read_document
 
@@ -115,7 +115,7 @@ CLAIMS = "which device is faster, that copies dominate, or that the devices wait
 
 
 def _lacking(report: "DocumentReport") -> str:
-    """Say what was found in a document of which nothing can be measured, and what is missing."""
+    """Describe what was found in a document of which nothing can be measured, and what is missing."""
     if report.unreadable:
         return f"nothing of it could be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"

@@ -1,4 +1,4 @@
-"""A person's files: what the app remembers of them, the copied command, a path that is being typed."""
+"""A user's files: what the app remembers of them, the copied command, a path that is being typed."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ def state_folder() -> Path:
 
 
 def write_private(path: Path, text: str) -> bool:
-    """Write a file that only its owner can read; False where that is not possible."""
+    """Write a file that only its owner can read; False if that is not possible."""
     from tuilab.model.files import write_text  # after the first paint
 
     try:
@@ -37,7 +37,7 @@ def at_once(path: Path) -> BinaryIO:
 
 
 class Preferences(NamedTuple):
-    """What the lab remembers of a person, from one start to the next."""
+    """What the lab remembers of a user, from one start to the next."""
 
     theme: str = ""
     """The name of the colours that were chosen, "" for the lab's own dark ones."""
@@ -54,7 +54,7 @@ LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """Return what is remembered; nothing where the file is not there, not ours, or cannot be read now."""
+    """Return what is remembered; nothing if the file is not there, not ours, or cannot be read now."""
     try:
         return _read_preferences()
     except OSError:
@@ -62,7 +62,7 @@ def preferences() -> Preferences:
 
 
 def _read_preferences() -> Preferences:
-    """Raises OSError where a file that is there cannot be read: to write another would lose it."""
+    """Raises OSError if a file that is there cannot be read: to write another would lose it."""
     try:
         with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
@@ -167,7 +167,7 @@ def completed_to_file(typed: str) -> str | None:
 
 
 def keep_command(line: str) -> Path | None:
-    """Keep a copied command in a file too, as a clipboard may not reach over ssh; None where that fails."""
+    """Keep a copied command in a file too, as a clipboard may not reach over ssh; None if that fails."""
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 

@@ -34,7 +34,7 @@ class Stoppable(Protocol):
 
 
 async def open_grid(on: str, jobs: int) -> Grid:
-    """Open the fleet's nodes. Raises InputError, also where Dask is not installed, or WorkerError."""
+    """Open the fleet's nodes. Raises InputError, also if Dask is not installed, or WorkerError."""
     try:
         from tuilab.fleet.dask_grid import DaskGrid
     except ModuleNotFoundError as error:
@@ -53,7 +53,7 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: told what each node does. say: told what a person should know of the history.
+        """progress: told what each node does. say: told what a user should know of the history.
 
         patience_s: how long to wait for a node that can measure.
         """
@@ -83,7 +83,7 @@ class Fleet:
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure a sweep's points on the nodes. Raises WorkerError where no node can measure."""
+        """Measure a sweep's points on the nodes. Raises WorkerError if no node can measure."""
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)
@@ -108,7 +108,7 @@ class Fleet:
         """Measure each choice on one node. told: of each as it comes in.
 
         Returns the places in `choices` of those that could not be measured, with the reason. Raises
-        WorkerError where no node can measure.
+        WorkerError if no node can measure.
         """
 
         def measured(key: int, state: RunState) -> None:

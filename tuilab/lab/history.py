@@ -1,4 +1,6 @@
-"""The history: what is done to kept runs, for a command, a script, or a page that asks beside the screen."""
+"""The history: what is done to kept runs, for a command, a script, or a page that asks alongside the
+screen.
+"""
 
 import sqlite3
 import threading
@@ -64,11 +66,11 @@ def is_full(error: sqlite3.Error) -> bool:
 
 
 class Stopped(Exception):
-    """A person stopped what was going on; its words say what was done before, if anything."""
+    """A user stopped what was going on; its words say what was done before, if anything."""
 
 
 class CancellableProgress:
-    """Whether a long act is to go on, and how far it is. Shared by the page and the act's thread.
+    """Whether a long act is to continue, and how far it is. Shared by the page and the act's thread.
 
     note: what is said behind how far it is.
     """
@@ -87,12 +89,12 @@ class CancellableProgress:
         return self._stop.is_set()
 
     def at(self, done: int, total: int = 0) -> None:
-        """Note how far it is. Raises Stopped where it was asked to end."""
+        """Note how far it is. Raises Stopped if it was asked to end."""
         self.done, self.total = done, total
         self.check()
 
     def check(self) -> None:
-        """Raise Stopped where it was asked to end."""
+        """Raise Stopped if it was asked to end."""
         if self.stopping:
             raise Stopped
 
@@ -114,7 +116,7 @@ class History:
 
     @property
     def messages(self) -> Sequence[str]:
-        """What a person should know of how the history was opened."""
+        """What a user should know of how the history was opened."""
         return self.store.messages
 
     @property
@@ -199,9 +201,9 @@ class History:
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Open this history where its disk has no room: what is removed from it makes it smaller at once.
+        """Open this history if its disk has no room: what is removed from it makes it smaller at once.
 
-        This one is closed by it. say: told where a copy is kept meanwhile. Raises OSError where no other disk
+        This one is closed by it. say: told where a copy is kept meanwhile. Raises OSError if no other disk
         has room for that.
         """
         file = self.store.unwritable or self.store.file
@@ -295,9 +297,9 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Take in runs that went on after their lab had gone. stop: end those that still go on.
+        """Take in runs that continued after their lab had gone. stop: end those that still continue.
 
-        None where the history is in memory.
+        None if the history is in memory.
         """
         from tuilab.lab.results import work_out_unattended
         from tuilab.lab.settings import claims_of
@@ -316,7 +318,7 @@ class History:
 
 
 class HistoryClient:
-    """Asks the history beside the screen: in a thread, with a connection of its own, call by call.
+    """Asks the history alongside the screen: in a thread, with a connection of its own, call by call.
 
     Each call raises what it raises by itself: sqlite3.Error.
     """
@@ -365,7 +367,7 @@ class HistoryClient:
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """Say what a person is told of an error of the store."""
+    """Describe what a user is reported of an error of the store."""
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
@@ -430,7 +432,7 @@ def compared(
 ) -> tuple[list[Entry], Across | None]:
     """Return these runs held against the baseline among them, else the first; one alone against its baseline.
 
-    None where there is nothing to compare it with. Raises Stopped.
+    None if there is nothing to compare it with. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -471,7 +473,7 @@ def titled(entries: Sequence[Entry]) -> str:
 
 
 def tags_of(line: str) -> list[str]:
-    """Return the tags that a person typed, each once, as the store keeps them."""
+    """Return the tags that a user typed, each once, as the store keeps them."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
@@ -503,7 +505,7 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin as ghost or as baseline, or unpin where all are pinned so already."""
+    """Pin as ghost or as baseline, or unpin if all are pinned so already."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
@@ -539,7 +541,9 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Say how many runs a prune would delete, how much space, and for how long they can be brought back."""
+    """Describe how many runs a prune would delete, how much space, and for how long they can be brought
+    back.
+    """
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")

@@ -38,12 +38,12 @@ class Hosts:
     known: dict[str, Host] = field(default_factory=dict)
     """By name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Sentences that a person should see, and has not."""
+    """Sentences that a user should see, and has not."""
 
     def add(self, name: str, environment: str = "") -> bool:
-        """Know one more; False where it is known. Raises InputError for what can be no host's name.
+        """Know one more; False if it is known. Raises InputError for what can be no host's name.
 
-        environment: of this machine, as a person names it.
+        environment: of this machine, as a user names it.
         """
         from tuilab.runner.ssh import command
 
@@ -67,7 +67,7 @@ class Hosts:
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return where that can be measured: every host; with a person's own file only the environments."""
+        """Return if that can be measured: every host; with a user's own file only the environments."""
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
@@ -93,7 +93,7 @@ class Hosts:
         return []
 
     def tell(self) -> list[tuple[str, Level]]:
-        """Return what a person should see and has not; seen from then on."""
+        """Return what a user should see and has not; seen from then on."""
         said, self.said = self.said, []
         return said
 
@@ -103,14 +103,14 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """Say how a host is, in a line."""
+    """Describe how a host is, in a line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
 
 
 def words(machine: Machine) -> str:
-    """Say what a host is, in a few words: its GPUs, or its processor."""
+    """Describe what a host is, in a few words: its GPUs, or its processor."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
@@ -118,7 +118,7 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return what the device slider has beside this machine's own devices: each host, and all together."""
+    """Return what the device slider has alongside this machine's own devices: each host, and all together."""
     return (*known, EVERYWHERE) if known else ()
 
 
@@ -137,11 +137,11 @@ def stop_of_hosts(hosts: Sequence[str]) -> str:
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return hosts as a person typed them, by their names in `Arm.host`; this machine alone where none is
+    """Return hosts as a user typed them, by their names in `Arm.host`; this machine alone if none is
     given.
 
-    file: of a person's own code. Raises InputError for a name that ssh could misread, and for any host but
-    this one where there is such a file.
+    file: of a user's own code. Raises InputError for a name that ssh could misread, and for any host but
+    this one if there is such a file.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -97,9 +97,9 @@ class Lab(RunController):
         rerun: bool = True,
         forks: bool = False,
     ) -> None:
-        """hosts: where to measure, by their names for ssh or of an environment, "" for this machine.
+        """hosts: if to measure, by their names for ssh or of an environment, "" for this machine.
         environments: other Pythons of this machine; one without a name takes the place of the lab's own.
-        say: told what a person should know of the history; else it goes to standard error. runner,
+        say: told what a user should know of the history; else it goes to standard error. runner,
         store, state: other ones than the real ones. rerun: measure again when a slider comes to rest.
         forks: it is opened for a run in forked processes (`Budget.forks`), which are prepared meanwhile.
         Raises InputError for what can be no host's name.
@@ -148,14 +148,14 @@ class Lab(RunController):
             self._say(words)
 
     def open_history(self) -> RunRecorder:
-        """Keep runs from now on, and take in those that went on after their lab had gone."""
+        """Keep runs from now on, and take in those that continued after their lab had gone."""
         if self.recorder is None:
             self.recorder = RunRecorder(self.state, self._say, self.store)
             self._mark()
         return self.recorder
 
     def keep_runs(self, finish: bool) -> Sequence[str]:
-        """Keep runs as they are measured, also when this process is killed; what a person should know of it.
+        """Keep runs as they are measured, also when this process is killed; what a user should know of it.
 
         finish: a run under way is measured to its end after the lab has gone.
         """
@@ -164,7 +164,7 @@ class Lab(RunController):
         return recorder.notices
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Take every preset of these folders, of the usual ones where none is named. found: already read."""
+        """Take every preset of these folders, of the usual ones if none is named. found: already read."""
         self.state.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
@@ -187,7 +187,7 @@ class Lab(RunController):
         return wrong
 
     async def close(self) -> str:
-        """End the workers and the history; what a person must know of what could not be written.
+        """End the workers and the history; what a user must know of what could not be written.
 
         A run under way is stopped first, with all that it has measured.
         """
@@ -210,7 +210,7 @@ class Lab(RunController):
         return bool(self.state.running and self.state.spool and self.state.finish and not confined)
 
     def farewell(self) -> str:
-        """Say where the run on the screen is kept, and how to come back to it; "" where none is.
+        """Describe where the run on the screen is kept, and how to come back to it; "" where none is.
 
         Worked out once the lab is closed, when a run under way has been stopped.
         """
@@ -227,7 +227,7 @@ class Lab(RunController):
         return self.recorder is not None and self.recorder.in_no_history
 
     def close_history(self) -> str:
-        """Write what waits; what a person must know of what could not be written, "" where all was."""
+        """Write what waits; what a user must know of what could not be written, "" where all was."""
         if self.recorder is not None:
             return self.recorder.close()
         if self._opened is not None:
@@ -331,7 +331,7 @@ class Lab(RunController):
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Wait for every worker; returns each host's machine. Raises WorkerError where one cannot be had."""
+        """Wait for every worker; returns each host's machine. Raises WorkerError if one cannot be had."""
         self._failed.clear()
         await self.start()
         if self.state.worker.phase == "down" and HERE in self.hosts:
@@ -366,7 +366,7 @@ class Lab(RunController):
 
         cold: rotate inputs beyond the last-level cache. together: a worker for each device, measured one at
         a time and then all at once. The result's status is `cancelled` where `stop` ended it; what was
-        measured is in it all the same. Raises InputError, and WorkerError where no worker can be had.
+        measured is in it all the same. Raises InputError, and WorkerError if no worker can be had.
         """
         settings = await self.settings(what)
         return await self._measure(settings, budget, settings.preset.sweep, cold, together)
@@ -374,7 +374,7 @@ class Lab(RunController):
     async def watch(self, command: Sequence[str], *, once: bool = False) -> Page:
         """Watch a program (`["train.py", "--epochs", "3"]`) to its end; its output goes where ours goes.
 
-        once: one window of the profiler, as early as possible. Raises InputError where it cannot be started.
+        once: one window of the profiler, as early as possible. Raises InputError if it cannot be started.
         """
         with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
             file = Path(folder, "page.json")
@@ -437,9 +437,9 @@ class Lab(RunController):
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
-        """Measure what was asked for to the end. earlier: of a run in the history that it goes on with.
+        """Measure what was asked for to the end. earlier: of a run in the history that it continues.
 
-        Raises WorkerError where it did not begin.
+        Raises WorkerError if it did not begin.
         """
         if earlier is not None:
             self.open_history().go_on(request.id)
@@ -461,7 +461,7 @@ class Lab(RunController):
     async def resume(self, run: str) -> RunResult:
         """Measure what a run of the history is missing, into the same run; on the hosts of this lab.
 
-        Raises InputError where nothing is missing, or the machine or the code is not what it was.
+        Raises InputError if nothing is missing, or the machine or the code is not what it was.
         """
         from tuilab.lab import resume
 
@@ -478,7 +478,7 @@ class Lab(RunController):
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
         """Measure the present settings, in place of what runs now; False before a preset is chosen.
 
-        A run of the same settings that is over, and not as precise as the budget asks, is gone on with.
+        A run of the same settings that is over, and not as precise as the budget asks, is resumed.
         """
         further = self.state.further(budget) if sweep is None else None
         if further is not None and self.recorder is not None:
@@ -492,11 +492,11 @@ class Lab(RunController):
         return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
-        """Go back to the settings before the last change; False where there was none."""
+        """Go back to the settings before the last change; False if there was none."""
         return self._gone(self.state.undo())
 
     def redo(self) -> bool:
-        """Redo the change that was undone last; False where none was."""
+        """Redo the change that was undone last; False if none was."""
         return self._gone(self.state.redo())
 
     def _gone(self, changed: bool) -> bool:
@@ -531,11 +531,11 @@ class Lab(RunController):
         self._moved(quiet=True)
 
     def add_preset(self, preset: Preset, own: Own | None = None) -> None:
-        """List one more preset. own: of a person's own code, what it declares and where it is."""
+        """List one more preset. own: of a user's own code, what it declares and where it is."""
         self.state.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
-        """Show no verdict in any place, while a person guesses; or show them again."""
+        """Show no verdict in any place, while a user guesses; or show them again."""
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
@@ -552,7 +552,7 @@ class Lab(RunController):
     # Asking
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """Ask the worker a question; returns its answer. Raises InputError where it is wrong, else
+        """Ask the worker a question; returns its answer. Raises InputError if it is wrong, else
         Unanswered."""
         return await self.questions.ask(kind, body, answer)
 

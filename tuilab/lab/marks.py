@@ -1,4 +1,4 @@
-"""The verdict marks beside presets, kept from one start to the next for each machine."""
+"""The verdict marks alongside presets, kept from one start to the next for each machine."""
 
 import json
 from pathlib import Path

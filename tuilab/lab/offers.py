@@ -1,4 +1,4 @@
-"""What a person may choose from."""
+"""What a user may choose from."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

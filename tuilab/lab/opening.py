@@ -26,7 +26,7 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Bytes of a file by which text is told from what is none."""
+"""Bytes of a file by which text is reported from what is none."""
 WATCH = "watch "
 """Stands before the path of a program that is to be run and watched."""
 CHECK = "check "
@@ -35,7 +35,7 @@ Kind = Literal["code", "preset", "recording", "program", "document"]
 
 
 def kind(words: str) -> Kind:
-    """Tell what a name means: `model.py:forward` code, `watch train.py` a program, else by its ending."""
+    """Report what a name means: `model.py:forward` code, `watch train.py` a program, else by its ending."""
     if words.startswith(WATCH):
         return "program"
     if words.startswith(CHECK):
@@ -49,7 +49,7 @@ def kind(words: str) -> Kind:
 async def preset(
     lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
 ) -> tuple[Preset, Own | None]:
-    """Return the preset in a file, or that of a person's own code with what it declares and where it is.
+    """Return the preset in a file, or that of a user's own code with what it declares and where it is.
 
     heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the traceback
     of code that raised.
@@ -118,7 +118,7 @@ def read_document(path: str, say: Callable[[str], None], preview: bool = True) -
 
 
 def read_stdin() -> bytes:
-    """Return what comes in. Raises InputError where that is nothing."""
+    """Return what comes in. Raises InputError if that is nothing."""
     data = sys.stdin.buffer.read()
     if not data.strip():
         raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
@@ -126,9 +126,9 @@ def read_stdin() -> bytes:
 
 
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
-    """Return the names of the installed TensorFlow, None where they are not known.
+    """Return the names of the installed TensorFlow, None if they are not known.
 
-    learn: where they are not known yet, ask a worker for them, once.
+    learn: if they are not known yet, ask a worker for them, once.
     """
     api = tables.for_installed()
     return _learn(say) if api is None and learn else api

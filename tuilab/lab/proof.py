@@ -49,16 +49,16 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
 }
 # More images and more ops one after another show nothing more of a pattern, and take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
-# Up to which two times are told as the same.
+# Up to which two times are reported as the same.
 _ALIKE = 1.05
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, the pattern that it tells of, and the preset that shows it, None where none was found.
+    """A finding, the pattern that it tells of, and the preset that shows it, None if none was found.
 
     less: of what it has less than the document, in words. calls: how many calls the document's figure holds,
-    the first among them; None where that is not known.
+    the first among them; None if that is not known.
     """
 
     finding: Finding
@@ -78,9 +78,9 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     """What was measured, "" for nothing."""
     said_s: float | None
-    """Seconds that code of this pattern would print for a call; None where it times nothing."""
+    """Seconds that code of this pattern would print for a call; None if it times nothing."""
     true_s: float | None
-    """Seconds that a call takes; None where it could not be measured."""
+    """Seconds that a call takes; None if it could not be measured."""
     factor: float | None
     """The larger of the two over the smaller."""
     sentence: str
@@ -191,7 +191,7 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run shows of a finding: on the GPU where one computed, else on the CPU."""
+    """Return what a run shows of a finding: on the GPU if one computed, else on the CPU."""
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
         reasons = [arm.reason for arm in result.arms if arm.reason]
@@ -250,7 +250,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """What a figure of so many calls says of one, the first among them, and what a later one takes."""
+    """What a figure of that many calls says of one, the first among them, and what a later one takes."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"

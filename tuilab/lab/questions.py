@@ -22,7 +22,7 @@ class Unanswered(WorkerError):
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
-        """The traceback of a person's own code, "" for none."""
+        """The traceback of a user's own code, "" for none."""
 
 
 class RefusedInput(InputError):

@@ -38,7 +38,7 @@ class RunRecorder:
         say: Callable[[str], None],
         store: Store | None = None,
     ) -> None:
-        """say: told what a person should see."""
+        """say: told what a user should see."""
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._state, self._say = state, say
@@ -50,7 +50,7 @@ class RunRecorder:
         self._displaced: set[str] = set()
         self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
-        """What a person should see at the start."""
+        """What a user should see at the start."""
         self.spool = self._find_unattended()
         """The folder in which workers keep a run until the history has it, "" for none."""
 
@@ -156,7 +156,7 @@ class RunRecorder:
     def alike(self, run: RunState) -> RunsAlike | None:
         """Return what a run without a sweep, and earlier ones like it on this machine, came to.
 
-        None where no other is known, or the code is a person's own, which may be another each time.
+        None if no other is known, or the code is a user's own, which may be another each time.
         """
         from tuilab.analysis.answer import brief
         from tuilab.analysis.reading import measured, name_of
@@ -206,7 +206,7 @@ class RunRecorder:
         return f"not kept: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Say what has changed; while the store takes nothing, try again every second."""
+        """Describe what has changed; while the store takes nothing, try again every second."""
         recorder = self._recorder
         self._state.unkept = self.unkept
         for text in recorder.said:
@@ -251,13 +251,13 @@ class RunRecorder:
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Go on after damage, with the store where it is sound, else with a new one, and say so."""
+        """Go on after damage, with the store if it is sound, else with a new one, and say so."""
         done = self._recorder.recreate()
         self._look()
         return done
 
     def close(self) -> str:
-        """Write what waits and close; returns what a person must know of what could not be written."""
+        """Write what waits and close; returns what a user must know of what could not be written."""
         if self._closed:
             return ""
         self._closed = True

@@ -36,7 +36,7 @@ class Replay:
     """One recorded run, with the controls of a player: pause, step, seek, speed.
 
     Places are counted in rounds: at 0 the run is prepared, at `rounds` it is over. Rounds that lie packed in
-    the history stay there until they are shown, and are shown many at once where a seek goes past them.
+    the history stay there until they are shown, and are shown many at once if a seek goes past them.
     """
 
     def __init__(self, parts: Iterable[Event | Piece]) -> None:
@@ -46,7 +46,7 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is an event; where each part begins, in steps and in rounds, and where the last one ends.
+        # A step is an event; if each part begins, in steps and in rounds, and where the last one ends.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -61,7 +61,7 @@ class Replay:
 
     @property
     def started(self) -> RunStarted | None:
-        """How the run began, None where the recording holds none."""
+        """How the run began, None if the recording holds none."""
         return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
@@ -96,7 +96,7 @@ class Replay:
         ready: Callable[[], bool] = lambda: True,
         take: Callable[[Rounds], None] | None = None,
     ) -> None:
-        """Hand events to `receive`, rounds at the pace at which they came; goes on until it is cancelled.
+        """Hand events to `receive`, rounds at the pace at which they came; continues until it is cancelled.
 
         rewind: forgets what was shown, before it is handed over again up to an earlier place. ready: whether
         events may be handed over now. take: given many rounds at once, where a seek goes past them.
@@ -170,7 +170,7 @@ class Replay:
         return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
-        """Stand still, or go on; from the end, begin again."""
+        """Stand still, or continue; from the end, begin again."""
         if self.over:
             self.seek(0)
             self.paused = False

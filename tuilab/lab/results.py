@@ -1,4 +1,4 @@
-"""Results of earlier runs: worked out once, kept beside the run, renewed only where something has changed."""
+"""Results of earlier runs: worked out once, kept next to the run, renewed only if something has changed."""
 
 import hashlib
 import sqlite3
@@ -39,7 +39,7 @@ def _analysis() -> str:
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """What a result depends on beside the run's events: how many there are, the claims, the analysis."""
+    """What a result depends on alongside the run's events: how many there are, the claims, the analysis."""
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
     return f"{store.next_number(run)} {told} {_analysis()}"
 
@@ -84,7 +84,7 @@ def work_out_unattended(
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
-    """Return what a run of the history came to. Raises InputError where its beginning is damaged."""
+    """Return what a run of the history came to. Raises InputError if its beginning is damaged."""
     data = store.result(run, _of(store, run, claims))
     if data is not None:
         try:

@@ -1,4 +1,4 @@
-"""A run that is gone on with: what it is missing, and whether it can be measured here."""
+"""A run that is resumed: what it is missing, and whether it can be measured here."""
 
 import math
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ from tuilab.runner.turns import LEAST_PROCESSES
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
 """What must not have changed: figures of different machines are not one sample."""
 MOST_FURTHER = 20
-"""Processes by which a run is gone on with at once."""
+"""Processes by which a run is resumed at once."""
 
 
 def request(state: RunState) -> Measure:
-    """Return what is to be measured to complete a run. Raises InputError where nothing is missing."""
+    """Return what is to be measured to complete a run. Raises InputError if nothing is missing."""
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
         return more
@@ -63,7 +63,7 @@ def request(state: RunState) -> Measure:
 
 
 def stopped(state: RunState) -> Measure | None:
-    """Return what completes a run of this machine that was stopped; None where that is nothing, or all."""
+    """Return what completes a run of this machine that was stopped; None if that is nothing, or all."""
     if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
         return None
     try:
@@ -76,7 +76,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
     """Return what makes a run that is over as precise as `budget` asks, by further processes.
 
     half_width: of the run's widest interval, over its median. An interval narrows by the root of the number
-    of processes, and six are the fewest of whose medians it can be told. None where the run is as precise
+    of processes, and six are the fewest of whose medians it can be reported. None if the run is as precise
     already, has no interval, or is a sweep, a fleet's or another host's.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
@@ -118,7 +118,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Return the environments of a run, by its hosts' names. Raises InputError where one is gone."""
+    """Return the environments of a run, by its hosts' names. Raises InputError if one is gone."""
     return tuple(
         named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
@@ -127,15 +127,15 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
-    """Say what that brings, and what it takes: `± 2 % in about 40 s`; `nearer to ± 2 %` where it takes more
-    processes than are measured at once."""
+    """Describe what that brings, and what it takes: `± 2 % in about 40 s`; `nearer to ± 2 %` where it takes
+    more processes than are measured at once."""
     how_long = rough(further_s(request, machine, import_s))
     nearer = "nearer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
     return f"{nearer}± {percent(request.budget.precision)} in about {how_long}"
 
 
 def check_code(state: RunState) -> None:
-    """Raise InputError where a person's own file is gone, or is no longer what the run began with."""
+    """Raise InputError where a user's own file is gone, or is no longer what the run began with."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return

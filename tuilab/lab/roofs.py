@@ -25,7 +25,7 @@ def known() -> tuple[Roofs, ...]:
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Keep the best figures of a machine, these among them; returns them. Raises OSError where it cannot."""
+    """Keep the best figures of a machine, these among them; returns them. Raises OSError if it cannot."""
     return store.keep(roofs, better)
 
 
@@ -41,7 +41,7 @@ def of(machine: Machine) -> Roofs | None:
 
 
 def learn(event: Event) -> None:
-    """Keep the roofs that a run told of. Where they cannot be kept, the next run measures them again."""
+    """Keep the roofs that a run told of. If they cannot be kept, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         _of.clear()
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with the bounds of the GPU that was named; as it is where none was."""
+    """Return the result with the bounds of the GPU that was named; as it is if none was."""
     if not gpu:
         return result
     from tuilab.analysis.answer import answer

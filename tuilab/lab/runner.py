@@ -9,7 +9,7 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """What the lab asks of whoever runs its measurements: a `MultiHostRunner`, or a test's script."""
+    """What the lab asks of anyone who runs its measurements: a `MultiHostRunner`, or a test's script."""
 
     @property
     def machine(self) -> Machine | None:

@@ -1,4 +1,4 @@
-"""What is to be measured, as a person has set it: a preset with their changes."""
+"""What is to be measured, as a user has set it: a preset with their changes."""
 
 import ast
 import contextlib
@@ -48,7 +48,7 @@ BOTH = "both"
 MOST_CODE = 10_000_000
 """Bytes of a file of code."""
 MOST_NAMES = 8
-"""So many names are told of a file that lacks the one that was asked for."""
+"""That many names are reported of a file that lacks the one that was asked for."""
 
 
 def _shown(value: Value) -> str:
@@ -56,7 +56,7 @@ def _shown(value: Value) -> str:
 
 
 class Own(NamedTuple):
-    """A person's own code or model."""
+    """A user's own code or model."""
 
     declaration: Declaration
     """What it declares."""
@@ -79,7 +79,7 @@ class Settings:
     arms: ArmSelection
     """Which arms are measured, on machines with whatever devices."""
     file: str = ""
-    """`/path/to/file.py:name` of a person's own code, "" for a shipped workload."""
+    """`/path/to/file.py:name` of a user's own code, "" for a shipped workload."""
     hosts: tuple[str, ...] = ("",)
     """Where to measure, "" for this machine."""
     opening: Opening = AS_IT_IS
@@ -92,7 +92,7 @@ class Settings:
         return cls(preset, declaration, values, preset.arms, file)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Move to the hosts of the other settings; a person's own file stays on this machine.
+        """Move to the hosts of the other settings; a user's own file stays on this machine.
 
         own: the environments of this machine among the hosts.
         """
@@ -158,7 +158,7 @@ class Settings:
         return found
 
     def with_value(self, name: str, value: Value) -> "Settings":
-        """Change one parameter. Raises InputError where the value or a constraint forbids it."""
+        """Change one parameter. Raises InputError if the value or a constraint forbids it."""
         values = self.with_values({name: value}).values
         arms = self.arms
         if name == self.declaration.dtype:
@@ -175,7 +175,7 @@ class Settings:
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return each host's devices, a CPU where they are not known yet. others: than this machine."""
+        """Return each host's devices, a CPU if they are not known yet. others: than this machine."""
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
             host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
@@ -206,7 +206,7 @@ class Settings:
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
         """Put the slider of that name at `stop`. known, own: as `at_device`. Raises InputError as
-        `with_value`, and where a person's own file would be sent to another host.
+        `with_value`, and where a user's own file would be sent to another host.
         """
         if name == "device":
             return self.at_device(str(stop), known, own)
@@ -219,7 +219,7 @@ class Settings:
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
         """Put the device slider at `stop`. known: the other hosts; own: the environments among them.
 
-        Raises InputError where a person's file would leave this machine.
+        Raises InputError if a user's file would leave this machine.
         """
         if stop in stops_of_hosts(known):
             hosts = hosts_at(stop, known)
@@ -311,7 +311,7 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return the slider of variants: each alone, and all; None where there is nothing to choose."""
+    """Return the slider of variants: each alone, and all; None if there is nothing to choose."""
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -328,7 +328,7 @@ class Switch:
     key: str
     """What it switches."""
     label: str
-    """What stands beside it."""
+    """What stands next to it."""
     on: bool
     """As it stands."""
     help: str = ""
@@ -383,7 +383,7 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def is_own(name: str) -> bool:
-    """Return whether the words name a person's own code or model rather than a preset.
+    """Return whether the words name a user's own code or model rather than a preset.
 
     `path/to/file.py:name`, `model.keras`, `model.h5`, or the folder of a SavedModel, `FOLDER:SIGNATURE`.
     """
@@ -417,9 +417,9 @@ def _folder(name: str) -> Path:
 
 
 def place_of(name: str) -> str:
-    """Say where a person's own code or model is, with its whole path: `/home/ada/model.py:forward`.
+    """Describe where a user's own code or model is, with its whole path: `/home/ada/model.py:forward`.
 
-    Raises InputError where there is no such file, or nothing of that name can be in it: before a worker
+    Raises InputError if there is no such file, or nothing of that name can be in it: before a worker
     starts, and without running any of it.
     """
     if is_model(name):
@@ -541,7 +541,7 @@ def choose_own(
     opening: Opening = AS_IT_IS,
     **words: Sequence[str],
 ) -> Settings:
-    """Choose a person's own code or model as it declares itself, with changes. Raises InputError."""
+    """Choose a user's own code or model as it declares itself, with changes. Raises InputError."""
     preset = Preset(
         title=declaration.title or file, workload=declaration.name, name=declaration.name,
         summary=declaration.summary,
@@ -585,7 +585,7 @@ def preset_file(name: str) -> Preset:
 
 
 def claims_of(preset: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset by its name, none where it is not here any more."""
+    """Return the claims of a preset by its name, none if it is not here any more."""
     try:
         return catalogue.load().find(preset).claims
     except InputError:

@@ -59,7 +59,7 @@ class FarProgram(ShownProgram):
         self._over = threading.Event()
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError where ssh is not there."""
+        """Start it in a terminal of that many columns and rows. Raises InputError if ssh is not there."""
         from tuilab.runner.far import Far
 
         of = self.options
@@ -302,7 +302,7 @@ def started(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return where what is written on each host goes: behind its host's name where there are several."""
+    """Return where what is written on each host goes: behind its host's name if there are several."""
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 
@@ -372,7 +372,7 @@ def _type_into(programs: Sequence[Live]) -> None:
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
     """Watch a program at the far end: tell of it on standard output, do what standard input asks for.
 
-    folder: where it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
+    folder: if it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
     hangup.
     """
     with contextlib.suppress(OSError):

@@ -60,7 +60,7 @@ class ShownProgram:
         """Have a tf.function of it written as a folder at its next call; returns the function's name.
 
         number: its own; the one that stands for a step where it is None. What becomes of it is told to
-        `caught`. Raises LookupError where there is none, or nobody to ask, OSError where there is no place.
+        `caught`. Raises LookupError if there is none, or nobody to ask, OSError if there is no place.
         """
         raise LookupError("the program has ended")
 

@@ -37,7 +37,7 @@ class Reach:
     """Why it is a multiple."""
 
     def why_not(self, value: Value) -> str:
-        """Say why `value` cannot be taken; empty where it can."""
+        """Describe why `value` cannot be taken; empty if it can."""
         if isinstance(value, str):
             return ""
         if value < self.low:
@@ -102,9 +102,9 @@ class Control:
     note: str = ""
     """What the value comes to, such as the memory that it needs."""
     crossover: float | None = None
-    """Where two arms cross along it, None where that is not known."""
+    """Where two arms cross along it, None if that is not known."""
     band: tuple[float, float] | None = None
-    """The crossover's 95 % interval."""
+    """The crossover's 95% interval."""
 
 
 def stops(parameter: Slidable) -> list[Value]:
@@ -138,7 +138,7 @@ def _rounds_of(parameter: LogInteger) -> list[int]:
 
 
 def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1) -> Value:
-    """Return the `times`-th stop above (1) or below (-1) `value`; the last one where there are no more."""
+    """Return the `times`-th stop above (1) or below (-1) `value`; the last one if there are no more."""
     there = stops(parameter)
     if value in there:
         index = there.index(value) + direction * times

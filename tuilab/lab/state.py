@@ -48,12 +48,12 @@ LEAST_GHOST = 5
 """Rounds that a run must have had to stay on as a ghost."""
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""What a slider at rest is measured with: the worker is warm already, and the person waits."""
+"""What a slider at rest is measured with: the worker is warm already, and the user waits."""
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds after which a wait is told."""
+"""Seconds after which a wait is reported."""
 LONG = 50_000
-"""Samples of a run that are summed up beside the screen."""
+"""Samples of a run that are summed up alongside the screen."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _what(state: RunState) -> tuple[object, ...]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a person is before something measures other presets for them, and comes back to."""
+    """Where a user is before something measures other presets for them, and comes back to."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -99,7 +99,7 @@ class LabState:
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """Makes the id of a run."""
     presets: tuple[Preset, ...] = ()
-    """Those of documents first, a person's own last, as in the list."""
+    """Those of documents first, a user's own last, as in the list."""
     listed: frozenset[str] = frozenset()
     """The names of those that a shell knows too: not of what was opened here."""
     problems: tuple[Problem, ...] = ()
@@ -113,7 +113,7 @@ class LabState:
     unkept: str = ""
     """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
     finish: bool = True
-    """A run goes on to its end after the lab has gone."""
+    """A run continues to its end after the lab has gone."""
     paced: bool = False
     """A screen paints what is measured: the worker waits for it after each report."""
     settings: Settings | None = None
@@ -125,7 +125,7 @@ class LabState:
     budget: BudgetName = "quick"
     """What a run is measured with unless another budget is named."""
     own: dict[str, Own] = field(default_factory=dict)
-    """A person's own code by the name of its preset."""
+    """A user's own code by the name of its preset."""
     worker: Worker = field(default_factory=Worker)
     """The measuring process of this machine."""
     import_s: float = IMPORT_S
@@ -184,7 +184,7 @@ class LabState:
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
         """Return what a run of that preset measures as its document has it, else the workload's own values.
 
-        None where neither is here.
+        None if neither is here.
         """
         from tuilab.workloads import find
 
@@ -198,15 +198,15 @@ class LabState:
             return None
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Take one more preset, in place of one of that name. own: a person's own code, and where it is."""
+        """Take one more preset, in place of one of that name. own: a user's own code, and where it is."""
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.presets if p.name != preset.name]
-        # Those of documents first, a person's own last, as in the list.
+        # Those of documents first, a user's own last, as in the list.
         self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:
-        """Take new settings, remembering the old for an undo; False where nothing differs."""
+        """Take new settings, remembering the old for an undo; False if nothing differs."""
         if settings == self.settings:
             return False
         if self.settings is not None and remember:
@@ -260,7 +260,7 @@ class LabState:
         shown, settings = self.shown, self.settings
         if self.replay or settings is None or not self.asked or self.asked != shown.run:
             return False
-        if shown.status is not None:  # it is gone on with, and its next process has not begun
+        if shown.status is not None:  # it is resumed, and its next process has not begun
             return True
         budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
         if budget is None or not same or settings.preset.name != shown.preset:
@@ -278,7 +278,7 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """How long the run on the screen is at the same thing; 0 where it is too short to be told."""
+        """How long the run on the screen is at the same thing; 0 if it is too short to be reported."""
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
 
@@ -309,7 +309,7 @@ class LabState:
         """Return the request that measures what the run on the screen lacks because it was stopped, else that
         which makes it as precise as the budget asks, by further processes.
 
-        None where nothing is missing, or it was measured with other settings, and so is to be measured anew.
+        None if nothing is missing, or it was measured with other settings, and so is to be measured again.
         """
         from tuilab.lab import resume
 
@@ -353,7 +353,7 @@ class LabState:
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show what follows as a recording of that name, with its own settings where its preset is known."""
+        """Show what follows as a recording of that name, with its own settings if its preset is known."""
         preset = next((p for p in self.presets if p.name == started.preset), None)
         if preset is not None and preset.workload == started.scenario.workload:
             self.choose(preset)
@@ -368,11 +368,11 @@ class LabState:
 
     @property
     def place(self) -> Place:
-        """Where the person is now."""
+        """Where the user is now."""
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Be at that place again, with its run where that was over; False where nothing has changed since."""
+        """Be at that place again, with its run where that was over; False if nothing has changed since."""
         if place.settings is None or place.settings == self.settings:
             return False
         self.settings, self.past, self.replay = place.settings, [*place.past], place.replay
@@ -383,7 +383,7 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """Whether the settings beside a replay are of its own preset, which may be unknown here."""
+        """Whether the settings alongside a replay are of its own preset, which may be unknown here."""
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
@@ -415,7 +415,7 @@ class LabState:
         """Return the summary of the run on the screen, without the rows of its placement; kept until it goes
         on.
 
-        Of a long run that is summed up beside the screen, the last that is known.
+        Of a long run that is summed up alongside the screen, the last that is known.
         """
         state = self.shown
         if not state.run:
@@ -427,7 +427,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return `result` with the rows of its placement. Raises ValueError where there is no run."""
+        """Return `result` with the rows of its placement. Raises ValueError if there is no run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -444,7 +444,7 @@ class LabState:
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Work the summary out anew. May be called in a thread if no event comes meanwhile."""
+        """Work the summary out again. May be called in a thread if no event comes meanwhile."""
         from tuilab.analysis.summary import summarise
 
         state = self.shown
@@ -460,14 +460,14 @@ class LabState:
 
     @property
     def long(self) -> bool:
-        """The run on the screen goes on, and to sum it up anew takes longer than a key should wait."""
+        """The run on the screen continues, and to sum it up again takes longer than a key should wait."""
         state = self.shown
         if not state.running or (state.run, state.version) in self._results:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, preset: str) -> tuple[Claim, ...]:
-        """Return the claims of the preset of that name, none where it is not here."""
+        """Return the claims of the preset of that name, none if it is not here."""
         if self.settings is not None and self.settings.preset.name == preset:
             return self.settings.preset.claims
         return next((p.claims for p in self.presets if p.name == preset), ())
@@ -528,7 +528,7 @@ class LabState:
         self.log.append(Log(text=text, level=level, source="tuilab"))
 
     def _trace(self, detail: str) -> None:
-        """A traceback, such as that of a person's own code, into the log."""
+        """A traceback, such as that of a user's own code, into the log."""
         for line in sanitize_block(detail).splitlines():
             self._say(line, "error")
 
@@ -636,6 +636,6 @@ def _cell(cell: ArmSamples) -> ArmSamples:
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """Return one word for several claims: the gravest that was decided."""
+    """Return one word for several claims: the most severe that was decided."""
     order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

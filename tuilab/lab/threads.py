@@ -1,4 +1,4 @@
-"""Work beside the screen, in a thread that nobody waits for when the lab ends."""
+"""Work alongside the screen, in a thread that nobody waits for when the lab ends."""
 
 import asyncio
 import threading

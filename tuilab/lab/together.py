@@ -15,7 +15,7 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """Return what starts a worker for each device of each host. Raises InputError where all arms are on one
+    """Return what starts a worker for each device of each host. Raises InputError if all arms are on one
     device."""
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)

@@ -197,9 +197,9 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
 
 class Watching(ShownProgram):
-    """A program that is watched while a screen has the terminal; its page is made anew as it goes.
+    """A program that is watched while a screen has the terminal; its page is made again as it goes.
 
-    Raises InputError where there is nothing to start.
+    Raises InputError if there is nothing to start.
     """
 
     def __init__(self, command: Sequence[str], options: WatchOptions) -> None:
@@ -223,7 +223,7 @@ class Watching(ShownProgram):
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError where it cannot be."""
+        """Start it in a terminal of that many columns and rows. Raises InputError if it cannot be."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
@@ -264,7 +264,7 @@ class Watching(ShownProgram):
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Make the page anew."""
+        """Make the page again."""
         self._told, self.page = 0, self.program.page()
         of = self.program.busiest
         self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
@@ -352,7 +352,7 @@ def attach(address: str, seconds: float) -> Watched:
     """Look once at a program that runs TensorFlow's profiler server at HOST:PORT.
 
     There is no observer in it: its parts and ops are those of the window, without lines and traces. Raises
-    InputError where no program answers.
+    InputError if no program answers.
     """
     program = Watched(("--attach", address))
     with tempfile.TemporaryDirectory(prefix="tuilab-watch-") as folder:
@@ -364,7 +364,7 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Look at the machine beside the program; where TensorFlow sees none of its GPUs, find the
+    """Look at the machine alongside the program; if TensorFlow sees none of its GPUs, find the
     doctor's cause with the program's own Python and environment.
     """
     from tuilab.doctor import hardware
@@ -412,7 +412,7 @@ def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the person's own files, by the names that the events have."""
+    """Return the user's own files, by the names that the events have."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()

@@ -41,7 +41,7 @@ PHASE_WORDS = {
     "input_wait": "waiting for input",
     STALL: "waiting for the host",
 }
-"""As a sentence has them: "copying in takes 71 % of a call"."""
+"""As a sentence has them: "copying in takes 71% of a call"."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,11 +52,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     seconds: Part_s
     source: Source
     ci95_s: tuple[float, float] | None = None
-    """Its 95 % interval; None where one call was looked at."""
+    """Its 95% interval; None if one call was looked at."""
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of its 95 % interval."""
+        """Return half the length of its 95% interval."""
         return half_of(self.ci95_s)
 
 
@@ -64,11 +64,12 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A call's parts, each moment in one of them: they add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds of a call: of those beside the profile as the worker tells it, the arm's median in a result."""
+    """Seconds of a call: of those alongside the profile as the worker tells it, the arm's median in a result.
+    """
     parts: tuple[Part, ...]
     """In the order of `ORDER`; without those that take no time."""
     calls: int = 0
-    """How many were profiled; 0 where none was."""
+    """How many were profiled; 0 if none was."""
     cost_s: Part_s = 0.0
     """Seconds that finding it out took, after the rounds."""
     note: str = ""

@@ -14,7 +14,7 @@ from typing import Any, Optional
 from tuilab.model.ops import NO_ARITHMETIC, names
 
 Shape = Optional[tuple[int, ...]]
-"""Sides of a tensor; None where they depend on the data."""
+"""Sides of a tensor; None if they depend on the data."""
 
 
 @dataclass(frozen=True)

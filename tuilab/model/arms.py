@@ -16,7 +16,7 @@ EVERY = ":*"
 HERE = ""
 """This machine's name in `Arm.host`."""
 LOCAL = "local"
-"""What this machine is called beside others."""
+"""What this machine is called alongside others."""
 
 
 def family(device: str) -> str:

@@ -8,7 +8,7 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     fastest, next: labels of arms, "" where nothing, or only one, was measured; next is the fastest on the
     other kind of device, where one was measured. median_s: of the fastest, in seconds per call. ratio, low,
-    high: how many times as long the next one takes, round by round, with its 95 % interval; below 1 where
+    high: how many times as long the next one takes, round by round, with its 95% interval; below 1 where
     the rounds contradict the medians. swept: the parameters of a sweep, "samples, frame length", else "".
     """
 

@@ -22,7 +22,7 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
     b: ArmPattern
     """Arms."""
     by: float = 1.0
-    """At least so many times as fast."""
+    """At least that many times as fast."""
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):
@@ -75,7 +75,7 @@ class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
 
 
 class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
-    """The named phases together take a larger part of a call at the greatest size of `axis` than at the
+    """The named phases together take a larger part of a call at the largest size of `axis` than at the
     least."""
 
     phases: tuple[str, ...]
@@ -141,7 +141,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     when: Condition
     """The condition under which it holds."""
     quoted: str = ""
-    """The document's sentence as a machine read it; empty where a person wrote the claim."""
+    """The document's sentence as a machine read it; empty if a user wrote the claim."""
     advice: str = ""
     """What a reader should do, once the verdict is known."""
     said: str = ""
@@ -150,7 +150,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The document's word ("might") where it says that something can be so, not that it is: one machine where
     it is not so refutes nothing."""
     gpu: bool = False
-    """It speaks of a GPU, so that nothing seen on a host without one bears on it."""
+    """It speaks of a GPU, so that nothing seen on a host without one has on it."""
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

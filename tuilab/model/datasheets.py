@@ -25,7 +25,7 @@ class Rating(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def source(self) -> str:
-        """Name where it was published."""
+        """Name if it was published."""
         return _TABLE.sources.get(self.cited, self.cited)
 
 
@@ -50,7 +50,7 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of the last-level cache; what stays in it between calls need not come from memory."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return the FLOP/s at which `dtype` can be computed at most; where it is not known, that of a wider
+        """Return the FLOP/s at which `dtype` can be computed at most; if it is not known, that of a wider
         unit.
 
         float32 is taken at full precision; `tf32` as tensor cores multiply it. No dtype is faster than
@@ -118,7 +118,7 @@ FASTER_KIN = {"ti", "super", "nvl", "ultra"}
 """Words behind a name that mean another GPU, one that may be faster."""
 
 USUAL = "h100"
-"""The GPU that a run without one is held against unless told otherwise."""
+"""The GPU that a run without one is held against by default."""
 
 
 def sheet(name: str) -> DataSheet:

@@ -19,7 +19,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A cause in one line and the exact command that fixes it (`mend`; empty where nothing is to fix)."""
+    """A cause in one line and the exact command that fixes it (`mend`; empty if nothing is to fix)."""
 
     code: str
     """A stable name for scripts, such as `driver-missing`."""

@@ -19,11 +19,11 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     folder: str
     """Of the environment."""
     variables: dict[str, str] = {}
-    """What is set for its workers beside what is set here."""
+    """What is set for its workers alongside what is set here."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The variables as a person gives them: `TF_ENABLE_ONEDNN_OPTS=0`."""
+        """The variables as a user gives them: `TF_ENABLE_ONEDNN_OPTS=0`."""
         return tuple(f"{name}={value}" for name, value in self.variables.items())
 
 

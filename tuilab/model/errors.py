@@ -1,4 +1,4 @@
-"""Errors that a person caused and can mend: each names the place, the value and what would be right."""
+"""Errors that a user caused and can mend: each names the place, the value and what would be right."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ CLOSED = "own code closed the descriptors that the worker speaks through"
 
 
 class InputError(ValueError):
-    """Bad input from a person or a file. The command line turns it into exit code 2."""
+    """Bad input from a user or a file. The command line turns it into exit code 2."""
 
     def __init__(self, where: str, value: object, expected: str, words: str = "") -> None:
         """words: what is wrong, in place of the value and of what is expected."""

@@ -53,7 +53,7 @@ class Hello(_Event, frozen=True, kw_only=True, tag="hello"):
     """The machine's own name."""
     parent: int = 0
     """The process that started it, and parent_since when that began, in the kernel's ticks since it booted:
-    together they name one process. 0 where not known."""
+    together they name one process. 0 if not known."""
     parent_since: int = 0
 
 
@@ -61,7 +61,7 @@ class Warming(_Event, frozen=True, kw_only=True, tag="warming"):
     """The worker is busy starting: what it does now, and for how long it has been at it."""
 
     stage: str
-    """What goes on: importing TensorFlow, opening devices."""
+    """What happens: importing TensorFlow, opening devices."""
     elapsed_s: Seconds
     """Seconds since the worker began."""
     origin: str = ""
@@ -177,7 +177,7 @@ class MachineJoined(_RunEvent, frozen=True, kw_only=True, tag="machine-joined"):
 
 
 class PointAdded(_RunEvent, frozen=True, kw_only=True, tag="point-added"):
-    """A sweep goes on to a size that it had not announced."""
+    """A sweep continues to a size that it had not announced."""
 
     point: Point
 
@@ -186,15 +186,15 @@ class Progress(_RunEvent, frozen=True, kw_only=True, tag="progress"):
     """What the run does now. `total` 0 means that its length is not known."""
 
     stage: str
-    """What goes on, in words."""
+    """What happens, in words."""
     done: Seconds = 0.0
     """In `unit`."""
     total: Seconds = 0.0
-    """In `unit`; 0 where the length is not known."""
+    """In `unit`; 0 if the length is not known."""
     unit: str = ""
     """`s`, `share`, or what is counted."""
     arm: str = ""
-    """The arm's id, empty where it is about the whole run."""
+    """The arm's id, empty if it is about the whole run."""
 
 
 class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
@@ -204,7 +204,7 @@ class ArmStatus(_RunEvent, frozen=True, kw_only=True, tag="arm-status"):
     """The arm's id."""
     status: Status
     device: str | None = None
-    """Observed, None where nothing ran."""
+    """Observed, None if nothing ran."""
     reason: str = ""
     """Why, in a sentence."""
     detail: str = ""
@@ -260,7 +260,7 @@ class Block(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     seconds: Seconds
     """Of all calls and one synchronisation, less an empty synchronisation."""
     latency_s: Seconds | None = None
-    """A single synchronised call measured beside it, None where none was taken."""
+    """A single synchronised call measured alongside it, None if none was taken."""
 
     @property
     def per_call_s(self) -> float:
@@ -283,7 +283,7 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     timed_s: Seconds = 0.0
     """Seconds inside timed blocks."""
     canary_s: Seconds | None = None
-    """The fixed tiny workload around the round; None where it is off."""
+    """The fixed tiny workload around the round; None if it is off."""
     repeated: bool = False
     """The canary had moved and an earlier attempt at this round was thrown away."""
     worker: Workers = 0
@@ -291,7 +291,7 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
 
 
 class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What else went on over some rounds that followed each other, a quarter of a second or one round."""
+    """What else happened over some rounds that followed each other, a quarter of a second or one round."""
 
     first: Count
     """The first of its rounds, from 0: in an event of the process, in a run's state of the run."""
@@ -304,7 +304,7 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
 
 
 class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):
-    """What else went on while one process did a point's rounds, said when they are over."""
+    """What else happened while one process did a point's rounds, said when they are over."""
 
     windows: tuple[HostWindow, ...]
 
@@ -315,7 +315,7 @@ class Accounted(_RunEvent, frozen=True, kw_only=True, tag="account"):
     arm: str
     point: Count
     account: Account
-    """Of the calls beside the profile, not yet held to the arm's median."""
+    """Of the calls alongside the profile, not yet held to the arm's median."""
 
 
 class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -341,12 +341,12 @@ class Node(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     reason: str = ""
     """Why there, in a sentence."""
     bytes: Count = 0
-    """Of its output, 0 where not known."""
+    """Of its output, 0 if not known."""
     count: Calls = 1
     """Equal rows drawn as one."""
     gpu: bool | None = None
     """Whether a GPU of this TensorFlow build would run it with its data on the device; a forecast from the
-    kernel registry, None where it does not apply."""
+    kernel registry, None if it does not apply."""
     evidence: str = ""
     """What shows the reason."""
     layer: str = ""
@@ -374,7 +374,7 @@ XLA_PROGRAM = "XLA program"
 def ops_of(nodes: Iterable[Node]) -> list[Node]:
     """Return the ops that run among an arm's nodes, but for those of control flow.
 
-    XLA's program is no op of its own: its operations count where it gave them out, else it counts as one.
+    XLA's program is no op of its own: its operations count if it gave them out, else it counts as one.
     """
     ops = [node for node in nodes if node.kind == "op" and node.op not in CONTROL_FLOW]
     inside = any(node.op.startswith("hlo ") for node in ops)
@@ -420,7 +420,7 @@ class RoofsKnown(_RunEvent, frozen=True, kw_only=True, tag="roofs"):
 
 
 class Fact(_RunEvent, frozen=True, kw_only=True, tag="fact"):
-    """Something a workload observed beside time, such as how often a mapped function was traced."""
+    """Something a workload observed alongside time, such as how often a mapped function was traced."""
 
     name: str
     """A stable name for scripts."""
@@ -462,7 +462,7 @@ class RunsAlike(_RunEvent, frozen=True, kw_only=True, tag="runs-alike"):
     low_s: Seconds
     """The least of their medians, in seconds per call."""
     high_s: Seconds
-    """The greatest."""
+    """The largest."""
 
 
 class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
@@ -476,7 +476,7 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     elapsed_s: Seconds = 0.0
     """Seconds of its rounds."""
     reached: Seconds | None = None
-    """The largest relative half-width among the cells, None where there is none."""
+    """The largest relative half-width among the cells, None if there is none."""
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):
@@ -495,7 +495,7 @@ class Refused(_Event, frozen=True, kw_only=True, tag="refused"):
     """A request that could not be carried out. `where`, `value`, `expected` as in InputError."""
 
     request: str
-    """Empty where a whole worker is refused; `origin` is then its host's name here."""
+    """Empty if a whole worker is refused; `origin` is then its host's name here."""
     message: str
     """What is wrong and what would be right."""
     detail: str = ""

@@ -60,7 +60,7 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
     label: str = ""
     """Its name for people, as a run has it."""
     device: str | None = None
-    """None where nothing ran."""
+    """None if nothing ran."""
     nodes: tuple[Node, ...] = ()
     ops: int = 0
     folded: int = 0

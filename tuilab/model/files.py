@@ -1,4 +1,4 @@
-"""Files that a person names: read only where they are files, and written so that nothing is lost half way."""
+"""Files that a user names: read only if they are files, and written so that nothing is lost half way."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Say what is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
+    """Describe what is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def kind_of(path: Path) -> str:
 
 
 def expanded(words: Path | str) -> Path:
-    """Return the path that a person named, `~` for a home; as it is where that home is not known."""
+    """Return the path that a user named, `~` for a home; as it is if that home is not known."""
     return Path(os.path.expanduser(words))
 
 
@@ -50,7 +50,7 @@ def shown(path: Path | str) -> str:
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
     """Return the file to read, at once or not at all: a pipe or a device is not waited for.
 
-    most: bytes that it may have. Raises InputError where it is no regular file, larger, or cannot be read.
+    most: bytes that it may have. Raises InputError if it is no regular file, larger, or cannot be read.
     """
     if is_held(path):
         raise InputError(shown(path), "a history that is open", "another file")
@@ -71,7 +71,7 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return all of a regular file of at most so many bytes. Raises InputError."""
+    """Return all of a regular file of at most that many bytes. Raises InputError."""
     with open_regular(path, most) as stream:
         try:
             data = stream.read(most + 1)
@@ -96,11 +96,11 @@ def _why(error: OSError | ValueError) -> str:
 def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """Open a file that has its name once it is whole; the one way in which this program writes a file.
 
-    It is written beside, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
+    It is written next to, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
     file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What
     is no regular file, such as /dev/stdout, is written as it is. A database is never replaced: nothing that
     this program writes so is one, and a history may be all that somebody has measured. What a writer that
-    was killed left beside the file is taken away. Raises OSError, which names the file.
+    was killed left alongside the file is taken away. Raises OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
@@ -139,7 +139,7 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 def _resolved(path: Path) -> Path:
     """Follow links, as the kernel of most systems does: not one that somebody else put where anybody may.
 
-    Whoever waits for a name among the temporary files would have another file written in its place.
+    Anyone who waits for a name among the temporary files would have another file written in its place.
     """
     for link in (path.absolute(), *path.absolute().parents):
         for _ in range(_MOST_LINKS):
@@ -177,7 +177,7 @@ def _beginning(target: Path) -> str:
 
 
 def _begun(target: Path, mode: int) -> tuple[int, Path]:
-    """A new file beside that one, which its writer holds locked, so that others know that it lives."""
+    """A new file next to that one, which its writer holds locked, so that others know that it lives."""
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

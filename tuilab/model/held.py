@@ -13,7 +13,7 @@ from pathlib import Path
 Identity = tuple[int, int]
 """Device and inode number."""
 BESIDE = ("-wal", "-shm")
-"""Endings of the files that SQLite keeps beside a database."""
+"""Endings of the files that SQLite keeps alongside a database."""
 
 _held: Counter[Identity] = Counter()
 _lock = threading.Lock()
@@ -50,7 +50,7 @@ def users(path: Path) -> int:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether the path is a database that SQLite has open here, or a file beside one."""
+    """Return whether the path is a database that SQLite has open here, or a file next to one."""
     if not _held:
         return False
     name = os.fspath(path)

@@ -23,11 +23,11 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compute_capability: str = ""
     """`9.0`."""
     memory: int = 0
-    """Bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 where it is not open."""
+    """Bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 if it is not open."""
 
     @property
     def emulated(self) -> bool:
-        """Tell whether it is software, none of whose figures is a GPU's."""
+        """Return whether it is software, none of whose figures is a GPU's."""
         return self.description.startswith(EMULATED)
 
 
@@ -70,7 +70,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def emulated(self) -> bool:
-        """Whether one of its GPUs is software: what is said of such a machine's GPU bears `EMULATED`."""
+        """Whether one of its GPUs is software: what is said of such a machine's GPU has `EMULATED`."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
@@ -80,7 +80,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def key(self) -> str:
-        """A word that changes with what the machine can do; its GPUs are told apart by name beside it."""
+        """A word that changes with what the machine can do; its GPUs are told apart by name next to it."""
         parts: tuple[object, ...] = (
             self.host,
             self.cpu,

@@ -41,14 +41,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     kind: str
     flop: float | None
-    """Operations, a product with its sum as two; None where none of its arithmetic is counted."""
+    """Operations, a product with its sum as two; None if none of its arithmetic is counted."""
     bytes: float
     """What it takes from other layers and its weights, and what it leaves to others."""
     share: float
     """Of the call (0 … 1), by the arm's account; what is left to 1 lies outside of layers."""
     bound_by: BoundBy
     of_roof: float | None = None
-    """The least time that its device could take over the time taken (0 … 1); None where no roof is known."""
+    """The least time that its device could take over the time taken (0 … 1); None if no roof is known."""
 
 
 Source = Literal["shapes", "measured", "tried"]
@@ -94,16 +94,17 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     layers_of: str = ""
     """The id of that arm: the fastest one whose graph was profiled; XLA leaves no layers to tell apart."""
     layers_note: str = ""
-    """Why no layers are told, or that they are of calls that took another time than the run's; else ""."""
+    """Why no layers are reported, or that they are of calls that took another time than the run's; else "".
+    """
 
 
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be said of a model's batch."""
 
     pays: int | None
-    """The least measured one that reaches 90 % of the best throughput; None without a sweep along it."""
+    """The least measured one that reaches 90% of the best throughput; None without a sweep along it."""
     fits: int | None
     """The largest whose memory is free; an estimate from shapes."""
     crossover: float | None
-    """From which on a GPU is faster; None where that was not found."""
+    """From which on a GPU is faster; None if that was not found."""
     sentence: str = ""

@@ -1,4 +1,4 @@
-"""Moments as a person reads them: kept in UTC, shown in this machine's zone, or in UTC where asked for."""
+"""Moments as a user reads them: kept in UTC, shown in this machine's zone, or in UTC where asked for."""
 
 from datetime import UTC, datetime
 

@@ -91,7 +91,7 @@ def is_numeric(parameter: Parameter) -> bool:
 
 
 def expectation(parameter: Parameter) -> str:
-    """Say what a value of it may be, in words."""
+    """Describe what a value of it may be, in words."""
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     if isinstance(parameter, Boolean):
@@ -122,7 +122,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """Return a value as typed by a person, checked."""
+    """Return a value as typed by a user, checked."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -141,7 +141,7 @@ def parse_value(parameter: Parameter, text: str) -> Value:
 
 
 def defaults(parameters: Sequence[Parameter]) -> Values:
-    """Return the value of each parameter where nobody said otherwise."""
+    """Return the value of each parameter if nobody said otherwise."""
     return {p.name: p.default for p in parameters}
 
 

@@ -7,7 +7,7 @@ from tuilab.model.scenario import Sweep
 
 
 def grid(sweep: Sweep | None) -> tuple[Point, ...]:
-    """Return the points of a sweep, the first axis slowest; one point without values where there is no
+    """Return the points of a sweep, the first axis slowest; one point without values if there is no
     sweep."""
     if sweep is None:
         return (Point(0),)

@@ -13,7 +13,7 @@ Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "p
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `profile`: one arm of a scenario, run for about so many seconds."""
+    """The body of the question `profile`: one arm of a scenario, run for about that many seconds."""
 
     scenario: Scenario
     arm: Arm
@@ -55,7 +55,8 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     device: str
     phase: Phase
-    """`compute`, `copy`, or `input` for ops of the input pipeline, which run beside the call (seconds 0)."""
+    """`compute`, `copy`, or `input` for ops of the input pipeline, which run alongside the call (seconds 0).
+    """
     count: float
     """Runs in one call."""
     seconds: float
@@ -92,11 +93,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     step_s: float
     """Mean seconds of a profiled call; they follow one another."""
     measured_s: float
-    """Of a call in blocks beside them without the profiler."""
+    """Of a call in blocks alongside them without the profiler."""
     ops_s: float
     """The sum of the ops' seconds."""
     rest: str
-    """What fills the step beside the ops, in words."""
+    """What fills the step alongside the ops, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]

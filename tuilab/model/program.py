@@ -43,7 +43,7 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     python: str = ""
     tensorflow: str = ""
     processors: int = 0
-    """Logical ones that it may use; 0 where that is not known."""
+    """Logical ones that it may use; 0 if that is not known."""
     began: float = 0.0
     now: float = 0.0
     environment: dict[str, str | None] = {}
@@ -53,7 +53,7 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: its code is the person's, not a library's."""
+    """A tf.function that was called. own: its code is the user's, not a library's."""
 
     number: int
     name: str
@@ -80,7 +80,7 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     delayed: float = 0.0
     """Seconds for which the stepping thread could have run and had no processor, since the beginning."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
-    """What was called, from when to when, and whether it traced; an end of 0 where only the beginning is
+    """What was called, from when to when, and whether it traced; an end of 0 if only the beginning is
     seen."""
     waits: tuple[tuple[float, float], ...] = ()
     """When a batch was waited for in Python, and for how long."""
@@ -99,14 +99,14 @@ class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
     """Calls that brought a function that XLA compiles new shapes: its number, how many, seconds, since the
     beginning."""
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """The person's lines, the outermost first, in which the stepping thread was seen in an op that runs by
+    """The user's lines, the outermost first, in which the stepping thread was seen in an op that runs by
     itself; how often."""
     iterators: int = 0
     """Datasets that were begun to be iterated over, since the beginning."""
     made: tuple[tuple[int, int], ...] = ()
-    """Of a tf.function that is made anew for each call or two: its number, and how often it was made."""
+    """Of a tf.function that is made again for each call or two: its number, and how often it was made."""
     makers: tuple[tuple[str, int, str, int], ...] = ()
-    """Where other threads were seen in the person's own code: file, line, function, how often, since the
+    """Where other threads were seen in the user's own code: file, line, function, how often, since the
     beginning."""
 
 
@@ -128,7 +128,7 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     policy: str = ""
     floatx: str = ""
     files: tuple[str, ...] = ()
-    """The person's own source files."""
+    """The user's own source files."""
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,20 +151,20 @@ class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
     stages: tuple[Stage, ...]
     iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
-    """Of what it yields, None where that is not known."""
+    """Of what it yields, None if that is not known."""
     file: str = ""
     line: int = 0
-    """Where the person's code begins to iterate over it; "" where a library does."""
+    """Where the user's code begins to iterate over it; "" where a library does."""
 
 
 class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
-    """The nodes of a tf.function: name, op, dtype, and the person's file and line."""
+    """The nodes of a tf.function: name, op, dtype, and the user's file and line."""
 
     number: int
     name: str = ""
     nodes: tuple[tuple[str, str, str, str, int], ...] = ()
     shapes: tuple[tuple[Any, ...], ...] = ()
-    """Of each node what it takes and makes, [shape, dtype] each, and attributes; empty beside a GPU."""
+    """Of each node what it takes and makes, [shape, dtype] each, and attributes; empty alongside a GPU."""
     layers: tuple[str, ...] = ()
     """Names of the Keras layers that the function reaches."""
     recurrent: tuple[tuple[str, str, str], ...] = ()
@@ -253,7 +253,7 @@ Told = (
 
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """A step's time: how many were seen, their median with its 95 % interval, and what stands for a step."""
+    """A step's time: how many were seen, their median with its 95% interval, and what stands for a step."""
 
     n: int = 0
     median_s: float | None = None
@@ -329,7 +329,7 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):
-    """An op that would stay on the CPU beside a GPU, and why."""
+    """An op that would stay on the CPU alongside a GPU, and why."""
 
     op: str
     file: str = ""
@@ -358,7 +358,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     share: float = 0.0
     processors_s: float | None = None
-    """Seconds of the host's processors that the observer and the lab used."""
+    """Seconds of the host processors that the observer and the lab used."""
     processors_share: float | None = None
     """The same as a share of the processor time of the program itself."""
     windows: int = 0
@@ -400,7 +400,7 @@ class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device did beside the steps: means of a sample each second."""
+    """What a device did alongside the steps: means of a sample each second."""
 
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""

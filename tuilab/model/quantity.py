@@ -42,7 +42,7 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
 
 
 def significant(value: float, digits: int) -> str:
-    """Return `value` rounded to `digits` significant digits; with an exponent where nobody would count
+    """Return `value` rounded to `digits` significant digits; with an exponent if nobody would count
     zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
@@ -73,7 +73,7 @@ def digits_for(value: float, half_width: float | None) -> int:
 
 
 Units = tuple[tuple[float, str], ...]
-"""From the least to the greatest, each a thousand of the one before: the plain units in one, and its name."""
+"""From the least to the largest, each a thousand of the one before: the plain units in one, and its name."""
 _TIME_UNITS: Units = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES: Units = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
 
@@ -107,7 +107,7 @@ def rough(seconds: float) -> str:
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """Return a measured median: the digits that its interval allows, and two where it has none."""
+    """Return a measured median: the digits that its interval allows, and two if it has none."""
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
@@ -151,7 +151,7 @@ def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
 
 
 def share_words(share: float) -> str:
-    """Return a share of a roof, `53 %`; the smallest are as good as none."""
+    """Return a share of a roof, `53 %`; the smallest are almost none."""
     if share < 0.001:
         return "<0.1 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"

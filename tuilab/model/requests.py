@@ -24,14 +24,14 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     budget: Budget
     sweep: Sweep | None = None
     preset: str = ""
-    """The name that the run bears, "" for none."""
+    """The name that the run has, "" for none."""
     pace: bool = False
     """Wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not share the
     processor."""
     cold: bool = False
     """Rotate input buffers beyond the last-level cache."""
     latency: bool = True
-    """Take a single synchronised call beside each block."""
+    """Take a single synchronised call alongside each block."""
     phases: bool = True
     """Measure the phases of a call too."""
     placement: bool = True
@@ -53,9 +53,9 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     """A folder in which the run's events are kept until it is over, or `~` for the measuring machine's own;
     where the other side goes away, they are left there."""
     finish: bool = True
-    """Where the other side goes away, the run is still gone on with to its end."""
+    """Where the other side goes away, the run is still resumed to its end."""
     points: tuple[Point, ...] = ()
-    """Of a sweep, those to measure instead of its whole grid, to go on with a run."""
+    """Of a sweep, those to measure instead of its whole grid, to continue a run."""
     turns: bool = False
     """Other workers of this machine measure the same run: before each round say `TurnOver` and wait for a
     `Turn`, doing nothing meanwhile."""

@@ -49,13 +49,13 @@ class Confidence(msgspec.Struct, frozen=True, kw_only=True):
     """How far the figures can be trusted, at the point that they are given for."""
 
     half_width: float | None
-    """Of the widest 95 % interval, over its median (0 … 1); None where an arm has none."""
+    """Of the widest 95% interval, over its median (0 … 1); None if an arm has none."""
     wanted: float | None
     """What the budget asked for, likewise."""
     precise: bool
     """Whether every arm reached it."""
     reasons: tuple[str, ...]
-    """What makes the figures doubtful, two words each, the gravest first."""
+    """What makes the figures doubtful, two words each, the most severe first."""
     badge: str
     """Both in one line, "" where nothing is to be doubted or nothing was measured yet."""
     of: str = ""
@@ -70,7 +70,7 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
     median_s: float
     """Seconds per call."""
     ci95_s: tuple[float, float]
-    """Its 95 % interval."""
+    """Its 95% interval."""
     n: int
     """How many of the arm's blocks."""
     sentence: str
@@ -78,7 +78,7 @@ class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm's figures. Times are seconds per call; None where it did not run."""
+    """One arm's figures. Times are seconds per call; None if it did not run."""
 
     id: str
     """`cpu0.graph.resident.float32`, for scripts."""
@@ -87,7 +87,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     requested_device: str
     """`GPU:0`."""
     device: str | None
-    """Observed; None where it did not run."""
+    """Observed; None if it did not run."""
     mode: Mode
     dtype: str
     input: Input
@@ -100,7 +100,7 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     median_s: float | None
     """Of blocks (throughput)."""
     ci95_s: tuple[float, float] | None
-    """The 95 % interval of the median."""
+    """The 95% interval of the median."""
     n: int
     """How many blocks."""
     latency_s: float | None
@@ -114,24 +114,24 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[CaveatLine, ...]
     """Caveats."""
     account: Account | None = None
-    """The same with intervals, and where each part is known from; None where it was not looked for."""
+    """The same with intervals, and where each part is known from; None if it was not looked for."""
     examples_per_s: float | None = None
-    """Of a model: the batch over the median; None where the batch is not open or there is no figure."""
+    """Of a model: the batch over the median; None if the batch is not open or there is no figure."""
     roof: ArmRoof | None = None
-    """Against its device's roof; None where its work or the figure is not known."""
+    """Against its device's roof; None if its work or the figure is not known."""
     undisturbed: Undisturbed | None = None
-    """None where it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
+    """None if it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
     does: str = ""
     """What its calls do, where the run's arms do different things; only what does the same is compared."""
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of the median's 95 % interval."""
+        """Return half the length of the median's 95% interval."""
         return half_of(self.ci95_s)
 
     @property
     def why_no_figure(self) -> str:
-        """Its reason where that is short, else its status; one that can run has none yet."""
+        """Its reason if that is short, else its status; one that can run has none yet."""
         if self.status == "ok":
             return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
@@ -147,7 +147,7 @@ class Ratio(msgspec.Struct, frozen=True):
     ratio: float
     """a's time over b's."""
     ci95: tuple[float, float]
-    """Its 95 % interval."""
+    """Its 95% interval."""
     paired: bool = True
     """It is of rounds that both have; false: of the means of each one's rounds, where the two share none."""
 
@@ -203,7 +203,7 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of the median's 95 % interval."""
+        """Return half the length of the median's 95% interval."""
         return half_of(self.ci95_s)
 
 
@@ -215,7 +215,7 @@ class PointResult(msgspec.Struct, frozen=True):
     host: str = ""
     """The node of a fleet that measured."""
     finished: bool = True
-    """False where the point is under way, or was cut short: no sentence speaks of it."""
+    """False if the point is under way, or was cut short: no sentence speaks of it."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +228,7 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     at: float | None
     """None unless `status` is found or several (then the first)."""
     ci95: tuple[float, float] | None
-    """The 95 % interval of `at`."""
+    """The 95% interval of `at`."""
     status: CrossoverStatus
     """`found`, `none`, `beyond`, `several` or `unknown`."""
     sentence: str = ""
@@ -247,7 +247,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     arm: str = ""
     """The id of the arm that it is about."""
     share: float = 0.0
-    """Of a call, 0 … 1; 0 where it is about something else."""
+    """Of a call, 0 … 1; 0 if it is about something else."""
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
@@ -317,9 +317,9 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     flags: tuple[CaveatLine, ...]
     """Caveats of the whole run."""
     facts: dict[str, Value | float]
-    """What workloads observed beside time."""
+    """What workloads observed alongside time."""
     diagnosis: tuple[Diagnosis, ...] = ()
-    """What holds the arms back, the gravest first."""
+    """What holds the arms back, the most severe first."""
     axis: tuple[str, ...] = ()
     """The parameters swept."""
     points: tuple[PointResult, ...] = ()
@@ -334,7 +334,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
-    """The least times on a GPU that is not here, beside the fastest CPU arm; no measurement."""
+    """The least times on a GPU that is not here, alongside the fastest CPU arm; no measurement."""
     sweep_bound: SweepBound | None = None
     """The same along a sweep."""
     model: ModelInfo | None = None

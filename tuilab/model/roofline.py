@@ -65,7 +65,7 @@ class Work(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     outputs: float | None = None
     """Bytes of its results, each counted once."""
     state: float = 0.0
-    """Bytes beside them that every call reads or writes on the device: a network's weights, say."""
+    """Bytes alongside them that every call reads or writes on the device: a network's weights, say."""
     dtype: str = "float32"
     """In which it computes, as the roofs are named: `tf32` where float32 may be multiplied as such."""
     to_device: float = 0.0
@@ -121,9 +121,9 @@ class LinkRoof(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Copies between host and device: latency + bytes / rate."""
 
     latency_s: float
-    """Seconds of an empty copy, the dearer direction."""
+    """Seconds of an empty copy, the more expensive direction."""
     to_device: float | None = None
-    """Bytes per second, None where the sizes show no cost per byte."""
+    """Bytes per second, None if the sizes show no cost per byte."""
     to_host: float | None = None
     """Bytes per second the other way."""
 
@@ -165,7 +165,7 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     devices: dict[str, DeviceRoofs] = {}
     """By TensorFlow's name, `CPU:0`."""
     least: float | None = None
-    """The least difference (0.07: 7 %) that twenty rounds tell here nine times in ten; None: not measured."""
+    """The least difference (0.07: 7%) that twenty rounds tell here nine times in ten; None: not measured."""
 
     @property
     def busy(self) -> bool:

@@ -11,12 +11,12 @@ class CellRounds:
     arm: str
     point: int
     rounds: "array[int] | None"
-    """Which of the rounds each block belongs to, from 0; None where there is one in every round."""
+    """Which of the rounds each block belongs to, from 0; None if there is one in every round."""
     calls: "array[int]"
     seconds: "array[float]"
     """Of each block, all its calls together."""
     latencies: "array[float]"
-    """Seconds of the single calls beside the blocks, of those that have one."""
+    """Seconds of the single calls alongside the blocks, of those that have one."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class ArmSamples:
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
     """The round of each sample."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
-    """The round with which each further process began; empty where one process measured all."""
+    """The round with which each further process began; empty if one process measured all."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
     """Of each further process, the zygote that it was forked from, from 0; -1 for a fresh one."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
@@ -72,7 +72,7 @@ class ArmSamples:
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """Of the calls beside the profile; `analysis` holds it to the median."""
+    """Of the calls alongside the profile; `analysis` holds it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -146,7 +146,7 @@ class RunState:
     rounds: int = 0
     canaries: "array[float]" = field(default_factory=lambda: array("d"))
     windows: list[HostWindow] = field(default_factory=list)
-    """What else went on over which rounds; empty where several hosts or workers share rounds."""
+    """What else happened over which rounds; empty if several hosts or workers share rounds."""
     process_began: int = 0
     """The round with which the latest process began."""
     repeated: int = 0
@@ -168,7 +168,7 @@ class RunState:
         return bool(self.run) and self.status is None
 
     def apply(self, event: Event) -> bool:
-        """Fold `event` in; False where it is no event of this run."""
+        """Fold `event` in; False if it is no event of this run."""
         if isinstance(event, RunStarted):
             self._start(event)
         elif getattr(event, "run", None) != self.run or not self.run:
@@ -182,7 +182,7 @@ class RunState:
         if event.worker > 0 and event.run == self.run:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
-            self.status, self.message, self.detail = None, "", ""  # gone on with, it is over no more
+            self.status, self.message, self.detail = None, "", ""  # resumed, it is over no more
             self._begin(-1 if event.zygote is None else event.zygote)
             return
         vars(self).update(vars(RunState()))

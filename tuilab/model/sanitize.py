@@ -51,7 +51,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
-    """Return the message with every text in it cleaned as by `sanitize_block`; itself where nothing changed.
+    """Return the message with every text in it cleaned as by `sanitize_block`; itself if nothing changed.
 
     limit: characters of a text; a struct whose `longest_text` says so has shorter ones.
     """

@@ -13,7 +13,7 @@ BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "publish")
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person allows a model file, and gives it or a function of their own."""
+    """What a user allows a model file, and gives it or a function of their own."""
 
     trust: bool = False
     """Python in the file may run: Lambda layers, custom objects, functions of its graph."""
@@ -72,14 +72,14 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     warm_limit_s: float
     """At most."""
     precision: float
-    """Half-width of the 95 % interval over the median at which a cell is done."""
+    """Half-width of the 95% interval over the median at which a cell is done."""
     rounds: int
     """The fewest rounds."""
     limit_s: float
     """Seconds for the run's rounds (warm-up not counted)."""
     workers: int = 1
     """Fresh processes to measure in, one after another. Six are the fewest of whose medians the range holds
-    the median of processes with 95 %, whatever their distribution."""
+    the median of processes with 95%, whatever their distribution."""
     forks: int = 0
     """Processes to measure in where further ones can be forked, at most: no more once `precision` is reached
     among processes. 0: they are not forked."""
@@ -102,7 +102,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
 
     def further_each_s(self, arms: int, forked: bool = False) -> float:
-        """Work out about how long a short further process measures; 0 where they are as long as the first."""
+        """Work out about how long a short further process measures; 0 if they are as long as the first."""
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
@@ -129,7 +129,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 IMPORT_S = 4.0
 """About how long a fresh worker imports TensorFlow, until one of this machine has."""
 AROUND_S = 1.0
-"""About what an arm takes beside its rounds in the first process (first calls, placement, phases), as seen
+"""About what an arm takes alongside its rounds in the first process (first calls, placement, phases), as seen
 for the presets on two cores."""
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
 """The least length of a block: longer ones leave less to the calls between them, and average more."""
@@ -142,7 +142,7 @@ first ten calls of 20 ms were slower than later ones, and of short calls none af
 FORKED_CHASE_S = 1.5
 """`chase_s` of a first process that is one of twenty."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""About what a forked process takes to start and end, and each of its arms beside warm-up and rounds."""
+"""About what a forked process takes to start and end, and each of its arms alongside warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

@@ -22,7 +22,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     figure: float | None
-    """What was found, None where nothing could be."""
+    """What was found, None if nothing could be."""
     limit: str
     """What it must keep, in words."""
     passed: bool
@@ -63,4 +63,4 @@ NAMES = (
     "forked",
     "hog",
 )
-"""The checks in the order in which they come; `link` only where there is a GPU, `forked` where runs fork."""
+"""The checks in the order in which they come; `link` only if there is a GPU, `forked` where runs fork."""

@@ -1,4 +1,4 @@
-"""An argument of a person's own function as it is typed: `a=float32[batch=32,64]`, `axis=1`."""
+"""An argument of a user's own function as it is typed: `a=float32[batch=32,64]`, `axis=1`."""
 
 import ast
 import re

@@ -13,9 +13,9 @@ class GpuProcess(msgspec.Struct, frozen=True):
     pid: int
     name: str = ""
     memory: int | None = None
-    """Bytes, None where the driver does not tell."""
+    """Bytes, None if the driver does not tell."""
     use: float | None = None
-    """Share of the GPU's processors that it kept busy since the sample before; None where nobody tells."""
+    """Share of the GPU's processors that it kept busy since the sample before; None if nobody tells."""
     user: str = ""
     """Whose it is, "" where it is not seen here: in a container the driver's ids are those outside."""
     command: str = ""
@@ -51,7 +51,7 @@ class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
     """Who may compute on a GPU, and whether its memory is sound."""
 
     compute_mode: str = ""
-    """As nvidia-smi writes it, such as `Exclusive_Process`; empty where it is not told."""
+    """As nvidia-smi writes it, such as `Exclusive_Process`; empty if it is not told."""
     mig: bool | None = None
     """It is divided into instances."""
     memory_errors: int | None = None
@@ -83,7 +83,7 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     link_received: float | None = None
     """Bytes per second over PCIe, as seen from the GPU."""
     processes: tuple[GpuProcess, ...] | None = None
-    """None where the driver does not list them (in a container it often does not)."""
+    """None if the driver does not list them (in a container it often does not)."""
     unread: dict[str, str] = {}
     """Figures that this GPU or this user's rights do not give, and why."""
 

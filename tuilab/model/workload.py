@@ -39,11 +39,11 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     inputs: tuple[Input, ...] = ("resident", "copied")
     variants: tuple[Variant, ...] = ()
     axis: str = ""
-    """The parameter that a sweep takes unless told otherwise."""
+    """The parameter that a sweep takes by default."""
     dtype: str = ""
     """The name of the parameter that is the arm's dtype, "" where there is none."""
     gpu_dtypes: tuple[str, ...] = ()
-    """Those of its options that only a GPU has; beside others they make no CPU arm."""
+    """Those of its options that only a GPU has; alongside others they make no CPU arm."""
     replicas: str = ""
     """The parameter that says over how many devices of its kind an arm spreads, "" where it does not."""
 

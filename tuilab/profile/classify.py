@@ -21,7 +21,7 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase of a thread that waits for a program of XLA's: on a CPU its threads compute, recorded or not."""
+"""The phase of a thread that waits for a program of XLA: on a CPU its threads compute, recorded or not."""
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
 """Begins the name of the event that lasts while a graph waits for an element, on a thread of its own."""

@@ -16,7 +16,7 @@ MOST_OPS = 500
 
 
 def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
-    """Return a row an op, the longest first; ops of the pipeline, which run beside the call, come last.
+    """Return a row an op, the longest first; ops of the pipeline, which run alongside the call, come last.
 
     factor: of the account's time of computing over the profile's, by which each op's is made longer.
     """
@@ -39,7 +39,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first so many, and for those behind them one row a type and device: sums stay what they
+    """Return the first that many, and for those behind them one row a type and device: sums stay what they
     are."""
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
@@ -73,7 +73,9 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Say what fills the call beside its ops: the other parts by name, and what the profiler itself adds."""
+    """Describe what fills the call alongside its ops: the other parts by name, and what the profiler itself
+    adds.
+    """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
     named.sort(key=lambda part: -part.seconds)
     words = [

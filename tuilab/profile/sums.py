@@ -28,8 +28,9 @@ class Sums:
 
     events: recorded on the calling thread within the calls. ops: each op's share of the calls' time. busy:
     each op's own durations. devices: how long each device had a kernel running. on_device: of each phase,
-    what another device than the host was at, by its own clock. beside: durations of the input pipeline's ops,
-    which run beside the call. computed, copies: the ops that did so at any time; the others were waited for.
+    what another device than the host was at, by its own clock. alongside: durations of the input pipeline's
+    ops, which run alongside the call. computed, copies: the ops that did so at any time; the others were
+    waited for.
     """
 
     windows: list[Window]

@@ -145,7 +145,9 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """An operation of an XLA program may go on after its event, on other threads, up to its end mark."""
+        """An operation of an XLA program may continue after its event, on other threads, up to its end
+        mark.
+        """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
             self.found.segments.append(replace(begun, end=event.start))

@@ -62,7 +62,7 @@ def read(data: bytes) -> Recording:
 def _messages() -> ModuleType:
     """The file's protocol buffers as TensorFlow ships them, loaded without importing TensorFlow.
 
-    Where TensorFlow is imported besides, both know the same classes. Raises ImportError where it is not
+    Where TensorFlow is imported besides, both know the same classes. Raises ImportError if it is not
     installed.
     """
     found = importlib.util.find_spec("tensorflow")

@@ -15,7 +15,7 @@ ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 """At which values, times a power of ten, an axis may end."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-# Finer and finer ticks of a log axis, until no more fit: every so many'th decade, and within a decade.
+# Finer and finer ticks of a log axis, until no more fit: every that many'th decade, and within a decade.
 _DECADES = (6, 3, 2, 1)
 _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))
 
@@ -42,7 +42,7 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Positions with their labels, and the unit where all labels share one."""
+    """Positions with their labels, and the unit if all labels share one."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -77,7 +77,7 @@ def _log_limits(low: float, high: float, binary: bool) -> Limits:
 
 
 def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
-    # A clock or counter starts at nought; a cloud far from nought is looked at from close by.
+    # A clock or counter starts at zero; a cloud far from zero is looked at from close by.
     if 0 <= low <= 0.5 * high:
         return 0.0, round_up(high, ends)
     span = high - low or abs(high) * 0.2 or 1.0

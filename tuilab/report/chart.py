@@ -127,13 +127,13 @@ def live_chart(
 
 
 def _tells(state: RunState, arm: str, known: ArmState) -> bool:
-    """Whether an arm without a sample has a line while the run goes on: it begins now, or cannot run."""
+    """Whether an arm without a sample has a line while the run continues: it begins now, or cannot run."""
     beginning = state.progress.arm if state.progress else ""
     return arm == beginning or known.status in ("failed", "unavailable")
 
 
 def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
-    """The samples of an arm, with its median and band where it has a result."""
+    """The samples of an arm, with its median and band if it has a result."""
     median, band = (result.median_s, result.ci95_s) if result else (None, None)
     note = _missing(known, cell)
     if result is not None and median is not None:
@@ -164,7 +164,7 @@ class Thinned:
     """A series that only grows, in buckets of as many points each, at most two a column.
 
     A full bucket is looked at once, so that a million points cost no more to follow than a thousand; all are
-    looked at anew when their size doubles.
+    looked at again when their size doubles.
     """
 
     def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
@@ -177,7 +177,8 @@ class Thinned:
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the points thinned out to so many columns: each bucket's extremes in order, and its medians.
+        """Return the points thinned out to that many columns: each bucket's extremes in order, and its
+        medians.
 
         Both are the points themselves as long as these are few.
         """

@@ -9,7 +9,7 @@ LABEL = 8
 
 
 def doctor_text(report: DoctorReport, width: int) -> str:
-    """Return the report for a person: answer, cause and fix on top, the probes below as an aligned table.
+    """Return the report for a user: answer, cause and fix on top, the probes below as an aligned table.
 
     The commands stay on one line each, so that they can be copied.
     """

@@ -24,7 +24,7 @@ class Statement(msgspec.Struct, kw_only=True):
     text: str
     """The claim, in the lab's words or as the document's reader found it."""
     line: int = 0
-    """Where the document says it, from 1; 0 where that is not known."""
+    """Where the document says it, from 1; 0 if that is not known."""
     verdict: VerdictWord | None = None
     """Null until it was measured."""
     evidence: str = ""
@@ -89,7 +89,7 @@ def _lines(check: FactCheck) -> Iterator[str]:
 
 
 def markdown(check: FactCheck) -> str:
-    """Return a page to put beside the document."""
+    """Return a page to put next to the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
         cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]

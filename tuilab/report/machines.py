@@ -66,7 +66,7 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the size, or the word for why there is none; a dash where no sweep was measured."""
+    """Return the size, or the word for why there is none; a dash if no sweep was measured."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status

@@ -171,7 +171,7 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """Yield a line for each process: where it ran, its step and the largest part of it."""
+    """Yield a line for each process: if it ran, its step and the largest part of it."""
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -221,7 +221,7 @@ def _on_a_gpu(found: OnGpu) -> Iterator[str]:
 
 
 def sentence(found: OnGpu) -> str:
-    """Say what the card could give: `on an H100 this program could be at most 1.30 × as fast: …`."""
+    """Describe what the card could give: `on an H100 this program could be at most 1.30 × as fast: …`."""
     if found.at_most is None:
         return f"on {found.name}: what it could give at most is not known: {found.reason}"
     most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"

@@ -33,7 +33,7 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """An arm at each size that was measured, from the least intense on; None where nothing is known."""
+    """An arm at each size that was measured, from the least intense on; None if nothing is known."""
     here = summary_point(state)
     roofs = raised(state, arm, here)
     found = [against_roof(state, arm, point.index, roofs) for point in state.points]
@@ -88,7 +88,7 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> Series:
-        """Return what so many bytes a second can feed, up to the highest peak."""
+        """Return what that many bytes a second can feed, up to the highest peak."""
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         ends = ((x, min(highest, per_s * x)) for x in (low, max(low, highest / per_s)))
         return line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)

@@ -45,7 +45,7 @@ def arm_row(arm: ArmResult) -> list[str]:
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
     """Return the arms with a figure, then one for all that lack it for one reason, named for all of them.
 
-    going: the run goes on, so that only what cannot run at all is folded: the others still get figures.
+    going: the run continues, so that only what cannot run at all is folded: the others still get figures.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -59,7 +59,7 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
     """Return how many times as long each arm takes as the one of least median that does the same, by its id.
 
     It is the ratio that the answer tells, of rounds, with its interval: rounds may tell otherwise than the
-    medians. Where two were not compared it is of the medians, as these are shown, and has none.
+    medians. If two were not compared it is of the medians, as these are shown, and has none.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
@@ -84,7 +84,7 @@ def arm_rows(result: RunResult) -> list[list[str]]:
 
 
 MOST_APART = 2
-"""So many arms that did not run for one reason are named; more are counted."""
+"""That many arms that did not run for one reason are named; more are counted."""
 
 
 def _together(arms: list[ArmResult]) -> str:
@@ -126,7 +126,7 @@ def crossing_lines(result: RunResult) -> list[str]:
 
 
 def unmeasured_lines(result: RunResult) -> list[str]:
-    """Say why arms have no figure at a size where they have one at another; one line for each reason."""
+    """Describe why arms have no figure at a size where they have one at another; one line for each reason."""
     labels = {arm.id: arm.label for arm in result.arms}
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     lines = []
@@ -146,7 +146,7 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Return each measured arm against its device's roof; none where no arm's work or roof is known."""
+    """Return each measured arm against its device's roof; none if no arm's work or roof is known."""
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -168,7 +168,7 @@ def roof_rows(result: RunResult) -> list[list[str]]:
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
 MOST_LAYERS = 10
 LEAST_SHARE = 0.001
-"""Of a call: layers that take less are told together."""
+"""Of a call: layers that take less are reported together."""
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
@@ -211,7 +211,7 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Return why no layers are told, or which calls' they are, where that is to be said."""
+    """Return why no layers are reported, or which calls' they are, where that is to be said."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
@@ -225,7 +225,7 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return where each arm's call goes, and what that is known from; none where it was not looked for."""
+    """Return where each arm's call goes, and what that is known from; none if it was not looked for."""
     found = []
     for arm in result.arms:
         if arm.account is not None:
@@ -264,7 +264,7 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return what holds the arms back and what to do about it, the gravest first; alike arms in one
+    """Return what holds the arms back and what to do about it, the most severe first; alike arms in one
     sentence."""
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
@@ -298,7 +298,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each machine under its host's name; empty where this machine alone measured."""
+    """Return a sentence for each machine under its host's name; empty if this machine alone measured."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
@@ -322,7 +322,7 @@ def sizes_line(result: RunResult) -> str:
 
 
 def interval_line(result: RunResult) -> str:
-    """Say what the intervals are of, in a sentence; "" where there is none."""
+    """Describe what the intervals are of, in a sentence; "" where there is none."""
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
@@ -330,17 +330,19 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Say in a few words what speaks against the figures, as the screen does beside them; "" for nothing."""
+    """Describe in a few words what speaks against the figures, as the screen does alongside them; "" for
+    nothing.
+    """
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 
 def no_phases(arm: ArmResult) -> str:
-    """Say why there are none of that arm."""
+    """Describe why there are none of that arm."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
 def phase_line(arm: ArmResult) -> str:
-    """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23 %) + compute 360 µs (75 %) + not known 13 µs (2
+    """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs (2
     %)`.
 
     Each with its interval's half-width, where it has one.
@@ -356,7 +358,7 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Say how the phases are known: `Profiled: dispatch, compute; timed apart: python. Finding out took
+    """Describe how the phases are known: `Profiled: dispatch, compute; timed apart: python. Finding out took
     0.2 s after the rounds.`; "" without an account."""
     if arm.account is None:
         return ""
@@ -433,7 +435,7 @@ def model_lines(result: RunResult) -> list[str]:
         first = seconds(model.load_s + min(firsts))
         lines[0] += f" The first call comes {first} after opening the file, at the earliest."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
-    if rates and not result.axis:  # the arms of a sweep are told at one of its sizes alone
+    if rates and not result.axis:  # the arms of a sweep are reported at one of its sizes alone
         rate, label = max(rates)
         lines.append(f"Most examples a second: {rate:,.0f} ({label}).")
     if result.batch is not None and result.batch.sentence:

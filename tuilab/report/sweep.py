@@ -74,7 +74,7 @@ def at_best(result: RunResult) -> list[Series]:
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
-    # It never moves the axes: where all of it lies under them, no line would show what is meant.
+    # It never moves the axes: if all of it lies under them, no line would show what is meant.
     note = "by its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
@@ -149,7 +149,7 @@ class HeatCell:
     """Two arms at one point."""
 
     ratio: float | None = None
-    """The first arm's time over the second's: below 1 the first is the faster. Null where one has none."""
+    """The first arm's time over the second's: below 1 the first is the faster. Null if one has none."""
     even: bool = False
     """Their intervals overlap: neither is told to be faster."""
     times: str = ""
@@ -180,7 +180,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Return how many times `b`'s time `a` takes over a sweep of two axes; None where there are not two."""
+    """Return how many times `b`'s time `a` takes over a sweep of two axes; None if there are not two."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis

@@ -20,7 +20,8 @@ from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 
 LEAST_S = 4.0
-"""All at once, every worker measures for so many seconds at least, so that their rounds have time to meet."""
+"""All at once, every worker measures for that many seconds at least, so that their rounds have time to meet.
+"""
 
 replace = msgspec.structs.replace
 
@@ -82,7 +83,7 @@ class ConcurrentDeviceRunner:
         return "starting" if "starting" in phases else "busy" if self.busy else "ready"
 
     async def start(self) -> None:
-        """Start a worker for each device. Raises OSError where one cannot be started."""
+        """Start a worker for each device. Raises OSError if one cannot be started."""
         await asyncio.gather(*(device.member.start() for device in self._devices.values()))
 
     async def send(self, request: Request) -> None:
@@ -127,7 +128,8 @@ class ConcurrentDeviceRunner:
         self._say_what_is_not_here(request)
         self._overlap = Overlap(list(self._devices))
         spent = max(device.alone_s for device in self._devices.values())
-        # No precision is asked for: all go on for the same time, so that nobody ends long before the others.
+        # No precision is asked for: all continue for the same time, so that nobody ends long before the
+        # others.
         limit_s = min(request.budget.limit_s, max(LEAST_S, spent))
         budget = replace(alone.budget, precision=0.0, limit_s=limit_s)
         beside = replace(alone, budget=budget, phases=False)
@@ -155,7 +157,7 @@ class ConcurrentDeviceRunner:
         return True
 
     async def _pass(self, request: Measure, name: str, together: bool) -> e.Finished | None:
-        """One device's part of a pass; None where it has none or the run was stopped before."""
+        """One device's part of a pass; None if it has none or the run was stopped before."""
         device = self._devices[name]
         arms = [arm for arm in request.arms if arm.device == name and arm.together == together]
         if not arms or self._stop.is_set():
@@ -222,7 +224,7 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Return one machine with the devices of all, each as whoever has opened it tells it; None of none."""
+    """Return one machine with the devices of all, each as anyone who has opened it tells it; None of none."""
     if not machines:
         return None
     listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))

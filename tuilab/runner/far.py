@@ -48,7 +48,7 @@ class Far:
             thread.start()
 
     def ask(self, what: Asked) -> None:
-        """Ask for something; nothing where it hears no more."""
+        """Ask for something; nothing if it hears no more."""
         assert self._process.stdin is not None
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")

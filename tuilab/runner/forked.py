@@ -29,7 +29,7 @@ def main(descriptor: int, command: list[str]) -> int:
         os.execv(command[0], command)
     zygote.close()
     answer.close()
-    # The worker's end is to be seen by whoever reads these.
+    # The worker's end is to be seen by anyone who reads these.
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

@@ -9,7 +9,9 @@ from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
-    """Say what to set so that a worker opens this GPU alone, by its machine's number; nothing for a CPU."""
+    """Describe what to set so that a worker opens this GPU alone, by its machine's number; nothing for a
+    CPU.
+    """
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}
 
 

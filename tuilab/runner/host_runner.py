@@ -33,7 +33,7 @@ class HostRunner(Protocol):
         """Whether a request is under way or waiting."""
 
     async def start(self) -> None:
-        """Start a worker where there is none. Raises OSError where it cannot be started."""
+        """Start a worker where there is none. Raises OSError if it cannot be started."""
 
     async def send(self, request: Request) -> None:
         """Pass a request on."""

@@ -47,7 +47,7 @@ class MultiHostRunner:
     """Workers on several hosts behind the methods of one `Supervisor`.
 
     A run's arms say which host measures them. The hosts' rounds are not interleaved with each other's, and
-    nothing assumes that their clocks agree. A host that drops ends its own arms; the others go on.
+    nothing assumes that their clocks agree. A host that drops ends its own arms; the others continue.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class MultiHostRunner:
             self.add(host)
 
     def add(self, host: str) -> HostRunner:
-        """Return the member for a host, made where it is new. Its worker starts with `start` or its first
+        """Return the member for a host, made if it is new. Its worker starts with `start` or its first
         run.
 
         Raises InputError for what can be no host's name.
@@ -94,14 +94,14 @@ class MultiHostRunner:
 
     @property
     def phase(self) -> Phase:
-        """The first host's phase, or busy where another is."""
+        """The first host's phase, or busy if another is."""
         own = next(iter(self.members.values())).phase
         return "busy" if own == "ready" and self.busy else own
 
     async def start(self) -> None:
         """Start a worker on each host that has none; returns at once, `Ready` of each follows.
 
-        One that cannot be started is told as `WorkerExited`; raises OSError where that is this machine's.
+        One that cannot be started is reported as `WorkerExited`; raises OSError if that is this machine's.
         """
         await asyncio.gather(*(self._start_on(h) for h, m in self.members.items() if m.phase == "down"))
 
@@ -152,7 +152,7 @@ class MultiHostRunner:
             else:
                 part = msgspec.structs.replace(request, arms=tuple(arms[host]))
                 if not alone:
-                    # A part is kept on its own machine alone; the whole is kept by whoever hears this.
+                    # A part is kept on its own machine alone; the whole is kept by anyone who hears this.
                     own = OWN if host != HERE and request.spool else ""
                     part = msgspec.structs.replace(part, spool=own, finish=False)
                 await member.measure(part)
@@ -231,7 +231,7 @@ class MultiHostRunner:
             self._on_event(merged(event.run, list(shared.endings.values())))
 
     def _lost(self, shared: _Shared, arm: Arm, ending: e.Finished) -> None:
-        """Say of an arm that its host has gone: its rounds, if it has any, stay valid."""
+        """Describe of an arm that its host has gone: its rounds, if it has any, stay valid."""
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
             message = f"{ending.message}; the rounds before that count"
@@ -248,7 +248,7 @@ def _unstarted(host: str, error: OSError) -> str:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Return the end of a run of several hosts: failed only where all failed, cancelled where any was."""
+    """Return the end of a run of several hosts: failed only if all failed, cancelled if any was."""
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
     reached = [ending.reached for ending in endings if ending.reached is not None]

@@ -26,7 +26,7 @@ class Overlap:
         self.left_out = dict.fromkeys(workers, 0)
 
     def holds(self, worker: str, event: e.Event, now: float) -> bool:
-        """Tell whether every other worker was at work during a round."""
+        """Return whether every other worker was at work during a round."""
         span = self._spans[worker]
         match event:
             case e.Progress(stage="measuring"):

@@ -42,7 +42,7 @@ def local_command() -> list[str]:
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Contain the listener: its faults end neither the reading nor the run; the event loop is told."""
+    """Contain the listener: its faults end neither the reading nor the run; the event loop is reported."""
 
     def tell(event: Event) -> None:
         try:
@@ -98,9 +98,9 @@ class WorkerProcess:
         explain: Explain | None = None,
         inherited: Sequence[int] = (),
     ) -> "WorkerProcess":
-        """Start it in a process group of its own. Raises OSError where the command cannot be started.
+        """Start it in a process group of its own. Raises OSError if the command cannot be started.
 
-        inherited: descriptors that it is to have beside its standard ones.
+        inherited: descriptors that it is to have alongside its standard ones.
         """
         loop, mark = asyncio.get_running_loop(), uuid.uuid4().hex
         transport, protocol = await loop.subprocess_exec(
@@ -144,7 +144,7 @@ class WorkerProcess:
             await self._over
 
     def look_around(self) -> None:
-        """Take note of what descends from it, which can be told only while it lives."""
+        """Take note of what descends from it, which can be reported only while it lives."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
@@ -210,7 +210,7 @@ class WorkerProcess:
 
 
 def oom_kills() -> int | None:
-    """Return how many processes this kernel has killed for want of memory; None where that is unknown."""
+    """Return how many processes this kernel has killed for want of memory; None if that is unknown."""
     try:
         words = Path("/proc/vmstat").read_text().split()
         return int(words[words.index("oom_kill") + 1])
@@ -219,7 +219,7 @@ def oom_kills() -> int | None:
 
 
 def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -> str:
-    """Say why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
+    """Describe why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
     if any(word.endswith(CLOSED) for word in last_words):
         return f"the worker ended: {CLOSED}"
     if own := [word.removeprefix(OWN) for word in last_words if word.startswith(OWN)]:

@@ -24,7 +24,7 @@ _NOT_FOUND = 127
 _FAILED = 255
 """ssh's own code where it did not connect or lost the connection."""
 
-# What ssh said → what to tell a person. The first that matches wins.
+# What ssh said → what to tell a user. The first that matches wins.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -65,7 +65,7 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 
 
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
-    """Say why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
+    """Describe why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
 
     TensorFlow's own lines are left out: they speak of missing files and refused connections too.
     """

@@ -54,7 +54,7 @@ from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_
 BESIDE, PREPARING_S = 4, 30.0
 """Forked processes of a run that are prepared at once, at most, and for how long one is waited for."""
 SILENT_S = 5.0
-"""A worker that has not said anything for so long is told of."""
+"""A worker that has not said anything for so long is reported of."""
 CANCEL_GRACE_S = 1.4
 """How long a stop may take before the process is ended: with TERM and KILL, under 2 s in all."""
 
@@ -82,7 +82,7 @@ class Supervisor:
     for a run whose worker died, `WorkerExited` for each process that ends. command: what starts a worker,
     here unless given. explain: turns its exit code and last words into a sentence. name: of a worker
     elsewhere, for messages. forks: a run whose further processes are forked is about to be asked for, so that
-    processes to fork from may start beside the first worker, on processors that would be idle.
+    processes to fork from may start alongside the first worker, on processors that would be idle.
     """
 
     def __init__(
@@ -111,8 +111,8 @@ class Supervisor:
         # Only workers that are this program's own can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
-        # The process that measures; those of the run that are prepared beside it, in order; those that have
-        # measured and are idle.
+        # The process that measures; those of the run that are prepared alongside it, in order; those that
+        # have measured and are idle.
         self._measuring = Further()
         self._ahead: deque[Further] = deque()
         self._spent: list[WorkerProcess] = []
@@ -132,7 +132,7 @@ class Supervisor:
         return self._active is not None or bool(self._queue)
 
     async def start(self) -> None:
-        """Start a worker; returns at once, `Ready` follows. Raises OSError where it cannot be started."""
+        """Start a worker; returns at once, `Ready` follows. Raises OSError if it cannot be started."""
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
@@ -194,7 +194,7 @@ class Supervisor:
 
     def _forks(self, request: Measure) -> bool:
         """Whether the run's further processes are forked."""
-        # Beside workers in other environments it is a fresh one, as theirs are.
+        # Next to workers in other environments it is a fresh one, as theirs are.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
@@ -211,9 +211,9 @@ class Supervisor:
             await self._process.send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Queue a run. A budget of several workers measures in so many fresh processes, one after another.
+        """Queue a run. A budget of several workers measures in that many fresh processes, one after another.
 
-        Arms that multiply as TF32 have processes of their own beside float32 ones (`parts`).
+        Arms that multiply as TF32 have processes of their own alongside float32 ones (`parts`).
         """
         await self.send(request)
 
@@ -270,7 +270,7 @@ class Supervisor:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
-        """Take in what a process says: the one that measures, or one that is prepared beside it."""
+        """Take in what a process says: the one that measures, or one that is prepared alongside it."""
         if further is self._measuring:
             self._receive(event)
         elif isinstance(event, Log):
@@ -283,7 +283,7 @@ class Supervisor:
             self._begin_measuring()
 
     def _begin_measuring(self) -> None:
-        """Give the process that measures its turn, once all that are prepared beside it are."""
+        """Give the process that measures its turn, once all that are prepared alongside it are."""
         of = self._measuring
         if of.ready and of.process is not None and all(one.ready or one.gone for one in self._ahead):
             of.ready = False
@@ -376,7 +376,7 @@ class Supervisor:
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Whether a person's own code raised: who knows what it left behind in its process."""
+        """Whether a user's own code raised: who knows what it left behind in its process."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -429,7 +429,7 @@ class Supervisor:
         return True
 
     def _take_turn(self, further: Measure, most: int) -> bool:
-        """Let the next process measure that is prepared; False where there is none."""
+        """Let the next process measure that is prepared; False if there is none."""
         if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
             return False
         assert self._process is not None
@@ -552,10 +552,10 @@ class Supervisor:
             self._largest = max(self._largest, psutil.Process(process.pid).memory_info().rss)
 
     def _beside(self, request: Measure) -> int:
-        """Return how many processes of a run may be prepared beside the next: as many as there are idle
+        """Return how many processes of a run may be prepared alongside the next: as many as there are idle
         processors, and memory for, as much each as the largest so far took.
 
-        None of a person's own code, which may do as it likes where it is loaded.
+        None of a user's own code, which may do as it likes if it is loaded.
         """
         if request.scenario.file.rpartition(":")[0].endswith(".py") or request.scenario.opening.code:
             return 0
@@ -584,10 +584,10 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Say in how many fresh processes a run is measured; a sweep has more only where all are alike."""
+    """Describe in how many fresh processes a run is measured; a sweep has more only if all are alike."""
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # whoever gives the turns begins each further one
+        return request.worker + 1  # anyone who gives the turns begins each further one
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
@@ -616,7 +616,7 @@ def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measu
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Tell whether each arm is known among enough processes as well as the budget asks for."""
+    """Return whether each arm is known among enough processes as well as the budget asks for."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
@@ -627,7 +627,7 @@ def known(samples: RunState, request: Measure) -> bool:
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
     """Return what the next process of a run is asked for, None after the last; a short one only times.
 
-    most: how many processes there may be; 0 for those that the budget has where none is forked.
+    most: how many processes there may be; 0 for those that the budget has if none is forked.
     """
     if request.part + 1 < len(parts(request, machine)):
         return msgspec.structs.replace(request, part=request.part + 1)

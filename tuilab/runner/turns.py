@@ -62,7 +62,7 @@ class Turns:
         self._parts = dict(parts)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
-        # A run that is gone on with has some processes already.
+        # A run that is resumed has some processes already.
         self._first_worker, self._index = first.worker, 0
         self._processes = first.worker + 1
         if first.sweep is None:
@@ -116,7 +116,7 @@ class Turns:
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self._parts) - self._out
         self._first = next(host for host in self._parts if host in self._left)
-        # The first begins first, so that whoever hears of the run hears its beginning first.
+        # The first begins first, so that anyone who hears of the run hears its beginning first.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 

@@ -88,7 +88,7 @@ class Listener:
         self._taking.join()
 
     def ask(self, number: int, **what: object) -> bool:
-        """Ask the observer in the process of that number; False where it hears no more."""
+        """Ask the observer in the process of that number; False if it hears no more."""
         try:
             self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
         except (OSError, KeyError):
@@ -155,7 +155,7 @@ def command_of(words: Sequence[str]) -> list[str]:
     """Return what to start: a Python file or `-m module` by the Python of the active environment, else the
     words as they are.
 
-    Raises InputError where there is nothing to start.
+    Raises InputError if there is nothing to start.
     """
     if not words:
         raise InputError("watch", "", "a program to start: train.py, -m module, or -- command")
@@ -391,7 +391,7 @@ def attach(address: str, folder: Path, seconds: float) -> bytes:
     """Return the profiler's file of a program whose profiler server is at HOST:PORT, taken by TensorFlow's
     client.
 
-    Raises InputError where no program answers there.
+    Raises InputError if no program answers there.
     """
     command = guest.command("tuilab.worker.attach", address, os.fspath(folder), str(round(1_000 * seconds)))
     try:

@@ -42,7 +42,7 @@ class Zygotes:
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
     def begin(self, number: int) -> None:
-        """Let so many of them start now, while nothing is measured; returns at once."""
+        """Let that many of them start now, while nothing is measured; returns at once."""
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
@@ -51,14 +51,14 @@ class Zygotes:
             await asyncio.shield(self._early)
 
     async def ready(self) -> bool:
-        """Start them unless they are there, and wait until all can fork; False where that failed."""
+        """Start them unless they are there, and wait until all can fork; False if that failed."""
         await self.quiet()
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._attempt(self._count))
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start them until there are so many that can fork."""
+        """Start them until there are that many that can fork."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
@@ -145,7 +145,7 @@ def no_gpu_in_sight() -> bool:
 
 
 def idle_processors() -> int:
-    """Return how many processors are left beside a worker that imports TensorFlow."""
+    """Return how many processors are left alongside a worker that imports TensorFlow."""
     return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
 
 
@@ -156,7 +156,7 @@ def possible() -> bool:
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
     """Return whether a run's further processes may be forked: on a machine without a GPU, of a budget that
-    says so; not those of a sweep, which has none where its budget's are short.
+    says so; not those of a sweep, which has none if its budget's are short.
 
     A process that has opened CUDA cannot be forked, and one that opens it afterwards has saved nothing.
     """

@@ -11,7 +11,8 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Of a file that every core has, so many are read: on a host with hundreds of cores a sample stays cheap."""
+"""Of a file that every core has, that many are read: on a host with hundreds of cores a sample stays cheap.
+"""
 
 
 class Host:

@@ -13,7 +13,7 @@ from tuilab.telemetry.process import WatchedProcess, looked_up
 
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
-    """Return an NVML session. Raises NvmlUnavailable, at once where no NVIDIA driver is loaded."""
+    """Return an NVML session. Raises NvmlUnavailable, at once if no NVIDIA driver is loaded."""
     # Windows' own driver serves WSL through /dev/dxg and leaves nothing in /proc.
     if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
         raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")

@@ -1,4 +1,4 @@
-"""The arguments of a person's own function: their shapes, and a call on arrays.
+"""The arguments of a user's own function: their shapes, and a call on arrays.
 
 Shapes come from `--input`, an `input_signature`, an annotation of `tf.TensorSpec` or a docstring's example.
 """

@@ -7,7 +7,7 @@ import sys
 
 
 def main(address: str, folder: str, milliseconds: str) -> None:
-    """Look for so many milliseconds. Raises what the client raises where nobody answers."""
+    """Look for that many milliseconds. Raises what the client raises if nobody answers."""
     import tensorflow as tf
 
     tf.profiler.experimental.client.trace(f"grpc://{address}", folder, int(milliseconds))

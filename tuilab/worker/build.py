@@ -158,7 +158,7 @@ def _rotation(sets: list[Any]) -> Callable[[], Any]:
 
 
 def last_level_cache() -> int:
-    """Return the bytes of the host's largest cache; 32 MiB where the system does not say."""
+    """Return the bytes of the host largest cache; 32 MiB where the system does not say."""
     sizes: list[int] = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()

@@ -53,7 +53,7 @@ class Channel:
         return channel
 
     def be_watched(self) -> None:
-        """See to it that nothing of this process is left when it, or whoever started it, has gone."""
+        """See to it that nothing of this process is left when it, or anyone who started it, has gone."""
         # A worker may run inside another one and inherit its mark. Its guard must not end that one.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
@@ -85,7 +85,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. Where the reader is gone and no run is to be finished, the process ends."""
+        """Write one event. If the reader is gone and no run is to be finished, the process ends."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
@@ -102,7 +102,7 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """Write the events of this run to a file too from now on; finish: go on with it without a reader."""
+        """Write the events of this run to a file too from now on; finish: continue it without a reader."""
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.whole:
@@ -154,8 +154,8 @@ class Channel:
                 self.leave()
 
     def give_back(self, kept: int, at: int) -> None:
-        """Undo `from_stdio`, for a program that replaces this one: beside its standard descriptors it finds
-        `kept` at `at`, and nothing else open. No event can be sent afterwards."""
+        """Undo `from_stdio`, for a program that replaces this one: alongside its standard descriptors it
+        finds `kept` at `at`, and nothing else open. No event can be sent afterwards."""
         self._lock.acquire()
         os.dup2(self._read_fd, STDIN)
         os.dup2(self._write_fd, STDOUT)

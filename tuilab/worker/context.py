@@ -12,7 +12,7 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
 
 Tell = Callable[[str, float, float], None]
-"""Is told what goes on, and how many bytes of how many are done."""
+"""Is told what happens, and how many bytes of how many are done."""
 
 
 class Cancelled(BaseException):
@@ -25,7 +25,7 @@ class Context:
     gpus: those that it is to open, then those that it has.
     painted: set when the screen has drawn the last report. turn: set when it is this worker's.
     watched: whether there is a screen that might.
-    own_code: what is being measured is a person's own, which may start processes.
+    own_code: what is being measured is a user's own, which may start processes.
     """
 
     tf: Any
@@ -59,7 +59,7 @@ class Context:
         self.send(Log(text=text, source="tuilab", run=run))
 
     def keep(self, request: Measure, turn: bool = False) -> None:
-        """Keep the run's events in a file too, if that is asked; where it waits for its turn, from then."""
+        """Keep the run's events in a file too, if that is asked; if it waits for its turn, from then."""
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)
 

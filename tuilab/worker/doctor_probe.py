@@ -35,7 +35,7 @@ def sentence(error: BaseException) -> str:
 
 
 def load(speaker: Speaker) -> Any:
-    """Import TensorFlow and say how long that took; None where it does not import."""
+    """Import TensorFlow and say how long that took; None if it does not import."""
     speaker.say(Began(what="importing TensorFlow"))
     begun = time.monotonic()
     preload_cusolver()

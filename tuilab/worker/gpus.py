@@ -1,6 +1,6 @@
 """Which of the machine's GPUs this process opens, and what it calls them.
 
-A context on a GPU takes memory and time, and other people's work lies beside it, so that only the GPUs are
+A context on a GPU takes memory and time, and other people's work lies next to it, so that only the GPUs are
 opened that a run asks for: the first, until one asks for others. TensorFlow cannot open another later, nor go
 on after one could not be opened, so the process then replaces itself: same process id, same pipes.
 """
@@ -58,7 +58,7 @@ class Gpus:
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return what to open instead for a request that asks for these; empty where nothing is to change."""
+        """Return what to open instead for a request that asks for these; empty if nothing is to change."""
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 
@@ -116,7 +116,7 @@ def _replicas(request: Measure) -> int:
     try:
         declared = find(request.scenario.workload).declaration
     except InputError:
-        return 0  # whoever carries it out will say so
+        return 0  # anyone who carries it out will say so
     parameter = declared.parameter(declared.replicas)
     if parameter is None:
         return 0
@@ -126,7 +126,7 @@ def _replicas(request: Measure) -> int:
 def replace_process(
     channel: Channel, opened: Sequence[int], failed: Sequence[int], why: str, pending: Iterable[bytes]
 ) -> NoReturn:
-    """Begin anew as this process with these GPUs.
+    """Begin again as this process with these GPUs.
 
     pending: lines by the machine's names, to be carried out then.
     """

@@ -66,7 +66,7 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Refuse what a confined process cannot do: whoever asks starts another worker for it."""
+    """Refuse what a confined process cannot do: anyone who asks starts another worker for it."""
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
     scope = requests.confined_to(request)
@@ -100,7 +100,7 @@ def _replace_process_for(
 
 
 def _serve(context: Context, request: requests.Request) -> None:
-    """Carry one request out; whatever it raises becomes an event, and the worker goes on."""
+    """Carry one request out; whatever it raises becomes an event, and the worker continues."""
     module, _, name = HANDLERS[type(request)].partition(":")
     try:
         handler: Callable[[Context, requests.Request], None] = getattr(importlib.import_module(module), name)

@@ -27,7 +27,7 @@ ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4
 """STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
 MEMORY_SHARE = 8
-"""At most an eighth of the host's memory is taken for it."""
+"""At most an eighth of the host memory is taken for it."""
 SLICES = 4
 """Memory is gone through slice by slice: on a busy machine a short pass finds a quiet moment sooner."""
 PASS_BYTES = 32 * 2**20
@@ -39,7 +39,7 @@ GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 TRIES = 8
 """Of each pass over a GPU's memory."""
 CALLS, BLOCKS = 50, 8
-"""Of an empty call: so many in a block, the fastest of so many blocks."""
+"""Of an empty call: that many in a block, the fastest of that many blocks."""
 
 NOISE_RUNS = 7
 """Of a call against itself, about 0.1 s each."""
@@ -51,7 +51,9 @@ def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
 
 
 def measure_roofs(context: Context, seconds: float) -> Roofs:
-    """Measure the roofs of the processor and of each GPU, in about so many seconds, more on slow machines."""
+    """Measure the roofs of the processor and of each GPU, in about that many seconds, more on slow
+    machines.
+    """
     tf, begun = context.tf, time.monotonic()
     every = Stopwatch(tf.test.experimental.sync_devices)
     devices = roofed(context)
@@ -92,7 +94,7 @@ class _Busy:
 
 
 def _device(tf: Any, name: str, seconds: float) -> DeviceRoofs:
-    """The roofs of one device in about so many seconds: a third for memory, half for products."""
+    """The roofs of one device in about that many seconds: a third for memory, half for products."""
     stopwatch = Stopwatch(sync_of(tf, name))
     if family(name) == "CPU":
         memory, triad = _host_memory(seconds / 3)

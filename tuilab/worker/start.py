@@ -17,11 +17,11 @@ from tuilab.worker.machine import describe
 from tuilab.worker.temporary import keep_generated_code_apart
 
 LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
-"""Environment variable for tests: split the host's CPU into so many logical devices."""
+"""Environment variable for tests: split the host's CPU into that many logical devices."""
 
 REPORT_EVERY_S = 0.5
 FIRST = [0.0] * 1_024
-"""Of the first op on a device. Where a device gives no memory at all, TensorFlow asks for ever for tensors of
+"""Of the first op on a device. If a device gives no memory at all, TensorFlow asks for ever for tensors of
 256 bytes and less, and for ten seconds for this one."""
 
 

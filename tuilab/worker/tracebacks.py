@@ -13,7 +13,7 @@ _own: set[str] = set()
 
 
 def owns(folder: str) -> None:
-    """Remember that the files in `folder` are a person's own."""
+    """Remember that the files in `folder` are a user's own."""
     _own.add(folder)
 
 
@@ -30,10 +30,10 @@ _NO_ROOM = "Dst tensor is not initialized."
 
 
 def cause(error: BaseException) -> str:
-    """Say what an error says, in one line.
+    """Describe what an error says, in one line.
 
     An error of a graph begins with where the graph was made, frame by frame; what went wrong stands behind
-    the last blank line, among names of nodes and hints. One of a person's own code ends with the line of it
+    the last blank line, among names of nodes and hints. One of a user's own code ends with the line of it
     that raised.
     """
     text, place = text_of(error).strip(), _place(error)
@@ -54,7 +54,7 @@ def _place(error: BaseException) -> str:
     if not _own:
         return ""
     frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    # What TensorFlow traced ran from a file that it made; its message names the person's.
+    # What TensorFlow traced ran from a file that it made; its message names the user's.
     frames += [(file, int(line), name) for file, line, name in _FRAME.findall(text_of(error))]
     mine = [frame for frame in frames if _is_own(frame[0])]
     if not mine:
@@ -66,7 +66,7 @@ def _place(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Say what an error says; of one that fails to say it, that."""
+    """Describe what an error says; of one that fails to say it, that."""
     try:
         return str(error)
     except BaseException as fault:

@@ -1,4 +1,4 @@
-"""A person's own code as a workload: `path/to/file.py:name`.
+"""A user's own code as a workload: `path/to/file.py:name`.
 
 The name stands for one of
 
@@ -66,7 +66,7 @@ _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
 def declare(context: Context, request: Request) -> None:
-    """Answer a Declare request with the declaration; where the code raises, with its own traceback."""
+    """Answer a Declare request with the declaration; if the code raises, with its own traceback."""
     assert isinstance(request, Declare)
     try:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
@@ -123,7 +123,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
 def _workload(
     target: Any, name: str, place: str, inputs: Sequence[Argument], scope: Mapping[str, Any]
 ) -> Workload:
-    """The workload that a thing of a person's file stands for. Raises InputError if it stands for none."""
+    """The workload that a thing of a user's file stands for. Raises InputError if it stands for none."""
     if isinstance(target, Workload):
         return target
     if isinstance(target, type):
@@ -182,7 +182,7 @@ LARGEST = 8_000_000
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module, run again where it has changed since."""
+    """The file as a module, run again if it has changed since."""
     with open_regular(path, LARGEST) as file:
         status = os.fstat(file.fileno())
     key, version = str(path.resolve()), (status.st_mtime_ns, status.st_size)
@@ -213,10 +213,10 @@ def _module(path: Path) -> ModuleType:
 
 
 def versions(scenario: Scenario) -> dict[str, str]:
-    """Return a hash of the file that own code or a model lies in, and of each of a person's own that was
+    """Return a hash of the file that own code or a model lies in, and of each of a user's own that was
     imported.
 
-    By the files' names, below the folder of the first where they lie there; {} for a workload of the lab's.
+    By the files' names, below the folder of the first if they lie there; {} for a workload of the lab's.
     """
     if not scenario.file:
         return {}

@@ -2,7 +2,7 @@
 
 Importing TensorFlow is nearly all that a fresh worker costs. A zygote has done that, has opened no device and
 started no thread of its own, and forks a worker for each process that asks over the socket DESCRIPTOR
-(`tuilab.runner.forked`), whose descriptors, environment and folder the worker takes. It ends once whoever
+(`tuilab.runner.forked`), whose descriptors, environment and folder the worker takes. It ends once anyone who
 holds the other end of the socket has gone and its last worker has ended.
 """
 
@@ -104,7 +104,7 @@ def serve(asking: socket.socket) -> None:
                 selector.register(answer, selectors.EVENT_READ, pid)
                 selector.register(ended := os.pidfd_open(pid), selectors.EVENT_READ)
                 workers[ended] = pid, answer
-            elif key.data is not None:  # whoever asked has gone
+            elif key.data is not None:  # anyone who asked has gone
                 kill(key.data)
                 selector.unregister(key.fileobj)
             elif key.fileobj in workers:

@@ -44,7 +44,7 @@ def _load(entry: "EntryPoint") -> object:
 
 @cache
 def find(name: str) -> Workload:
-    """Return the workload of that name, shipped or installed. Raises InputError where there is none."""
+    """Return the workload of that name, shipped or installed. Raises InputError if there is none."""
     if name in shipped():
         return shipped()[name]
     from importlib.metadata import entry_points  # takes longer to load than all the shipped ones

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""Makes a profile say what goes on inside the context."""
+"""Makes a profile say what happens inside the context."""
 
 
 class Unavailable(Exception):
@@ -29,11 +29,11 @@ class Case:
 
     call: one execution, start to end; the engine synchronises the device after it.
     scope: entered around a block of calls, outside the timed region (the device scope).
-    compute: the call without its copies, returning the tensors on the device; None where the workload
+    compute: the call without its copies, returning the tensors on the device; None if the workload
         has no such part. Its outputs tell which device computed.
     copy_in, copy_out: the copies alone, given what `compute` takes and returns; None without copies.
     marked: one execution too, with `with mark(name):` around what a profile cannot tell from the rest of it:
-        `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one after another. None where
+        `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one after another. None if
         there is nothing to tell apart.
     device: the device that did the work as the workload observed it, "" to let the engine observe.
     copies: the call only copies; its device is the end that is not the host, by the workload's word alone.
@@ -65,7 +65,7 @@ class Build(Protocol):
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`).
     cold: rotate inputs beyond the last-level cache. observing: whether what is so in every process of a run
-    is asked for, beside the time; a further process only times.
+    is asked for, alongside the time; a further process only times.
     """
 
     tf: Any
@@ -96,19 +96,22 @@ class Build(Protocol):
         """
 
     def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
-        """Say what a long preparation does. Raises the engine's cancellation when a stop was asked for."""
+        """Describe what a long preparation does.
+
+        Raises the engine's cancellation when a stop was asked for.
+        """
 
     def fact(self, name: str, value: Value | float, text: str) -> None:
-        """Report something observed beside time, with a sentence that says it."""
+        """Report something observed alongside time, with a sentence that says it."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """A declaration and the function that builds an arm of it.
 
-    memory: bytes of host memory that the values will need at the peak, None where that is not known.
+    memory: bytes of host memory that the values will need at the peak, None if that is not known.
     memory_of: likewise of an arm of a variant, where they differ.
-    work: what one call of an arm has to do at least, None where the worker is to read it from the graph.
+    work: what one call of an arm has to do at least, None if the worker is to read it from the graph.
     info: of a model's file, what it holds. layers: by name each one's kind, or a model's own layers; None
     where a graph's name scopes alone tell. holds: kept alive too.
     """
@@ -123,7 +126,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Return the bytes that an arm of this variant needs at the values; 0 where that is not known."""
+        """Return the bytes that an arm of this variant needs at the values; 0 if that is not known."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

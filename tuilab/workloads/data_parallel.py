@@ -119,7 +119,7 @@ def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
 
 
 def _devices(b: Build) -> list[str]:
-    """The devices that share the batch. Raises Unavailable where there are too few of them."""
+    """The devices that share the batch. Raises Unavailable if there are too few of them."""
     kind, count = family(b.arm.device), b.integer("replicas")
     names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
     if b.arm.device != f"{kind}:0":

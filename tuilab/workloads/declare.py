@@ -1,4 +1,4 @@
-"""How a person's own function says what it takes: annotations, or decorators, read into a declaration.
+"""How a user's own function says what it takes: annotations, or decorators, read into a declaration.
 
 @tuilab.workload(title="Forward pass")
 def forward(batch: Annotated[int, tuilab.between(1, 512)] = 32, wide: bool = False): ...
@@ -77,7 +77,7 @@ def parameter(
     unit: str = "",
     help: str = "",
 ) -> Callable[[F], F]:
-    """Say what a parameter may be where its annotation does not: a range, or a few words."""
+    """Describe what a parameter may be if its annotation does not: a range, or a few words."""
 
     def decorate(function: F) -> F:
         if options:

@@ -115,7 +115,7 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """An orthogonal matrix of that side: the block along the diagonal, ones where it no longer fits."""
+    """An orthogonal matrix of that side: the block along the diagonal, ones if it no longer fits."""
     import numpy as np
 
     out = np.eye(side)

@@ -7,7 +7,7 @@ A run goes through `run` → `sweep` (point after point), and there for each arm
 - `rounds`: every arm a block in turn, in random order, until each is known well or the time is over
   (`stopwatch` times a block, `interference` watches the machine);
 - `caveats`: what is doubtful about the figures, in words;
-- `phases`: where a call's time goes, in a pass of its own.
+- `phases`: if a call's time goes, in a pass of its own.
 
 `tuilab.worker.selftest` holds the same engine against things of known length.
 """

@@ -188,7 +188,7 @@ class Bench:
         self.context.check(self.request.id)
 
     def wait_for_turn(self) -> None:
-        """Let the other workers of the run have theirs. Raises Cancelled where a stop was asked for."""
+        """Let the other workers of the run have theirs. Raises Cancelled if a stop was asked for."""
         turn = self.context.turn
         turn.clear()
         self.check()
@@ -199,7 +199,7 @@ class Bench:
     def wait_prepared(self) -> None:
         """Let the other processes of the run prepare and measure, where it is asked to wait for its turn.
 
-        Raises Cancelled where a stop was asked for.
+        Raises Cancelled if a stop was asked for.
         """
         if not self.reporter.holding:
             return
@@ -215,7 +215,7 @@ class Bench:
     def progress(
         self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "", arm: str = ""
     ) -> None:
-        """Say what the run does now; also where a stop is obeyed."""
+        """Describe what the run does now; also if a stop is obeyed."""
         self.check()
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 

@@ -336,7 +336,7 @@ class _Body:
         for tensor in op.outputs:
             key = self._make(tensor)
             if op.type == "TensorListSetItem":
-                # The list is changed where it lies.
+                # The list is changed if it lies.
                 self.lies[tensor.name] = self.lies.get(op.inputs[0].name, key)
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs
@@ -486,7 +486,7 @@ class _Body:
         self._leave(op, least[2], least[3].outputs, self.runs)
 
     def _value(self, tensor: Any) -> Any:
-        """What a tensor holds, where it follows from constants; None where it does not."""
+        """What a tensor holds, where it follows from constants; None if it does not."""
         try:
             return _Values(self.holds).of(tensor)
         except _NotKnown:
@@ -524,7 +524,7 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
 
 
 def attributes(op: Any) -> bytes:
-    """Return all that distinguishes two ops of a type beside their inputs."""
+    """Return all that distinguishes two ops of a type alongside their inputs."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()
@@ -547,7 +547,7 @@ def _shape(tensor: Any) -> Shape:
 
 
 def _nbytes(tensor: Any) -> int | None:
-    """Bytes of a tensor; None where its shape is not known or its elements have no fixed size."""
+    """Bytes of a tensor; None if its shape is not known or its elements have no fixed size."""
     shape = _shape(tensor)
     if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
         return None
@@ -555,7 +555,7 @@ def _nbytes(tensor: Any) -> int | None:
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function, with its callers' shapes where it was traced for any."""
+    """Return the graph of a function, with its callers' shapes if it was traced for any."""
     known = getattr(graph._get_function(name), "graph", None)
     inner = known if known is not None else _graph_of(name, [_shape(t) for t in operands])
     if inner is None:
@@ -574,7 +574,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     ]
     try:
         return _with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
-    except Exception:  # a graph that cannot be made anew keeps what it knows
+    except Exception:  # a graph that cannot be made again keeps what it knows
         return inner
 
 
@@ -744,7 +744,7 @@ _SMALL = _small()
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
     """How often a loop runs, by working out its counters; and what they hold then, by position.
 
-    None where that depends on the data. values: of what the loop begins with, None where not known.
+    None if that depends on the data. values: of what the loop begins with, None if not known.
     """
     places = {t.name: i for i, t in enumerate(condition.inputs)}
     inner = {t.name: i for i, t in enumerate(body.inputs)}
@@ -924,7 +924,7 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        """Tell what the call hands back, while it is still held."""
+        """Report what the call hands back, while it is still held."""
         self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
 
 
@@ -964,5 +964,5 @@ def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
         return function_def_to_graph.function_def_to_graph(
             context.context().get_function_def(name), input_shapes=given, include_library_functions=True
         )
-    except Exception:  # a function that cannot be read is told as not counted
+    except Exception:  # a function that cannot be read is reported as not counted
         return None

@@ -1,4 +1,4 @@
-"""What else goes on while the lab measures: the machine's own pace, its processors, its GPUs."""
+"""What else happens while the lab measures: the machine's own pace, its processors, its GPUs."""
 
 import os
 import resource
@@ -32,7 +32,7 @@ def work() -> int:
 
 
 class Canary:
-    """Sings before and after each round; a song more than 5 % off the usual one disturbs the round.
+    """Sings before and after each round; a song more than 5% off the usual one disturbs the round.
 
     One song is the fastest of three tries, so that a single interruption (which the block itself would
     have survived as an outlier) is not heard, and a change of the processor's pace is. The usual one is the
@@ -116,7 +116,7 @@ def read_counters() -> Counters:
 
 
 def pressure_since(before: Counters) -> Pressure | None:
-    """Return what the counters gained since `before`; None where that is too short a while to judge."""
+    """Return what the counters gained since `before`; None if that is too short a while to judge."""
     now = read_counters()
     if now.at - before.at < SHORTEST_S:
         return None
@@ -136,7 +136,7 @@ WINDOW_S = 0.25
 
 
 class HostWatch:
-    """Looks at what else goes on over windows of successive rounds.
+    """Looks at what else happens over windows of successive rounds.
 
     whole: all rounds are one window, which begins with the warm-up before them: those of a short process are
     over before the ticks tell anything.
@@ -220,7 +220,7 @@ SLOWED_SHARE = 0.01
 
 
 class GpuWatch:
-    """Looks after the GPUs that a run uses. Costs nothing where there are none or NVML cannot be read."""
+    """Looks after the GPUs that a run uses. Costs nothing if there are none or NVML cannot be read."""
 
     def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
         self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}

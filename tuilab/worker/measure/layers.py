@@ -16,7 +16,7 @@ Tree = Mapping[str, Any]
 """Layers by name: the kind of each, or of a model within the model its own tree."""
 
 MOST = 2_000
-"""Layers that are told of, those that take longest first."""
+"""Layers that are reported of, those that take longest first."""
 _CALLS = re.compile(r"(?:Stateful)?PartitionedCall(?:_\d+)?")
 _ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
 """Scopes that TensorFlow puts around the names of what a layer asked for."""
@@ -42,7 +42,7 @@ WHOLE = 0.95
 class Layers:
     """Whose layer an op is, by its name.
 
-    tree: a Keras model's layers; None where only name scopes tell. parts: what the call was counted to do.
+    tree: a Keras model's layers; None if only name scopes tell. parts: what the call was counted to do.
     """
 
     def __init__(self, tree: Tree | None, parts: Sequence[Part]) -> None:
@@ -155,7 +155,7 @@ class _Products:
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """The name of the product's op; the op's own where it is no fused one, or none is found."""
+        """The name of the product's op; the op's own if it is no fused one, or none is found."""
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
         part = self._parts.get(known)
         if part is None or not op.startswith(_FUSED):

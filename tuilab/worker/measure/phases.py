@@ -38,7 +38,7 @@ GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
 LARGEST = 4_000_000
 """Bytes of a profile: what is larger takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""Of all profiled calls together, about; of a call beside its ops; of an op that Python starts."""
+"""Of all profiled calls together, about; of a call alongside its ops; of an op that Python starts."""
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
 """How long Python's own time is looked for, in how many calls at least (of long ones one) and at most."""
 NOTEWORTHY = 0.02
@@ -115,7 +115,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
 
 
 def _most_calls(cell: TimedArm) -> int:
-    """So many that their profile is read soon."""
+    """That many that their profile is read soon."""
     events = FEWEST_EVENTS + cell.ops * (EAGER_EVENTS if cell.arm.mode == "eager" else 2)
     return max(1, min(MOST, EVENTS // events))
 
@@ -187,7 +187,7 @@ def _folders(tf: Any) -> tuple[str, ...]:
 class OwnClock:
     """Runs while Python is at code that is not in these folders.
 
-    A library's function is whosever calls it; a person's own, called back by TensorFlow, is own.
+    A library's function is whosever calls it; a user's own, called back by TensorFlow, is own.
     """
 
     def __init__(self, folders: tuple[str, ...]) -> None:

@@ -54,7 +54,7 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 
 
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
-    """Say what the arms of a point need together, where that is more than is free; "" where it is not.
+    """Describe what the arms of a point need together, where that is more than is free; "" where it is not.
 
     All of them are held while they take turns, though some share their data, so the last may be refused.
     """
@@ -66,7 +66,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:
-    """Say why this machine does not have the arm's device; empty where it has it."""
+    """Describe why this machine does not have the arm's device; empty if it has it."""
     names = [d.name for d in machine.devices]
     if arm.device in names:
         return ""
@@ -79,7 +79,7 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Say what is wrong when another device computed than was asked for; empty where nothing is.
+    """Describe what is wrong when another device computed than was asked for; empty if nothing is.
 
     why: what is known of the reason.
     """
@@ -103,7 +103,7 @@ def decide_device(arm: Arm, seen: str, case: Case) -> str:
     """Return the device whose name the figure may bear: what was seen of the ops, else what the workload saw.
 
     A copy to the host has no op on the other side, so there the workload's observation counts.
-    Where no TensorFlow op ran at all, the host's processor did what there was to do.
+    If no TensorFlow op ran at all, the host's processor did what there was to do.
     """
     if case.copies:
         return case.device
@@ -152,7 +152,7 @@ HLO_FIRST_CALL_S = 2.0
 def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
     """Build the arm at these values, time its first and second call, and see which device computes.
 
-    Raises Unavailable with the reason where it computes elsewhere than asked, and whatever the workload
+    Raises Unavailable with the reason if it computes elsewhere than asked, and whatever the workload
     raises. The case is closed then.
     """
     bench.progress("building", arm=arm.id)
@@ -192,7 +192,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Say where a call does not compute what it was asked to, or where its calls are not alike."""
+    """Describe where a call does not compute what it was asked to, or where its calls are not alike."""
     found: list[tuple[str, str]] = []
     try:
         if own is not None:
@@ -251,7 +251,7 @@ def _without_strings(case: Case) -> None:
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
-    """Say of a float32 figure of a GPU that has TF32 whether it was multiplied as such."""
+    """Describe of a float32 figure of a GPU that has TF32 whether it was multiplied as such."""
     tf, device = bench.context.tf, cell.device
     capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
     if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:
@@ -282,7 +282,7 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """What a call was seen to do; None where watching itself went wrong."""
+    """What a call was seen to do; None if watching itself went wrong."""
     bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
@@ -304,7 +304,7 @@ def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[No
     """The nodes, those of a model's graph with the layer that each is of."""
     try:
         counted = of_model(bench, cell)
-    except Exception:  # what cannot be counted is told when its work is
+    except Exception:  # what cannot be counted is reported when its work is
         counted = None
     if counted is None:
         return nodes

@@ -14,8 +14,8 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 
     costs: seconds of one block of each cell. Where all cells every round would take longer than `limit_s`,
     the time is shared out as water fills vessels: cheap cells keep all of their `rounds` turns, and what
-    they leave is split evenly among the dear ones, each of which has one turn at least. A 10 s call beside
-    5 ms ones then neither starves them nor is starved.
+    they leave is split evenly among the expensive ones, each of which has one turn at least. A 10 s call
+    alongside 5 ms ones then neither starves them nor is starved.
     """
     left, waiting, most = limit_s, len(costs), rounds
     turns = [rounds] * len(costs)
@@ -32,7 +32,7 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
     """Return which finished cells stay in the rounds, as indices into `finished` (their blocks' seconds).
 
-    Ratios pair blocks of the same round, so a finished cell is worth keeping while others go on. The
+    Ratios pair blocks of the same round, so a finished cell is worth keeping while others continue. The
     cheapest stay as long as they together cost no more than the unfinished ones: a round is at most twice as
     long as it has to be.
     """
@@ -47,7 +47,7 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 REPEATS = 2
 WASTE_SHARE = 0.05
-"""Disturbed rounds are repeated twice at most, and cost no more than this share of the time so far: where the
+"""Disturbed rounds are repeated twice at most, and cost no more than this share of the time so far: if the
 machine is never still, disturbed rounds are what there is to measure."""
 
 SLOW_S = 0.5
@@ -59,7 +59,7 @@ Fail = Callable[[TimedArm, BaseException], None]
 class RoundRobin:
     """Measures cells until each is known well enough, or `limit_s` is over; stops only at a round's end.
 
-    A cell that raises leaves, and `fail` is told; the others go on. Every cell has one block at least,
+    A cell that raises leaves, and `fail` is reported; the others continue. Every cell has one block at least,
     however long its call. watch: one that has begun already.
     """
 
@@ -168,7 +168,7 @@ class RoundRobin:
         self._watch.after(song, self._bench.rounds - 1)
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
-        """One block of one cell, and a single call beside it where that is another thing."""
+        """One block of one cell, and a single call alongside it where that is another thing."""
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:

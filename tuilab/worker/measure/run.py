@@ -29,7 +29,7 @@ from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
 
 QUIET = BUSY / 2
-"""Of the processors: where others use less, roofs that were seen on a busy machine are measured again."""
+"""Of the processors: if others use less, roofs that were seen on a busy machine are measured again."""
 ROOFS_S = 1.0
 """About how long roofs are measured at the end of a machine's first run; `tuilab machine` takes longer."""
 
@@ -94,7 +94,7 @@ def limit_s(request: Measure) -> float:
 
 
 def reached(state: RunState) -> float | None:
-    """Return the largest relative half-width of the 95 % intervals, None where there is none."""
+    """Return the largest relative half-width of the 95% intervals, None if there is none."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)

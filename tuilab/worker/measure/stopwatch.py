@@ -11,20 +11,20 @@ from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
 SYNCS_PER_BLOCK = 200
-"""A block lasts at least so many empty syncs: what is left of the sync's jitter is then below 1 %."""
+"""A block lasts at least that many empty syncs: what is left of the sync's jitter is then below 1%."""
 
 LEAD_IN_FROM = 4
-"""From so many calls on, a block begins with one untimed call.
+"""From that many calls on, a block begins with one untimed call.
 
-Where cells take turns, the first call of a block finds the caches full of its predecessor's data: 50 % slower
-in a 0.13 ms graph call, which would lift a 5 ms block by 2 % over what the same call costs when repeated.
+Where cells take turns, the first call of a block finds the caches full of its predecessor's data: 50% slower
+in a 0.13 ms graph call, which would lift a 5 ms block by 2% over what the same call costs when repeated.
 """
 
 EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Wait until one device has done what it was given; the work of others goes on."""
+    """Wait until one device has done what it was given; the work of others continues."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):

@@ -1,4 +1,4 @@
-"""A run along one or two axes: point after point, then new sizes where two arms change places."""
+"""A run along one or two axes: point after point, then new sizes if two arms change places."""
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +151,7 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """Where the time goes is an extra: where it cannot be found out, the arm's figures stay."""
+        """Where the time goes is an extra: if it cannot be found out, the arm's figures stay."""
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
@@ -197,7 +197,7 @@ def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
 
 
 BUDGETS = 4
-"""A sweep's rounds may take so many times the budget's seconds, all points together."""
+"""A sweep's rounds may take that many times the budget's seconds, all points together."""
 
 REFINING = 0.25
 """The share of that time kept for new sizes; what the first points leave of theirs comes on top."""

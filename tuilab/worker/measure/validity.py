@@ -153,7 +153,7 @@ def _constant(graph: Any, given: set[str]) -> set[str]:
 
 
 def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:
-    """The first op that is equal to this one; itself where there is none before. same: its results' names."""
+    """The first op that is equal to this one; itself if there is none before. same: its results' names."""
     if op.op_def is None or op.op_def.is_stateful or op.type in SOURCES:
         return op
     like = op.type, attributes(op), tuple(same.get(t.name, t.name) for t in op.inputs)
@@ -206,7 +206,7 @@ def _count(tensor: Any) -> int:
 
 @dataclass
 class Watch:
-    """What one call of a person's own code did besides computing."""
+    """What one call of a user's own code did besides computing."""
 
     traced: list[str] = field(default_factory=list)
     """The functions that were traced."""
@@ -237,7 +237,9 @@ class KerasLoop(Exception):
 
 
 def refusal(name: str) -> str:
-    """Say why there is no graph of a function that calls that loop of Keras, and what to return instead."""
+    """Describe why there is no graph of a function that calls that loop of Keras, and what to return
+    instead.
+    """
     return (
         f"model.{name} is a loop around graphs of its own, which no graph can hold; for one step as a graph "
         f"return `lambda: {INSTEAD[name]}`"
@@ -331,7 +333,7 @@ def _generators() -> tuple[Any, ...]:
 
 @dataclass
 class OwnCode:
-    """The first call of a person's own code, and two later ones with what they handed back."""
+    """The first call of a user's own code, and two later ones with what they handed back."""
 
     first: Watch
     later: list[Watch] = field(default_factory=list)
@@ -339,7 +341,7 @@ class OwnCode:
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
     """Of all results and of the variables that were read, after each call."""
     counted: Counted | None = None
-    """What the ops of the last call had to do; None where a graph tells."""
+    """What the ops of the last call had to do; None if a graph tells."""
 
     def call_again(self, tf: Any, case: Case) -> None:
         """Make the later calls; inside the case's scope."""

@@ -27,7 +27,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Means within 10 % and both quartiles within 5 %."""
+        """Means within 10% and both quartiles within 5%."""
         quartiles = max(abs(self.first_quartile), abs(self.third_quartile))
         return abs(self.mean) <= MEAN_TOLERANCE and quartiles <= QUARTILE_TOLERANCE
 
@@ -36,7 +36,7 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
     """Hold two windows of seconds per call, each of at least four samples, against each other.
 
     The means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`), which lets the
-    earlier window's mean be up to 50 % *lower*; here 10 % either way, since a cell that still grows slower is
+    earlier window's mean be up to 50% *lower*; here 10% either way, since a cell that still grows slower is
     not steady either. Quartiles by linear interpolation. Raises ValueError for a shorter window.
     """
     if min(len(earlier), len(later)) < MIN_WINDOW:
@@ -90,7 +90,7 @@ def warm_up(
     The calls of a block double meanwhile until a block is long enough. The second call counts as the first
     sample (`cell.call_s`), so a call longer than `busy_s` is made once more here and compared with it, and
     one longer than `limit_s` is not made at all: nobody waits for ten calls of five seconds. `tell` hears of
-    every block, in seconds per call. settles_in: calls after which it is known to be steady, 0 where only
+    every block, in seconds per call. settles_in: calls after which it is known to be steady, 0 if only
     its pace tells. Raises what `check`, `tell` and the call raise.
     """
     begun, second_s = stopwatch.now(), cell.call_s
@@ -115,7 +115,7 @@ def warm_up(
         ):
             warm = True
             break
-    if settles_in and not warm:  # so many calls would have been too long
+    if settles_in and not warm:  # that many calls would have been too long
         warm = steady(samples, visits[-1], limit_s)
     # The last block alone may have been interrupted, and turns are shared out by this.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
@@ -125,7 +125,7 @@ def warm_up(
 def at_once(samples: Sequence[float]) -> bool:
     """Return whether a pace was from the start what it was at the end (seconds per call).
 
-    The medians of the first eight samples and of the last half, within 5 % or twice what the scatter of the
+    The medians of the first eight samples and of the last half, within 5% or twice what the scatter of the
     last half explains. False while there are too few to tell.
     """
     if len(samples) < 2 * FIRST:
@@ -145,7 +145,7 @@ def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
     A window is a third of all samples, 4 to 200, and the last two are compared as pyperf does
     (`settled`): short ones would take a slow but long change for none. Where a block with all that
     belongs to it takes so long (`visit_s`) that two windows of four would not fit into the limit, the last
-    two samples must agree within 10 %.
+    two samples must agree within 10%.
     """
     if len(samples) >= 2 * MIN_WINDOW:
         return settled(samples, max(MIN_WINDOW, min(WINDOW, len(samples) // 3)))

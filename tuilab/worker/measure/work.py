@@ -19,7 +19,7 @@ from tuilab.worker.tracebacks import text_of
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Declare the work of every arm asked for, its device here or not; none for a person's own code."""
+    """Declare the work of every arm asked for, its device here or not; none for a user's own code."""
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
@@ -34,7 +34,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Count the work of a person's own code: what its graph has to do, or the ops a call was seen to run."""
+    """Count the work of a user's own code: what its graph has to do, or the ops a call was seen to run."""
     if bench.workload.work is not None:
         return
     trace = getattr(timed.case.function, "get_concrete_function", None)
@@ -101,9 +101,9 @@ _EAGER = "measured beside eager mode, it is counted"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
-    """Return what a model's graph has to do, of which its layers are told; None of other arms.
+    """Return what a model's graph has to do, of which its layers are reported; None of other arms.
 
-    Raises what counting does. XLA makes kernels of several layers, and an eager op bears no layer's name.
+    Raises what counting does. XLA makes kernels of several layers, and an eager op has no layer's name.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
         timed.of_graph = _traced(timed)
@@ -212,7 +212,7 @@ def with_stays_timed(work: Work, found: Sums) -> Work:
 
 
 def computed_as(part: Part) -> str:
-    """Return the dtype in whose units the op is computed at best: a person's products may use TF32."""
+    """Return the dtype in whose units the op is computed at best: a user's products may use TF32."""
     if part.dtype in ("float32", "complex64") and (part.op in MATRIX or "Conv" in part.op):
         return "tf32"
     return part.dtype

@@ -18,14 +18,14 @@ from tuilab.workloads.base import Workload
 TELL_S = 0.5
 """Seconds between two words; what is opened sooner is done without any."""
 LEAST_TOLD = 20_000_000
-"""Bytes of a file from which on it is told how much is read."""
+"""Bytes of a file from which on it is reported how much is read."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
     """Return the model as a workload; loaded once per worker while its file stays as it is.
 
-    tell: called from a thread while that goes on. Raises InputError with one sentence for whatever is wrong
+    tell: called from a thread while that continues. Raises InputError with one sentence for whatever is wrong
     with the file.
     """
     folder, _, signature = file.rpartition(":")
@@ -43,7 +43,7 @@ def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workloa
 
 @contextlib.contextmanager
 def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
-    """Tell how much of the file, or of the folder's variables, this process has read."""
+    """Report how much of the file, or of the folder's variables, this process has read."""
     if tell is None:
         yield
         return
@@ -74,7 +74,7 @@ def weight(path: Path) -> int:
 
 
 def _read_so_far() -> int:
-    """Bytes that this process has read; 0 where the system does not count them."""
+    """Bytes that this process has read; 0 if the system does not count them."""
     try:
         return int(psutil.Process().io_counters().read_chars)
     except (AttributeError, psutil.Error, OSError):

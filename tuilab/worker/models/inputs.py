@@ -36,7 +36,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each dimension that is open. batch: to begin with, 0 where nothing tells one."""
+    """Return a parameter for each dimension that is open. batch: to begin with, 0 if nothing tells one."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -161,7 +161,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 
 class Given:
-    """The inputs of a model: made as it needs them, or a person's own (`--data`).
+    """The inputs of a model: made as it needs them, or a user's own (`--data`).
 
     hints: by input, as `Made.array` takes them.
     """
@@ -174,7 +174,7 @@ class Given:
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self.most: dict[str, int] = {}
-        """The most that a person's own inputs have of a dimension other than the batch."""
+        """The most that a user's own inputs have of a dimension other than the batch."""
         self.takes: dict[str, tuple[int, int]] = {}
         """Of a dimension the least size that works, and of what all are multiples; 0 for that one alone."""
         if self._data is not None:
@@ -239,7 +239,7 @@ class Given:
         return low * of, of
 
     def _runs(self, call: Callable[..., Any], sizes: Mapping[str, int]) -> bool:
-        """Say whether the model takes these sizes; learn nothing of the range of its integers."""
+        """Return whether the model takes these sizes; learn nothing of the range of its integers."""
         before = dict(self._hints)
         done = self._in_range(call, sizes, last=False)
         self._hints = before
@@ -267,7 +267,7 @@ class Given:
                 if last:
                     raise
                 return False
-            except Exception:  # layers of a person's own may raise anything of a size
+            except Exception:  # layers of a user's own may raise anything of a size
                 if last:
                     raise
                 return False
@@ -382,7 +382,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _taken(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """So many examples, from the beginning again where there are too few; other dimensions must be there."""
+    """That many examples, from the beginning again if there are too few; other dimensions must be there."""
     import numpy as np
 
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):

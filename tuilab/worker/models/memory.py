@@ -66,7 +66,7 @@ def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> 
             for shape, item in made
         ]
         if training:
-            # Adam keeps two numbers a weight beside its gradient.
+            # Adam keeps two numbers a weight alongside its gradient.
             return 4 * weights + 2 * sum(each)
         return weights + 2 * max(each, default=0)
 

@@ -1,4 +1,5 @@
-"""Bounds on opening a model: a process beside the worker ends it if that takes too long or too much memory.
+"""Bounds on opening a model: a process alongside the worker ends it if that takes too long or too much
+memory.
 
 A thread would not do: HDF5 and protocol buffers hold the interpreter while they read. Of the standard library
 alone, since this file is also that program: `python -I -S opening_watch.py PID SECONDS BYTES`.
@@ -19,7 +20,7 @@ OPENING_S = "TUILAB_OPENING_S"
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
 """A model of 2 GB, from a slow disk, has 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
-"""Memory: 2 GiB and four times the file, or a quarter of what is free if that is more; never above 80 %."""
+"""Memory: 2 GiB and four times the file, or a quarter of what is free if that is more; never above 80%."""
 EVERY_S = 0.05
 
 

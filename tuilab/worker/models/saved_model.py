@@ -120,7 +120,7 @@ def _declaration(name: str, title: str, info: ModelInfo, axes: tuple[Parameter, 
 
 
 def _manifest(folder: Path, name: str) -> Manifest | None:
-    """What `tuilab.capture` wrote beside the graph."""
+    """What `tuilab.capture` wrote alongside the graph."""
     path = folder / MANIFEST
     if not path.exists():
         return None
@@ -153,7 +153,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Say that the graph is another at the batch of the call."""
+    """Describe that the graph is another at the batch of the call."""
     return (
         f"At batch {manifest.batch:,} it is the program's own graph; at others one of any batch, which may "
         "take longer.",
@@ -178,7 +178,7 @@ def _specs(
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """What the graph may do beside computing, in sentences. Raises InputError where that needs trust."""
+    """What the graph may do alongside computing, in sentences. Raises InputError if that needs trust."""
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -221,7 +221,7 @@ def _acts(found: Counter[str]) -> str:
 def leads_outside(folder: Path) -> str:
     """Return a link of the folder that leads out of it, "" if there is none.
 
-    The cache of Hugging Face holds links to `blobs`, beside `snapshots`.
+    The cache of Hugging Face holds links to `blobs`, alongside `snapshots`.
     """
     inside = [folder.resolve()]
     inside += [each.parent / "blobs" for each in folder.absolute().parents if each.name == "snapshots"][:1]

@@ -21,7 +21,7 @@ _NOT_ALONE = frozenset(
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
     """Return TensorFlow's verdict on the op with these types on `device`, soft placement off.
 
-    types: those that are left out become such as a kernel takes beside them. "" where no call of the
+    types: those that are left out become such as a kernel takes alongside them. "" where no call of the
     op could be made up from its definition. The op stands in a branch that is not taken, so that it is
     placed, and its kernel looked up, but never run.
     """

@@ -36,7 +36,7 @@ class GraphOp:
 
 @dataclass(frozen=True)
 class GraphCopy:
-    """A matched send and receive. bytes: None where the shape depends on the data.
+    """A matched send and receive. bytes: None if the shape depends on the data.
 
     source, to: whose memory. An op of a GPU may have its result or take its argument in host memory: it is
     then the host that sends or receives. on_host: both do so, with a GPU at one end, so nothing crosses its
@@ -123,7 +123,7 @@ def loops(graph: Any) -> bool:
 def executions(name: str, loops: Mapping[str, float]) -> int:
     """Return how often a node runs in a call, by how often the loops around it do (`counting.Counted.loops`).
 
-    1 where that is not known.
+    1 if that is not known.
     """
     last = max((found.start() for found in LOOPED.finditer(name)), default=0)
     around = LOOPED.sub("/body/", _BRANCH.sub("/branch/", name[:last]))

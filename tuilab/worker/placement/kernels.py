@@ -57,10 +57,10 @@ class OpKernels:
 
     @property
     def main(self) -> str:
-        """The type attribute that a person means by the op's dtype, "" where it has none.
+        """The type attribute that a user means by the op's dtype, "" where it has none.
 
         That of the data: one that an input and an output share, else `dtype`, else the first of an
-        input, else of an output. One that takes an index's types alone counts only where no other is left.
+        input, else of an output. One that takes an index's types alone counts only if no other is left.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def observe(context: "Context", case: Case, arm: Arm, *, hlo: bool = True) -> Observation:
-    """Run `case.call` and report where its ops ran. Raises whatever the call raises.
+    """Run `case.call` and report if its ops ran. Raises whatever the call raises.
 
-    hlo: look into XLA programs, which compiles each of them once more. Where eager ops copy tensors that the
+    hlo: look into XLA programs, which compiles each of them once more. If eager ops copy tensors that the
     call did not make, it runs twice, to tell the copies of each call from those that stand since the first.
     """
     machine = context.machine

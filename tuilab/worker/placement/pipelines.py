@@ -43,7 +43,7 @@ def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
     """Yield each op of such a function, by its name, as tf.data places it.
 
     tf.data gives no graph out, so this is its rule and no observation: the host, whatever scope surrounds
-    the dataset; a scope inside the function is obeyed where that device has a kernel.
+    the dataset; a scope inside the function is obeyed if that device has a kernel.
     """
     for path, node in nodes.items():
         if node.op not in HIDDEN and node.op not in CALLS:

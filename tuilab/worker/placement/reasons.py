@@ -191,7 +191,7 @@ def is_pipeline(op: str) -> bool:
 
 
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
-    """Return everything that put the op where it is, the first sufficient cause first.
+    """Return everything that put the op if it is, the first sufficient cause first.
 
     The order is that of TensorFlow's own decision: no GPU, what the code asked for, the kernels, their
     memory, resources, colocation, the input pipeline.

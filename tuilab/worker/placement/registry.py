@@ -1,4 +1,4 @@
-"""TensorFlow's kernel registry, read into plain data. It lists GPU kernels also where there is no GPU."""
+"""TensorFlow's kernel registry, read into plain data. It lists GPU kernels also if there is no GPU."""
 
 import difflib
 from functools import lru_cache
@@ -12,7 +12,7 @@ DEVICES = ("CPU", "GPU", "DEFAULT")
 
 @lru_cache(maxsize=4096)
 def look_up(op: str) -> OpKernels | None:
-    """Return the op as this build of TensorFlow has it; None where there is no op of that name."""
+    """Return the op as this build of TensorFlow has it; None if there is no op of that name."""
     from tensorflow.python.framework import kernels, op_def_registry
 
     definition = op_def_registry.get(op)

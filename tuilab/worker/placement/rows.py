@@ -31,7 +31,7 @@ class Row:
 
     runs: it is an op that the call dispatches or that stands in its graphs. works: it computes, rather than
     pass data on. pipeline: it belongs to a function given to tf.data. would: the forecast for a GPU.
-    arithmetic: of an XLA program, its rough operations, None where they are not known.
+    arithmetic: of an XLA program, its rough operations, None if they are not known.
     """
 
     node: Node
@@ -243,7 +243,7 @@ def _cluster(name: str, device: str, requested: str, count: int) -> Node:
 
 
 def function_name(name: str) -> str:
-    """Return the name that a person gave a function: `__inference_step_123` → `step`."""
+    """Return the name that a user gave a function: `__inference_step_123` → `step`."""
     for prefix in ("__inference_", "__forward_", "__backward_"):
         name = name.removeprefix(prefix)
     stem, _, number = name.rpartition("_")

@@ -18,7 +18,7 @@ class Sizes:
         self._graph: Any = None
 
     def of(self, node: str, output: int = 0) -> int | None:
-        """Return bytes of one output; None where its shape depends on the data or the node is not known."""
+        """Return bytes of one output; None if its shape depends on the data or the node is not known."""
         if self._graph is None:
             self._graph = _imported(self._source, self._shapes)
         try:
@@ -33,7 +33,7 @@ class Sizes:
 def _imported(source: Any, shapes: Shapes) -> Any:
     """The graph with its arguments, and what it reads from variables, as placeholders of the shapes they had.
 
-    An empty graph where it cannot be read.
+    An empty graph if it cannot be read.
     """
     import tensorflow as tf
 

@@ -11,7 +11,7 @@ from tuilab.model.explain import ForecastRow
 from tuilab.worker.placement.rows import Row
 
 NAMES = 20
-"""At most so many node names stand in a row of a forecast."""
+"""At most that many node names stand in a row of a forecast."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Observation:
     """What one call of an arm did.
 
     nodes: the rows of the log; equal ones are merged, with their count. device: the device that computed:
-    the requested one if any work was observed there, else the one with most of the work; None where nothing
+    the requested one if any work was observed there, else the one with most of the work; None if nothing
     of TensorFlow ran. ops: ops run in one call, as dispatched or as they stand in the optimised graphs, those
     inside an XLA program and inside tf.data left out. folded: ops that the graph optimiser removed. copies,
     copied: how many copies between devices one call makes, and their bytes. reason: why the requested device
     did not compute, "" where it did. forecast: what a GPU of this build would run. arithmetic: rough
-    operations of its XLA programs, None where there is none or one does not tell.
+    operations of its XLA programs, None if there is none or one does not tell.
     """
 
     nodes: tuple[Node, ...]

@@ -1,4 +1,4 @@
-"""An op's verdict for a person: for one dtype, or over all that it takes. Pure functions."""
+"""An op's verdict for a user: for one dtype, or over all that it takes. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def dtypes(kernels: OpKernels) -> tuple[str, ...]:
 
 
 def _without_attribute(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Forecast:
-    """The op's types are fixed: the dtype is right where one of its arguments has it."""
+    """The op's types are fixed: the dtype is right if one of its arguments has it."""
     would = forecast(kernels, {}, gpu_kernels)
     fixed = [a.dtype for a in (*kernels.inputs, *kernels.outputs) if a.dtype]
     if dtype in fixed or not fixed:

@@ -45,7 +45,7 @@ class EagerOp:
 class FunctionCall:
     """A tf.function that was called. graphs: as the runtime optimised and partitioned it; none under XLA.
 
-    shapes: of the arguments, of a variable where one is its handle. arguments, fresh: the tensors themselves
+    shapes: of the arguments, of a variable if one is its handle. arguments, fresh: the tensors themselves
     and which have no copy on the program's device yet; for XLA functions only.
     """
 
@@ -123,7 +123,7 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     """Watch what this thread executes. Later timing is not touched: every hook is taken off at the end.
 
     Functions that have run before are instantiated once more, under options that differ in nothing that
-    matters, because the runtime hands out its graphs at that moment only. They are not traced again.
+    matters, because the runtime hands out its graphs at that moment only. They are not retraced.
     residents: tensors that earlier calls have used alike, so that their copies on other devices exist.
     """
     from tensorflow.python.eager import context as eager
@@ -139,7 +139,7 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     plain_call = ctx.call_function
 
     def call_function(name: bytes, *rest: Any) -> Any:
-        # XLA would compile anew under other options, and gives no graph out anyway.
+        # XLA would compile again under other options, and gives no graph out anyway.
         ctx.function_call_options = options if is_xla(ctx, name) else marked
         return plain_call(name, *rest)
 
@@ -181,7 +181,7 @@ class _Recorder:
     def __init__(self, ctx: Any, seen: WatchedCall, residents: Sequence[Any]) -> None:
         self._ctx, self._seen = ctx, seen
         self._residents = {id(tensor): tensor for tensor in residents}
-        # The runtime keeps a tensor's copy beside it, so a second op on that device copies nothing.
+        # The runtime keeps a tensor's copy next to it, so a second op on that device copies nothing.
         self._copied: dict[tuple[int, str], weakref.ref[Any]] = {}
         self._made: set[int] = set()
 

@@ -57,12 +57,12 @@ def operations(hlo: str) -> Iterator[HloOp]:
 
 
 def _told(op_type: str | None, name: str | None) -> str:
-    """Name a TensorFlow op by its type, and by its own name where that is another."""
+    """Name a TensorFlow op by its type, and by its own name if that is another."""
     return f"{op_type} ({name})" if op_type and name and op_type != name else op_type or name or ""
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return rough operations of a whole optimised HLO text; None where a loop, a branch or a library hides
+    """Return rough operations of a whole optimised HLO text; None if a loop, a branch or a library hides
     some.
 
     Two for each element and contracted place of a product or convolution, fifty for one of a transform, one

@@ -1,4 +1,4 @@
-"""A few calls under TensorFlow's profiler, in a pass of its own, beside as many without it."""
+"""A few calls under TensorFlow's profiler, in a pass of its own, alongside as many without it."""
 
 import gc
 import statistics
@@ -23,7 +23,7 @@ BESIDE_S, BESIDE = 0.2, 3
 @dataclass(frozen=True)
 class Record:
     """calls: how many were profiled. measured_s: seconds of a call without the profiler, in blocks as long,
-    beside.
+    alongside.
 
     path: the profile's place in its folder (`plugins/profile/<run>/<host>.xplane.pb`). data: its bytes.
     """
@@ -53,7 +53,7 @@ def record(
 
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
-    """Return the profiler's file of a block of so many calls, with its place in the folder.
+    """Return the profiler's file of a block of that many calls, with its place in the folder.
 
     The scope is entered once the profiler runs: what a pipeline prepares while it starts is drawn before.
     """

@@ -37,7 +37,7 @@ def spin(seconds: float) -> None:
 
 
 def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench:
-    """Return a bench for arms on the processor whose runs end after so many rounds, or at the limit."""
+    """Return a bench for arms on the processor whose runs end after that many rounds, or at the limit."""
     budget = Budget(
         name="quick", warm_s=0.0, warm_limit_s=0.0, precision=float("inf"), rounds=rounds, limit_s=limit_s
     )

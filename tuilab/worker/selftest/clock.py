@@ -83,7 +83,7 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     """Return slope and constant (seconds) of read over true seconds, by least squares of relative errors.
 
     read = slope · true + constant; over true it is a line in 1 / true. The constant is what a call costs the
-    interpreter before and after its spin, 2 % of the shortest one: no fault of the clock.
+    interpreter before and after its spin, 2% of the shortest one: no fault of the clock.
     """
     # Written out: Python has it from 3.10 on only.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]

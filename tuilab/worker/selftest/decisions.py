@@ -1,4 +1,4 @@
-"""Does the engine call equal things equal, find a slowdown of 5 %, and notice a drift?"""
+"""Does the engine call equal things equal, find a slowdown of 5%, and notice a drift?"""
 
 import math
 import statistics
@@ -27,7 +27,7 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
     """Return how many of `runs` an event of that probability reaches by chance in 99 of 100 cases.
 
     known_from: the trials that the rate itself was found in. Normal approximation to the binomial with
-    continuity correction; a true rate of 5 % would otherwise fail every other time.
+    continuity correction; a true rate of 5% would otherwise fail every other time.
     """
     spread = math.sqrt(runs * rate * (1 - rate) * (1 + runs / known_from))
     return math.ceil(runs * rate + NormalDist().inv_cdf(CHANCE) * spread + 0.5) - 1
@@ -61,7 +61,7 @@ class Noise:
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """Return a call of TensorFlow against itself, in so many runs of twenty rounds."""
+    """Return a call of TensorFlow against itself, in that many runs of twenty rounds."""
     own, call, calls, call_s = _prepared(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):
@@ -89,10 +89,10 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Return the call against itself with 5 % of its time spun away after it.
+    """Return the call against itself with 5% of its time spun away after it.
 
     How often that is found depends on the machine. What its noise lets one expect is known from the runs of
-    the call against itself, with 5 % added to one side of each; the instrument is at fault only where it
+    the call against itself, with 5% added to one side of each; the instrument is at fault only if it
     finds fewer.
     """
     runs = 400 if long else 100
@@ -150,10 +150,10 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Check spins that grow by 6 % over a run, and steady ones.
+    """Check spins that grow by 6% over a run, and steady ones.
 
     How often the growth is found depends on the machine: as many are expected as of the steady spins with the
-    growth added afterwards. Where its pace moves, steady spins slow down as often as they speed up; an
+    growth added afterwards. If its pace moves, steady spins slow down as often as they speed up; an
     instrument that slows itself down moves them one way.
     """
     runs, rounds = (200 if long else 40), 40

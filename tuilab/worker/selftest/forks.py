@@ -32,7 +32,7 @@ LONGEST_S = 60.0
 
 
 def forked(context: Context) -> Optional[Check]:
-    """Check forks against fresh processes, in random order; None where a run forks none."""
+    """Check forks against fresh processes, in random order; None if a run forks none."""
     own = context.machine
     if sys.platform != "linux" or own.gpus or own.environment:
         return None

@@ -1,4 +1,4 @@
-"""The instrument tests itself: spins of known length, equal things, known differences, a hog beside it."""
+"""The instrument tests itself: spins of known length, equal things, known differences, a hog alongside it."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -30,7 +30,7 @@ class Coverage:
 
     @property
     def within_limits(self) -> bool:
-        """93 to 97 %, for intervals that promise 95 %."""
+        """93 to 97%, for intervals that promise 95%."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
@@ -66,7 +66,7 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """Return the ratio's interval: two arms, rounds that slow both alike, noise of 3 % and spikes of each."""
+    """Return the ratio's interval: two arms, rounds that slow both alike, noise of 3% and spikes of each."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(low <= truth <= high for low, high in found), trials)
 
@@ -74,7 +74,7 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """Return how often two arms are called different: at most 5 % for `truth` 1, nearly always for 1.05."""
+    """Return how often two arms are called different: at most 5% for `truth` 1, nearly always for 1.05."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(not low <= 1 <= high for low, high in found), trials)
 
@@ -159,7 +159,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
     """Return what a sweep with bisection, down to where noise rules, would have measured of two lines.
 
-    A coarser end leaves room for other interpolations in the interval, which then holds more than 95 %.
+    A coarser end leaves room for other interpolations in the interval, which then holds more than 95%.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

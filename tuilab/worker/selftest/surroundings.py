@@ -1,4 +1,6 @@
-"""Is the machine idle, does a hog beside the engine raise its flag, and is no figure too good to be true?"""
+"""Is the machine idle, does a hog alongside the engine raise its flag, and is no figure too good to be
+true?
+"""
 
 import os
 import subprocess
@@ -77,7 +79,7 @@ def _said(seen: Pressure | None) -> str:
 
 
 def hog(context: Context) -> Check:
-    """Start busy processes beside the engine, one a processor."""
+    """Start busy processes alongside the engine, one a processor."""
     with _hogs(len(os.sched_getaffinity(0))):
         seen = listen(context)
     doubt = contention(seen) if seen else None

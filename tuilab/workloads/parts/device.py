@@ -22,10 +22,11 @@ def observed_family(tensor: Any) -> str:
 
 
 def moved(tf: Any, tensor: Any, device: str) -> Any:
-    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, else a copy, made anew in each call.
+    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, else a copy, made again in each
+    call.
 
     Eagerly `tf.identity` under the device would copy once only: the runtime keeps the copy that an op asked
-    for beside the tensor and hands it out from then on (`TensorHandle::HasLocalMirror`).
+    for alongside the tensor and hands it out from then on (`TensorHandle::HasLocalMirror`).
     """
     if hasattr(tensor, "backing_device"):
         return tensor._copy_nograd(device_name=device.lstrip("/"))

@@ -1,7 +1,7 @@
 """What works ahead of the calls that it feeds: drawn empty before a block, at rest between blocks.
 
 A pipeline fills its buffers while other arms are timed. What lay ready then was prepared for free, and while
-it prepares more it takes the processors from whoever is timed.
+it prepares more it takes the processors from anyone who is timed.
 """
 
 import statistics
@@ -17,26 +17,26 @@ LEAST_CALLS = 4
 FEWEST = 6
 """Elements that are drawn at least before a pipeline's pace is taken as known."""
 WAITS = 2
-"""So many draws in a row that had to wait show that nothing lay ready; one may have been interrupted."""
+"""That many draws in a row that had to wait show that nothing lay ready; one may have been interrupted."""
 MOST_READY = 1_000
 """Elements that are drawn at most. AUTOTUNE lets a buffer grow, and drawing what lies ready takes no time."""
 START_S = 0.4
 """How long a pipeline is drawn from before it is measured: AUTOTUNE looks for its settings meanwhile."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
 """A pipeline that works ahead is waited for until the process used less than 0.3 of a processor for 3 ms,
-twice in a row; one that does not come to rest within 2 s is ended where it can be."""
+twice in a row; one that does not come to rest within 2 s is ended if it can be."""
 
 
 class Drain:
     """A pipeline between blocks.
 
-    draw: draws an element. end: ends what does not come to rest; it begins anew with the next element.
+    draw: draws an element. end: ends what does not come to rest; it begins again with the next element.
     """
 
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds from element to element where nothing is done with them."""
+        """Seconds from element to element if nothing is done with them."""
         self.ready = 0
         """Elements that lay ready after the last rest."""
         self._entered = False
@@ -90,7 +90,7 @@ class Drain:
 
 
 def _quiet() -> bool:
-    """Wait until nothing of this process computes in the background; false where that takes too long."""
+    """Wait until nothing of this process computes in the background; false if that takes too long."""
     since, quiet = time.monotonic(), 0
     while quiet < 2:
         if time.monotonic() - since > REST_S:

@@ -1,6 +1,6 @@
 """Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step.
 
-A pipeline runs on from block to block, as it does in training: started anew it would have to find its degree
+A pipeline runs on from block to block, as it does in training: started again it would have to find its degree
 of parallelism and fill its buffers again, and read a quarter too slow. Between its blocks it is at rest, with
 full buffers, so that it takes no processor from the arm that is timed meanwhile; what lies ready is drawn
 before the clock starts, since it was prepared for free. AUTOTUNE doubles a prefetch buffer whenever a rest

@@ -16,7 +16,7 @@ from tuilab.workloads.base import Build, Unavailable
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
 RECORD_EXTRA = 200
-"""Bytes of a record beside its pixels: names, label and checksums, generously."""
+"""Bytes of a record alongside its pixels: names, label and checksums, generously."""
 REPORT_EVERY = 64
 
 
@@ -122,7 +122,7 @@ def in_file(b: Build, shape: Shape) -> Iterator[str]:
 
 
 def _write(b: Build, shape: Shape) -> str:
-    """Write the records to a temporary file. Raises Unavailable where the disk is too full for them."""
+    """Write the records to a temporary file. Raises Unavailable if the disk is too full for them."""
     import numpy as np
 
     need = shape.bytes + shape.count * RECORD_EXTRA

@@ -1,4 +1,4 @@
-"""float32 and TF32 told apart: recent NVIDIA GPUs multiply float32 as TF32 unless they are told not to."""
+"""float32 and TF32 told apart: recent NVIDIA GPUs multiply float32 as TF32 by default."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

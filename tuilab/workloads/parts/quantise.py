@@ -9,7 +9,7 @@ than 3e-36 in 8 bits, 1.8e-37 in 4, 3.5e-38 in 2) comes back as its smallest val
 from typing import Any
 
 SIDE_BYTES = 8
-"""Bytes kept for a block beside its codes: smallest value and step, float32 each."""
+"""Bytes kept for a block alongside its codes: smallest value and step, float32 each."""
 
 
 def ratio(block: int, bits: int) -> float:
