@@ -1,1 +1,1 @@
-"""The vocabulary of the lab, as plain typed data. Imports nothing else of tuilab."""
+"""The lab's vocabulary as typed data. Imports no other package of tuilab."""

@@ -1,4 +1,4 @@
-"""Where one call's time goes: the one account that every view, sentence and field of the JSON reads."""
+"""The account of one call's time. Every view, sentence and JSON field reads it."""
 
 from typing import Annotated, Literal
 
@@ -7,9 +7,9 @@ import msgspec
 from tuilab.model.quantity import half_of
 
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
-"""What a part is known from: TensorFlow's profiler; a timing of that part by itself; an equal call without
-work; a profile that began when nothing lay ready in the input's buffers; nothing but what the others leave
-over."""
+"""How a part is known: from the TensorFlow profiler; timed separately; from an equal call without work;
+from a profile that starts with empty input buffers; or as the remainder of the other parts.
+"""
 
 Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]
 
@@ -17,7 +17,7 @@ NOT_KNOWN = "not_known"
 COPIES = ("copy_in", "copy_out", "copy")
 STALL = "stall"
 ORDER = ("python", "dispatch", "copy_in", "input_wait", "compute", STALL, "copy", "copy_out")
-"""Of the phases, as a call goes through them; a workload's own names come behind, what is not known last."""
+"""Phases in the order of a call. A workload's own names follow, then what is not known."""
 
 PHASE_HELP = {
     "python": "Python and the libraries that it calls, outside TensorFlow",
@@ -41,46 +41,48 @@ PHASE_WORDS = {
     "input_wait": "waiting for input",
     STALL: "waiting for the host",
 }
-"""As a sentence has them: "copying in takes 71% of a call"."""
+"""Wording for a sentence: "copying in takes 71 % of a call"."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One phase's part of a call."""
 
     phase: str
-    """A key of `PHASE_HELP`, or a workload's own name for what it marks, such as `compress`."""
+    """A key of `PHASE_HELP`, or a workload's own name for a phase, such as `compress`."""
     seconds: Part_s
     source: Source
     ci95_s: tuple[float, float] | None = None
-    """Its 95% interval; None if one call was looked at."""
+    """The 95% interval; None if only one call was profiled."""
 
     @property
     def half_width_s(self) -> float | None:
-        """Return half the length of its 95% interval."""
+        """Return half the length of the 95% interval."""
         return half_of(self.ci95_s)
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A call's parts, each moment in one of them: they add up to `total_s`."""
+    """The parts of a call. Each moment belongs to one part, so they add up to `total_s`."""
 
     total_s: Part_s
-    """Seconds of a call: of those alongside the profile as the worker tells it, the arm's median in a result.
+    """Seconds of a call.
+
+    In a worker's event, of the calls next to the profile; in a result, the arm's median.
     """
     parts: tuple[Part, ...]
-    """In the order of `ORDER`; without those that take no time."""
+    """In the order of `ORDER`, without parts that take no time."""
     calls: int = 0
-    """How many were profiled; 0 if none was."""
+    """Number of profiled calls; 0 if none."""
     cost_s: Part_s = 0.0
-    """Seconds that finding it out took, after the rounds."""
+    """Seconds spent on making the account, after the rounds."""
     note: str = ""
-    """Why something is not known, or what else is to be said of it."""
+    """Why something is not known, or another remark."""
 
     def seconds(self, *phases: str) -> float:
-        """Return the seconds of these phases together."""
+        """Return the total seconds of these phases."""
         return sum(part.seconds for part in self.parts if part.phase in phases)
 
     def share(self, *phases: str) -> float:
-        """Return the share of a call (0 … 1) that these phases take together."""
+        """Return the total share (0 … 1) of these phases in a call."""
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
 
     @property
@@ -90,6 +92,6 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 def in_order(phases: dict[str, float]) -> list[str]:
-    """Return the names of phases as a call goes through them."""
+    """Return the phase names in the order of a call."""
     own = [name for name in phases if name not in ORDER and name != NOT_KNOWN]
     return [name for name in (*ORDER, *own, NOT_KNOWN) if name in phases]

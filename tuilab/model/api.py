@@ -1,4 +1,4 @@
-"""The public names of one TensorFlow version: what its worker saw, kept for those who must not import it."""
+"""The public names of one TensorFlow version, collected by its worker for code that must not import it."""
 
 import msgspec
 
@@ -8,11 +8,11 @@ class Signature(msgspec.Struct, frozen=True, array_like=True):
 
     parameters: tuple[str, ...]
     positional: int
-    """How many of them may be given by position."""
+    """Number of parameters that may be passed by position."""
     rest: bool = False
-    """It takes further positional arguments."""
+    """Accepts more positional arguments."""
     any_keyword: bool = False
-    """It takes further keywords."""
+    """Accepts more keywords."""
 
 
 class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -21,19 +21,24 @@ class ApiTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     version: str
     """`2.21.0`."""
     keras: str = ""
-    """Of the Keras found under `tf.keras`."""
+    """Version of the Keras under `tf.keras`."""
     names: tuple[str, ...]
-    """Dotted, sorted, as written after `import tensorflow as tf` (`tf.signal.stft`, `tf.data.Dataset.map`) or
-    `import keras` (`keras.saving`), of which each has names that the other has not; a name under which others
-    lie is a module or a class and is listed in full."""
+    """Dotted, sorted names as written after `import tensorflow as tf` (`tf.signal.stft`,
+    `tf.data.Dataset.map`) or `import keras` (`keras.saving`). A name with others under it is a module or
+    class and is listed in full.
+    """
     signatures: dict[str, Signature] = {}
-    """Of functions, classes (their constructor) and methods; a name without one takes anything."""
+    """Signatures of functions, classes (their constructor) and methods.
+
+    A name without one accepts anything.
+    """
     modules: tuple[str, ...] = ()
-    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), private ones too, and the
-    names that their packages import."""
+    """Dotted modules of the installed package (`tensorflow.python.ops.math_ops`), including private ones
+    and the names that their packages import.
+    """
     renames: dict[str, str] = {}
-    """TensorFlow's own map from the names of version 1 to those of 2."""
+    """TensorFlow's own map from version 1 names to version 2 names."""
     argument_renames: dict[str, dict[str, str]] = {}
-    """Likewise of keywords, by function: `tf.argmax` → {`dimension`: `axis`}."""
+    """Keyword renames by function: `tf.argmax` → {`dimension`: `axis`}."""
     gpu_dtypes: dict[str, tuple[str, ...]] = {}
-    """For an op, the dtypes for which this build has a GPU kernel; empty for a build without GPU kernels."""
+    """Dtypes for which this build has a GPU kernel, by op; empty for a build without GPU kernels."""

@@ -1,9 +1,8 @@
-"""The arithmetic of one op, by its type and its shapes.
+"""Arithmetic operations of one op, by type and shapes.
 
-Operations are counted as they usually are: a product with its sum is two, a function of each element one, a
-transform of N points 5 N log₂ N (benchFFT; half of it where one side is real), the decompositions of linear
-algebra by their leading terms (Golub and Van Loan 2013). Complex numbers are counted in real operations: six
-for a product, two for a sum.
+Counting follows convention: a multiply-add counts two, a function one per element, a transform of N points 5
+N log₂ N (benchFFT; half if one side is real), and decompositions their leading terms (Golub and Van Loan
+2013). Complex numbers count in real operations: six for a product, two for a sum.
 """
 
 import math
@@ -19,10 +18,10 @@ Shape = Optional[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Shaped:
-    """One op as it runs: its type, and the shapes and dtypes (`float32`) of what it takes and gives.
+    """One op at run time: its type, and the shapes and dtypes (`float32`) of its inputs and outputs.
 
-    attribute: an attribute's value by its name; raises ValueError or KeyError where the op has none.
-    value: what the input at a position holds, where that is known without running the graph, else None.
+    attribute: returns an attribute by name; raises ValueError or KeyError if the op has none. value: returns
+    an input's value if it is known without running the graph, else None.
     """
 
     op: str
@@ -35,7 +34,9 @@ class Shaped:
 
     @property
     def dtype(self) -> str:
-        """Return the dtype of its arithmetic: its widest floating or complex one, else its result's."""
+        """Return the dtype of the arithmetic: the widest floating or complex input dtype, else the
+        result's.
+        """
         kinds = [
             name for name in (*self.made, *self.given) if name.startswith(("float", "complex", "bfloat"))
         ]
@@ -44,7 +45,7 @@ class Shaped:
         return next(iter((*self.made, *self.given)), "")
 
     def said(self, name: str, otherwise: Any = None) -> Any:
-        """Return the attribute, or `otherwise` where the op has none."""
+        """Return the attribute, or `otherwise` if the op has none."""
         try:
             found = self.attribute(name)
         except (ValueError, KeyError):
@@ -57,11 +58,11 @@ def _width(dtype: str) -> int:
 
 
 class Unknown(Exception):
-    """The shapes that an op's arithmetic follows from depend on the data."""
+    """The relevant shapes depend on the data."""
 
 
 def arithmetic(op: Shaped) -> float | None:
-    """Return the operations of one execution; None for a type of which they are not known. Raises Unknown."""
+    """Return the operations of one execution; None for an unknown type. Raises Unknown."""
     if op.op in NO_ARITHMETIC or op.op.startswith(("TensorList", "TensorArray", "Assign", "VarIs", "Stack")):
         return float(_size(op.inputs[1])) if op.op in ("AssignAddVariableOp", "AssignSubVariableOp") else 0.0
     found = _KNOWN.get(op.op)
@@ -91,7 +92,7 @@ def _complex(op: Shaped) -> bool:
     return op.dtype.startswith("complex")
 
 
-# What makes elements of elements.
+# Element-wise ops.
 
 
 def _each(cost: float = 1.0) -> Callable[[Shaped], float]:
@@ -118,7 +119,7 @@ def _summed(op: Shaped) -> float:
 
 
 def _product(op: Shaped) -> float:
-    """2 m k n, and as often as there are matrices."""
+    """2 m k n for each matrix."""
     left = _of(op.inputs, 0)
     flipped = op.said("transpose_a") or op.said("adj_x")
     inner = left[-2] if flipped else left[-1]
@@ -126,7 +127,7 @@ def _product(op: Shaped) -> float:
 
 
 def _einsum(op: Shaped) -> float:
-    """Two for each combination of all labels of two operands; of one operand a sum over its elements."""
+    """Two for each combination of all labels of two operands; for one operand, one per element."""
     text = op.said("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)
     operands = text.partition("->")[0].split(",")
@@ -148,14 +149,15 @@ def _einsum(op: Shaped) -> float:
 
 
 def _sparse_product(op: Shaped) -> float:
-    """Two for each stored element and column of the dense matrix."""
+    """Two for each stored element and each column of the dense matrix."""
     return 2.0 * _of(op.inputs, 0)[0] * _of(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
 def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
-    """Two for each place of the result, and each place and channel in of the filter.
+    """Two for each output position, filter position and input channel.
 
-    result: the input that has the forward pass's result's shape; None: the op's output has. kernel: so too.
+    result: index of the input that has the shape of the forward pass's result; None for the op's output.
+    kernel: the same for the filter.
     """
 
     def count(op: Shaped) -> float:
@@ -176,7 +178,7 @@ def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
 
 
 def _pooled(index: int | None) -> Callable[[Shaped], float]:
-    """One for each place of the window and of the result."""
+    """One for each window position of each output element."""
 
     def count(op: Shaped) -> float:
         made = _of(op.outputs, 0) if index is None else _of(op.inputs, index)
@@ -186,9 +188,9 @@ def _pooled(index: int | None) -> Callable[[Shaped], float]:
 
 
 def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
-    """A step of a cell: the products of its gates, and some functions of each unit.
+    """One step of a cell: the gates' products and a few functions of each unit.
 
-    The weights' matrix has a row for each input and unit, a column for each gate's unit.
+    The weight matrix has a row per input and unit, and a column per gate and unit.
     """
 
     def count(op: Shaped) -> float:
@@ -216,7 +218,7 @@ def _cudnn(op: Shaped) -> float:
 
 def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
-        # The side with whole lines: a real transform keeps half of one of them.
+        # Use the side with full lines: a real transform keeps only half of the other.
         before, after = _of(op.inputs, 0), _of(op.outputs, 0)
         whole = before if math.prod(before) >= math.prod(after) else after
         if real and op.op.startswith("RFFT"):
@@ -230,7 +232,7 @@ def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     return count
 
 
-# Linear algebra, of the last two sides.
+# Linear algebra on the last two dimensions.
 
 
 def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
@@ -243,7 +245,7 @@ def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
 
 
 def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
-    """cost n³ of the matrix, and each n² of every right-hand side."""
+    """cost n³ for the matrix, plus each n² for every right-hand side."""
 
     def count(op: Shaped) -> float:
         shape, right = _of(op.inputs, 0), _of(op.inputs, 1)
@@ -255,7 +257,7 @@ def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
 
 
 def _tall(m: int, n: int) -> float:
-    """Householder's QR with Q written out."""
+    """Householder QR with explicit Q."""
     small = min(m, n)
     return 4.0 * m * n * small - 4.0 / 3 * small**3
 
@@ -303,8 +305,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     **_named("SegmentSum SegmentMean SegmentMax SegmentMin UnsortedSegmentSum UnsortedSegmentMax", _reduced),
     **_named("UnsortedSegmentMin UnsortedSegmentProd SegmentSumV2 Bincount DenseBincount", _reduced),
     **_named("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN", _reduced),
-    # At least one operation for each element made or compared: what a draw or a selection needs beyond that
-    # depends on the algorithm.
+    # A lower bound of one operation per element: the rest of a draw or selection depends on the algorithm.
     **_named(
         """RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal ParameterizedTruncatedNormal
         StatelessRandomNormal StatelessRandomNormalV2 StatelessRandomUniform StatelessRandomUniformV2
@@ -328,7 +329,7 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
     "LRN": _each(3),
     "TridiagonalMatMul": _each(5),
     "TridiagonalSolve": _each(8),
-    # The reduction to a tridiagonal or bidiagonal matrix, without the vectors.
+    # Reduction to tridiagonal or bidiagonal form, without vectors.
     "SelfAdjointEigV2": _matrix(lambda m, n: 4 * n**3 / 3),
     "Svd": _matrix(lambda m, n: 4.0 * max(m, n) * min(m, n) ** 2 - 4.0 * min(m, n) ** 3 / 3),
     "L2Loss": _input(2),
@@ -369,5 +370,5 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 
 def _normed(op: Shaped) -> float:
-    """Training needs the mean and the variance besides; otherwise one factor and one sum are left."""
+    """Training also computes the mean and variance; inference only scales and shifts."""
     return (7.0 if op.said("is_training", True) else 2.0) * _size(_of(op.inputs, 0))

@@ -11,12 +11,12 @@ MODES: tuple[Mode, ...] = ("eager", "graph", "xla")
 INPUTS: tuple[Input, ...] = ("resident", "copied")
 
 EVERY = ":*"
-"""After a family: every device of it, `GPU:*`."""
+"""Suffix for all devices of a family: `GPU:*`."""
 
 HERE = ""
 """This machine's name in `Arm.host`."""
 LOCAL = "local"
-"""What this machine is called alongside others."""
+"""Name of this machine when others are shown too."""
 
 
 def family(device: str) -> str:
@@ -25,25 +25,25 @@ def family(device: str) -> str:
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Device × mode × where the input lives × dtype, and the workload's own variant."""
+    """Device × mode × input location × dtype × the workload's own variant."""
 
     device: str
-    """As requested, `CPU:0` or `GPU:n`; which device computed is an observation made later."""
+    """As requested: `CPU:0` or `GPU:n`. The device that really computed is observed later."""
     mode: Mode
     """`eager`, `graph` or `xla`."""
     input: Input = "resident"
     """`resident` on the device, or `copied` there for each call."""
     dtype: str = "float32"
     variant: str = ""
-    """The workload's own, "" for none."""
+    """The workload's own variant; "" if none."""
     host: str = ""
-    """"" here, else the ssh name of the machine."""
+    """"" for this machine, else the ssh name."""
     together: bool = False
-    """While the run's other devices measure too, each in a worker of its own."""
+    """Measured while the run's other devices measure too, each in its own worker."""
 
     @property
     def id(self) -> str:
-        """A stable name: `cpu0.graph.resident.float32`, with variant and host if it has any."""
+        """A stable name, such as `cpu0.graph.resident.float32`, plus variant and host if any."""
         parts = [self.device.lower().replace(":", ""), self.mode, self.input, self.dtype]
         if self.variant:
             parts.append(self.variant)
@@ -53,20 +53,20 @@ class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ArmSelection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which arms a scenario is measured with: every sensible combination of these."""
+    """The arms of a scenario: every sensible combination of these."""
 
     devices: tuple[str, ...] = ("CPU", "GPU")
-    """Families (`CPU`; `GPU`: the first one; `GPU:*`: every one) or single devices (`GPU:1`)."""
+    """Families (`CPU`; `GPU` for the first one; `GPU:*` for all) or single devices (`GPU:1`)."""
     modes: tuple[Mode, ...] = MODES
     inputs: tuple[Input, ...] = INPUTS
     dtypes: tuple[str, ...] = ()
-    """Empty for the one that the scenario's own dtype parameter names."""
+    """Empty: the dtype of the scenario's own parameter."""
     variants: tuple[str, ...] = ()
-    """Empty for all that the workload declares."""
+    """Empty: all variants that the workload declares."""
 
 
 class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Arms by what they have in common; an empty field matches anything. `device` is a family or a device."""
+    """A filter for arms; an empty field matches anything. `device` is a family or a device."""
 
     device: str = ""
     mode: str = ""
@@ -75,7 +75,7 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     variant: str = ""
 
     def matches(self, arm: Arm) -> bool:
-        """Return whether the arm has every property that the pattern names, and was measured undisturbed."""
+        """Return True if the arm matches every named property and was measured alone."""
         return (
             not arm.together
             and self.device in ("", arm.device, family(arm.device))
@@ -91,8 +91,7 @@ class ArmPattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def labels(arms: Sequence[Arm]) -> list[str]:
-    """Return a short name for each arm, saying what tells it from the others: `CPU graph`, `GPU eager
-    copied`."""
+    """Return short labels that distinguish the arms: `CPU graph`, `GPU eager copied`."""
     numbered = len({a.device for a in arms if family(a.device) == "GPU"}) > 1
     numbered = numbered or len({a.device for a in arms if family(a.device) == "CPU"}) > 1
     numbered = numbered or any(a.device not in ("CPU:0", "GPU:0") for a in arms)

@@ -1,15 +1,16 @@
-"""A run in one line of a list: its fastest arm, and how far behind another one is."""
+"""A run in one line: its fastest arm and the lead over the next."""
 
 import msgspec
 
 
 class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """rounds: how many the run had when this was worked out, so that one that has gained some is seen.
-
-    fastest, next: labels of arms, "" where nothing, or only one, was measured; next is the fastest on the
-    other kind of device, where one was measured. median_s: of the fastest, in seconds per call. ratio, low,
-    high: how many times as long the next one takes, round by round, with its 95% interval; below 1 where
-    the rounds contradict the medians. swept: the parameters of a sweep, "samples, frame length", else "".
+    """rounds: number of rounds at the time of this summary; a different number means that it is outdated.
+    fastest, next: labels of arms; "" if not measured. `next` is the fastest on the other kind of device,
+    if measured.
+    median_s: seconds per call of the fastest.
+    ratio, low, high: time of the next over that of the fastest, round by round, with the 95% interval;
+    below 1 if the rounds contradict the medians.
+    swept: the parameters of a sweep, "samples, frame length", else "".
     """
 
     rounds: int
@@ -23,5 +24,5 @@ class Brief(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def leads(self) -> bool:
-        """Whether the fastest is faster than the next one beyond the noise."""
+        """True if the fastest arm leads by more than the noise."""
         return self.low is not None and self.high is not None and self.low > 1

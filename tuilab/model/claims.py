@@ -1,4 +1,4 @@
-"""What a document states, as a condition on results; and the lab's answer."""
+"""Conditions that documents claim about results, and the lab's verdicts."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ import msgspec
 from tuilab.model.arms import ArmPattern
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
-"""impossible: not measured, but no GPU could meet the condition, by the bound (`analysis.roofline`)."""
+"""impossible: not measured, but by the bound no GPU could meet the condition (`analysis.roofline`)."""
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -18,41 +18,41 @@ class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
     """The fastest arm of `a` is faster than the fastest arm of `b` by at least the factor `by`."""
 
     a: ArmPattern
-    """Arms."""
+    """The arms that should be faster."""
     b: ArmPattern
-    """Arms."""
+    """The arms that should be slower."""
     by: float = 1.0
-    """At least that many times as fast."""
+    """Minimum speedup."""
 
 
 class PlacedOn(_Condition, frozen=True, kw_only=True, tag="placed-on"):
     """Ops of type `op` in the arms of `arms` ran on a device of family `device`."""
 
     op: str
-    """Its type, `MatMul`."""
+    """Op type, such as `MatMul`."""
     device: str
     """`CPU` or `GPU`."""
     arms: ArmPattern = ArmPattern()
-    """Empty for every arm."""
+    """Empty: every arm."""
 
 
 class KernelFor(_Condition, frozen=True, kw_only=True, tag="kernel-for"):
     """This TensorFlow build has (or, with `exists` false, lacks) a kernel of `op` for `dtype` on `device`."""
 
     op: str
-    """Its type."""
+    """Op type."""
     dtype: str
-    """`float64`."""
+    """Such as `float64`."""
     device: str = "GPU"
     exists: bool = True
-    """False: the build lacks it."""
+    """False: the build has no such kernel."""
 
 
 class Raises(_Condition, frozen=True, kw_only=True, tag="raises"):
     """The arms of `arms` fail with the error type `error`."""
 
     error: str
-    """The exception's type or one of its bases."""
+    """The exception's type, or one of its bases."""
     arms: ArmPattern = ArmPattern()
 
 
@@ -60,7 +60,7 @@ class WaitsForInput(_Condition, frozen=True, kw_only=True, tag="waits-for-input"
     """The arms of `arms` spend at least `share` (0 … 1) of a call waiting for their input."""
 
     share: float
-    """Of a call, 0 … 1."""
+    """Share of a call, 0 … 1."""
     arms: ArmPattern = ArmPattern()
 
 
@@ -68,20 +68,21 @@ class PhaseShare(_Condition, frozen=True, kw_only=True, tag="phase-share"):
     """The named phases together take at least `share` (0 … 1) of a call in the arms of `arms`."""
 
     phases: tuple[str, ...]
-    """Names of phases, summed."""
+    """Names of the phases to add up."""
     share: float
-    """Of a call, 0 … 1."""
+    """Share of a call, 0 … 1."""
     arms: ArmPattern = ArmPattern()
 
 
 class ShareGrows(_Condition, frozen=True, kw_only=True, tag="share-grows"):
-    """The named phases together take a larger part of a call at the largest size of `axis` than at the
-    least."""
+    """The named phases together take a larger share of a call at the largest size of `axis` than at the
+    smallest.
+    """
 
     phases: tuple[str, ...]
-    """Names of phases, summed."""
+    """Names of the phases to add up."""
     axis: str
-    """The parameter swept."""
+    """The swept parameter."""
     arms: ArmPattern = ArmPattern()
 
 
@@ -91,18 +92,18 @@ class Crosses(_Condition, frozen=True, kw_only=True, tag="crosses"):
     a: ArmPattern
     b: ArmPattern
     axis: str
-    """The parameter swept."""
+    """The swept parameter."""
     low: int
-    """The least size."""
+    """The smallest size."""
     high: int
     """The largest size."""
 
 
 class FactIs(_Condition, frozen=True, kw_only=True, tag="fact"):
-    """The workload observed the named fact, and it has this value (or at least / at most it)."""
+    """The workload observed the named fact with this value (or at least / at most this value)."""
 
     fact: str
-    """Its name."""
+    """Name of the fact."""
     value: bool | int | float | str
     relation: Literal["is", "at-least", "at-most"] = "is"
     """`is`, `at-least` or `at-most`."""
@@ -113,10 +114,10 @@ class SamePlacement(_Condition, frozen=True, kw_only=True, tag="same-placement")
     """The placement of the arms of `arms` is the same (or, with `same` false, changes) along `axis`."""
 
     axis: str
-    """The parameter swept."""
+    """The swept parameter."""
     arms: ArmPattern = ArmPattern()
     same: bool = True
-    """False: the placement changes along it."""
+    """False: the placement changes along the axis."""
 
 
 Condition = (
@@ -134,27 +135,26 @@ Condition = (
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A document's statement in our words, with the condition under which it holds."""
+    """A document's statement in our words, with a condition to check."""
 
     text: str
     """In our words."""
     when: Condition
-    """The condition under which it holds."""
+    """The condition to check."""
     quoted: str = ""
-    """The document's sentence as a machine read it; empty if a user wrote the claim."""
+    """The document's sentence as extracted by the program; empty if a person wrote the claim."""
     advice: str = ""
-    """What a reader should do, once the verdict is known."""
+    """Advice for a reader who knows the verdict."""
     said: str = ""
-    """The document's word for how much ("significant"), of which the condition's threshold is our reading."""
+    """The document's word for the size of the effect ("significant"); the threshold is our reading of it."""
     hedged: str = ""
-    """The document's word ("might") where it says that something can be so, not that it is: one machine where
-    it is not so refutes nothing."""
+    """The document's hedge ("might"). A hedged claim is not refuted by one machine."""
     gpu: bool = False
-    """It speaks of a GPU, so that nothing seen on a host without one has on it."""
+    """The claim is about a GPU, so observations on a host without one do not count."""
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The lab's answer to a claim, with its evidence in one sentence with numbers."""
+    """The verdict on a claim, with one sentence of evidence."""
 
     text: str
     """The claim's text."""
@@ -163,4 +163,4 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     evidence: str
     """One sentence with numbers."""
     host: str = ""
-    """On which of a run's hosts, by its name in `Arm.host`."""
+    """The host of the run, as in `Arm.host`."""

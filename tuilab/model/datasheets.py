@@ -1,12 +1,10 @@
-"""GPUs by their public data sheets, in datasheets.toml.
+"""Public GPU data sheets, from datasheets.toml.
 
-Every figure has a source; one without is left out, and said not known.
-
-Peaks are dense (no structured sparsity), the larger of with and without tensor cores for what may use them,
-at the rated boost clock. GeForce cards run faster than that: theirs are at the highest clock that the driver
-allows (`tests/model/test_datasheets.py` compares measurements that were published). A link's rate is one
-direction of PCI Express as its specification has it, before any protocol's cost. All in SI base units:
-FLOP/s, bytes/s, bytes, seconds.
+Every figure has a source; without a source it is left out and reported as not known. Peaks are dense (no
+structured sparsity), at the rated boost clock, the larger of with and without tensor cores. GeForce cards run
+faster than rated, so their peaks use the highest clock that the driver allows
+(`tests/model/test_datasheets.py` compares published measurements). A link rate is one direction of PCI
+Express by its specification, without protocol overhead. SI base units: FLOP/s, bytes/s, bytes, seconds.
 """
 
 from pathlib import Path
@@ -17,23 +15,23 @@ from tuilab.model.errors import InputError
 
 
 class Rating(msgspec.Struct, frozen=True, array_like=True):
-    """A figure and where it was published."""
+    """A figure and its source."""
 
     value: float
     cited: str
-    """Its source, or the name under which the table has that."""
+    """The source, or its name in the table."""
 
     @property
     def source(self) -> str:
-        """Name if it was published."""
+        """Return the source."""
         return _TABLE.sources.get(self.cited, self.cited)
 
 
 class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU. A peak, size or cost that is missing is not known, and counts as no limit."""
+    """One GPU. A missing peak, size or cost is not known and does not limit anything."""
 
     name: str
-    """As people say it: `H100`."""
+    """The common name: `H100`."""
     family: str
     """`Hopper`."""
     vector: dict[str, Rating]
@@ -41,20 +39,19 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
     tensor: dict[str, Rating]
     """FLOP/s by dtype with tensor cores, dense."""
     bandwidth: Rating
-    """Bytes/s of the GPU's memory."""
+    """Bytes/s of the GPU memory."""
     memory: Rating
-    """Bytes of it."""
+    """Bytes of GPU memory."""
     link: Rating
     """Bytes/s to or from the host, one direction."""
     cache: Rating | None = None
-    """Bytes of the last-level cache; what stays in it between calls need not come from memory."""
+    """Bytes of the last-level cache. Data may stay there between calls."""
 
     def peak(self, dtype: str) -> Rating | None:
-        """Return the FLOP/s at which `dtype` can be computed at most; if it is not known, that of a wider
-        unit.
+        """Return the peak FLOP/s for `dtype`, or that of a wider unit if it is not known.
 
-        float32 is taken at full precision; `tf32` as tensor cores multiply it. No dtype is faster than
-        the one that it is counted against: float64 than float32, int32 than float32.
+        float32 means full precision; `tf32` is the tensor core rate. float64 is never faster than float32,
+        and int32 never faster than float32.
         """
         real = {"complex64": "float32", "complex128": "float64", "int32": "float32"}.get(dtype, dtype)
         found = [peaks[real] for peaks in (self.vector, self.tensor) if real in peaks]
@@ -65,18 +62,20 @@ class DataSheet(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def launch(self) -> Rating:
-        """Seconds of a kernel launch, the least measured in public on a GPU of this family; else of any."""
+        """Seconds of a kernel launch: the smallest published measurement for this GPU family, else for
+        any.
+        """
         return LEAST_LAUNCH.get(self.family) or min(LEAST_LAUNCH.values(), key=lambda figure: figure.value)
 
 
 class _Rated(DataSheet, frozen=True, kw_only=True):
-    """As the table has it, its peaks at the rated boost clock."""
+    """A table row, with peaks at the rated boost clock."""
 
     boost: tuple[int, int, str] | None = None
-    """Of a GeForce card: that clock, the highest one (MHz), and who says so."""
+    """For a GeForce card: the rated clock, the highest clock (MHz), and the source."""
 
     def boosted(self, figures: dict[str, Rating]) -> dict[str, Rating]:
-        """Peaks at the highest clock."""
+        """Scale the peaks to the highest clock."""
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost
@@ -88,14 +87,14 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """How much longer than its bound each term takes, the least and the most that published timings show."""
+    """Published timings over their bounds: the smallest and largest factor for each term."""
 
     kernels: tuple[float, float]
-    """Factors on arithmetic and memory, from the published timings of whole workloads."""
+    """Factors for arithmetic and memory, from published timings of whole workloads."""
     launch_s: tuple[float, float]
     """Seconds of a launch."""
     link: tuple[float, float]
-    """Factors on copies over the link."""
+    """Factors for copies over the link."""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -107,7 +106,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 _TABLE = msgspec.toml.decode(Path(__file__).with_suffix(".toml").read_bytes(), type=_Table)
 LEAST_LAUNCH = _TABLE.launch
-"""By family."""
+"""By GPU family."""
 EXPECTED = _TABLE.expected
 SHEETS: dict[str, DataSheet] = {
     name: msgspec.structs.replace(gpu, vector=gpu.boosted(gpu.vector), tensor=gpu.boosted(gpu.tensor))
@@ -115,14 +114,17 @@ SHEETS: dict[str, DataSheet] = {
 }
 
 FASTER_KIN = {"ti", "super", "nvl", "ultra"}
-"""Words behind a name that mean another GPU, one that may be faster."""
+"""Suffixes that name another GPU, which may be faster."""
 
 USUAL = "h100"
-"""The GPU that a run without one is held against by default."""
+"""The GPU for bounds by default."""
 
 
 def sheet(name: str) -> DataSheet:
-    """Return the data sheet of that name, however it is written. Raises InputError naming those there are."""
+    """Return the data sheet with that name in any spelling.
+
+    Raises InputError, which lists the known names.
+    """
     found = SHEETS.get(_plain(name))
     if found is None:
         raise InputError("--against", name, "one of " + ", ".join(SHEETS))
@@ -130,16 +132,15 @@ def sheet(name: str) -> DataSheet:
 
 
 def name_of(found: DataSheet) -> str:
-    """Return the table's name of a data sheet, `rtx4090`."""
+    """Return a data sheet's name in the table, such as `rtx4090`."""
     return next((name for name, each in SHEETS.items() if each is found), _plain(found.name))
 
 
 def recognised(description: str) -> str:
-    """Return the table's name of a GPU by what its driver calls it (`NVIDIA H100 80GB HBM3`); "" for
-    another."""
+    """Return the table's name for a driver's GPU name (`NVIDIA H100 80GB HBM3`); "" if unknown."""
     words = _plain(description)
     every = sorted(SHEETS, key=len, reverse=True)
-    # A10 and A100, L4 and L40S: the longer name first, and no digit or letter of another one behind it.
+    # Try longer names first and require a word boundary: A10 and A100, L4 and L40S.
     return next((name for name in every if _whole(name, description) or words == name), "")
 
 

@@ -1,4 +1,4 @@
-"""What the doctor found, and what its TensorFlow child tells it."""
+"""The doctor's findings, and the messages from its TensorFlow child."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ ProbeStatus = Literal["ok", "warn", "fail", "skip"]
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """One thing looked at. skip: it does not apply here."""
+    """One thing that was checked. skip: does not apply here."""
 
     name: str
     status: ProbeStatus
@@ -19,7 +19,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A cause in one line and the exact command that fixes it (`mend`; empty if nothing is to fix)."""
+    """A cause in one line, and the exact command that fixes it (`mend`; empty if nothing needs fixing)."""
 
     code: str
     """A stable name for scripts, such as `driver-missing`."""
@@ -28,7 +28,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
 
 class GpuDevice(msgspec.Struct, frozen=True):
-    """A GPU as the driver lists it: what stays, how it is now, and who may use it."""
+    """A GPU as the driver lists it: fixed properties, current state, and permissions."""
 
     facts: GpuFacts
     now: GpuSample
@@ -36,19 +36,19 @@ class GpuDevice(msgspec.Struct, frozen=True):
 
 
 class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab doctor --json` prints."""
+    """The object printed by `tuilab doctor --json`."""
 
     gpu_visible: bool
-    """TensorFlow lists a GPU in this environment."""
+    """True if TensorFlow lists a GPU in this environment."""
     code: str
     cause: str
     mend: str
     probes: tuple[Probe, ...]
     further: tuple[Diagnosis, ...] = ()
-    """What would stand in the way next, once the cause is fixed."""
+    """The next obstacles once the cause is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0
-    """How long the doctor took."""
+    """Seconds that the doctor took."""
 
 
 class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
@@ -56,7 +56,7 @@ class _Stage(msgspec.Struct, frozen=True, kw_only=True, tag_field="stage"):
 
 
 class Began(_Stage, frozen=True, kw_only=True, tag="began"):
-    """The child is about to do `what`; when it then falls silent, this is where it hangs."""
+    """The child starts `what`. If it then falls silent, it hangs there."""
 
     what: str
 
@@ -67,11 +67,11 @@ class Imported(_Stage, frozen=True, kw_only=True, tag="imported"):
     version: str = ""
     seconds: float = 0.0
     error: str = ""
-    """Why not, empty when it is."""
+    """Why the import failed; empty on success."""
 
 
 class Built(_Stage, frozen=True, kw_only=True, tag="built"):
-    """What `tf.sysconfig.get_build_info` says."""
+    """The result of `tf.sysconfig.get_build_info`."""
 
     cuda: bool
     cuda_version: str = ""
@@ -100,7 +100,7 @@ class Tried(_Stage, frozen=True, kw_only=True, tag="tried"):
 
     what: str
     device: str = ""
-    """Where its result was observed to be."""
+    """The device on which the result was observed."""
     seconds: float = 0.0
     error: str = ""
 

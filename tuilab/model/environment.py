@@ -1,4 +1,4 @@
-"""Somebody's environment: the Python that a worker runs in, and what is set for it."""
+"""An environment: a worker's Python and its settings."""
 
 from typing import TYPE_CHECKING
 
@@ -10,26 +10,25 @@ if TYPE_CHECKING:
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Python with a TensorFlow that is not, or not as it stands, the lab's own."""
+    """A Python with a TensorFlow other than the lab's own, or with other settings."""
 
     name: str = ""
-    """By which arms know it as their host; "" where it takes the place of the lab's own."""
+    """Host name for the arms; "" if it replaces the lab's own environment."""
     python: str
-    """The interpreter's path, links to it not followed."""
+    """Path of the interpreter, links not followed."""
     folder: str
-    """Of the environment."""
+    """Folder of the environment."""
     variables: dict[str, str] = {}
-    """What is set for its workers alongside what is set here."""
+    """Extra environment variables for its workers."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """The variables as a user gives them: `TF_ENABLE_ONEDNN_OPTS=0`."""
+        """The variables as the user typed them: `TF_ENABLE_ONEDNN_OPTS=0`."""
         return tuple(f"{name}={value}" for name, value in self.variables.items())
 
 
 def whose(machine: "Machine | MachineLine") -> str:
-    """Return the environment that measured, in words: its folder, versions and settings; "" of the lab's
-    own."""
+    """Return the environment in words: folder, versions and settings; "" for the lab's own."""
     if not machine.environment:
         return ""
     versions = f"TensorFlow {machine.tensorflow}, Python {machine.python}"

@@ -1,4 +1,4 @@
-"""From a selection of arms to the arms themselves."""
+"""Expand a selection of arms into arms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,9 +17,9 @@ def expand(
 ) -> tuple[Arm, ...]:
     """Return every sensible arm of the selection, CPU first.
 
-    devices: those that the machine has. A family that the machine lacks still gives one arm of number 0,
-    which the worker then reports as unavailable with the reason. An input is copied only towards a
-    device other than the host's CPU:0.
+    devices: those of the machine. A family that the machine lacks still gives one arm with number 0, which
+    the worker reports as unavailable with the reason. Inputs are copied only to devices other than the host's
+    CPU:0.
     """
     dtypes = selection.dtypes or ((str(values[declaration.dtype]),) if declaration.dtype else ("",))
     possible = [v for v in declaration.variants if not v.needs or values.get(v.needs)]
@@ -44,9 +44,9 @@ def expand_on(
     values: Mapping[str, Value],
     devices: Mapping[str, Sequence[str]],
 ) -> tuple[Arm, ...]:
-    """Return the arms of several hosts side by side; devices: those of each, by its name in `Arm.host`.
+    """Return the arms of several hosts. devices: each host's devices, by its name in `Arm.host`.
 
-    What one host has not, another stands for: only a kind of device that none has is asked for in vain.
+    A kind of device that one host lacks is requested there only if no other host has it.
     """
     every = [
         msgspec.structs.replace(arm, host=host)
@@ -59,7 +59,7 @@ def expand_on(
 
 
 def _dtypes(dtypes: Sequence[str], declaration: Declaration, device: str) -> Sequence[str]:
-    """Without those that this device never has, unless nothing else was asked for."""
+    """Drop dtypes that this device never supports, unless no others were requested."""
     if family(device) == "GPU":
         return dtypes
     return [dtype for dtype in dtypes if dtype not in declaration.gpu_dtypes] or dtypes
@@ -71,7 +71,7 @@ def _devices(selection: ArmSelection, devices: Sequence[str]) -> list[str]:
         kind = family(wanted)
         present = [d for d in devices if family(d) == kind] or [f"{kind}:0"]
         if wanted == kind:
-            # One GPU unless more are asked for: eight make eight times the arms, and eight contexts.
+            # One GPU by default: eight would mean eight times the arms, and eight contexts.
             out += present[:1] if kind == "GPU" else present
         else:
             out += present if wanted.endswith(EVERY) else [wanted]

@@ -1,4 +1,4 @@
-"""Why an op runs where it runs: questions to a worker, and its answers."""
+"""Questions to a worker about op placement, and its answers."""
 
 import msgspec
 
@@ -12,53 +12,53 @@ class ExplainOp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     op: str
     dtype: str = ""
-    """"" for every dtype that the op takes."""
+    """"" for every dtype of the op."""
 
 
 class KernelLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Kernels of one device that want the same arguments in host memory."""
+    """Kernels of one device with the same arguments in host memory."""
 
     device: str
     """`CPU`, `GPU`, or `DEFAULT`, which also serves a GPU."""
     dtypes: tuple[str, ...] = ()
-    """Of the op's main type, () for any."""
+    """Dtypes of the op's main type attribute; () for any."""
     host_memory: tuple[str, ...] = ()
 
 
 class OpExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab explain OP --json` prints; the answer to `explain-op`."""
+    """The object printed by `tuilab explain OP --json`; the answer to `explain-op`."""
 
     op: str
     dtype: str | None
-    """As asked, None for none."""
+    """As requested; None if not."""
     gpu: bool
-    """Whether a GPU of this build would run it with its data on the device."""
+    """True if a GPU of this build would run it with its data on the device."""
     reason: str
     evidence: str
     kernels: tuple[KernelLine, ...]
     code: str
-    """The reason's stable name."""
+    """Stable name of the reason."""
     attribute: str = ""
-    """The type attribute that the dtype is of, "" where the op has none."""
+    """The type attribute of the dtype; "" if the op has none."""
     forced: str = ""
-    """What TensorFlow says when the op is forced to the GPU, "" where that could not be tried."""
+    """TensorFlow's message when the op is forced onto the GPU; "" if that could not be tried."""
     gpu_visible: bool = False
 
 
 class ExplainScenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `explain-scenario`: the arms to look at, each run once."""
+    """The body of the question `explain-scenario`: the arms to run once."""
 
     scenario: Scenario
     arms: tuple[Arm, ...]
 
 
 class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm as it was observed, or why it could not be."""
+    """The observed placement of one arm, or why there is none."""
 
     arm: str
     requested: str
     label: str = ""
-    """Its name for people, as a run has it."""
+    """The label for people, as in a run."""
     device: str | None = None
     """None if nothing ran."""
     nodes: tuple[Node, ...] = ()
@@ -70,7 +70,7 @@ class ArmPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of the scenario, and whether a GPU of this build would run it. Never a time."""
+    """An op of the scenario, and whether a GPU of this build would run it. Contains no time."""
 
     op: str
     dtype: str
@@ -83,15 +83,15 @@ class ForecastRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to `explain-scenario`: what was observed here, and the forecast for a GPU."""
+    """The answer to `explain-scenario`: observations here, and the forecast for a GPU."""
 
     workload: str
     gpu_visible: bool
     no_gpu: str
     arms: tuple[ArmPlacement, ...]
     forecast: tuple[ForecastRow, ...]
-    """Of all arms that were observed on the first one's device; count: the most that one arm has."""
+    """Over all arms observed on the first arm's device; count: the largest of any arm."""
     sentence: str
     """The answer in words."""
     forced: str = ""
-    """What TensorFlow says to the first op that no GPU would run when it is forced there."""
+    """TensorFlow's message for the first op that no GPU would run, when forced there."""

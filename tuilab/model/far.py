@@ -1,4 +1,4 @@
-"""What goes between the lab and a program that it watches on another machine: lines of JSON."""
+"""JSON lines between the lab and a watched program on another machine."""
 
 import msgspec
 
@@ -6,45 +6,45 @@ from tuilab.model.program import Page
 
 
 class Wrote(msgspec.Struct, frozen=True, tag="wrote"):
-    """The program has written that to its terminal."""
+    """The program wrote this to its terminal."""
 
     data: bytes
 
 
 class Shown(msgspec.Struct, frozen=True, tag="page"):
-    """Its page now, and seconds of the latest steps by their numbers."""
+    """Its current page, and the seconds of the latest steps by number."""
 
     page: Page
     steps: dict[int, float] = {}
 
 
 class Over(msgspec.Struct, frozen=True, tag="over"):
-    """It has ended, with that exit code; negative for a signal."""
+    """The program ended with that exit code; negative for a signal."""
 
     code: int
 
 
 class Type(msgspec.Struct, frozen=True, tag="type"):
-    """Type that at its terminal."""
+    """Type this at its terminal."""
 
     data: bytes
 
 
 class Signal(msgspec.Struct, frozen=True, tag="signal"):
-    """Send it that signal."""
+    """Send it this signal."""
 
     number: int
 
 
 class Resize(msgspec.Struct, frozen=True, tag="resize"):
-    """Its terminal has that size."""
+    """Set the size of its terminal."""
 
     columns: int
     rows: int
 
 
 class Choose(msgspec.Struct, frozen=True, tag="choose"):
-    """The page is to be of that process; 0 for the busiest one."""
+    """Show this process on the page; 0 for the busiest one."""
 
     pid: int
 

@@ -1,4 +1,4 @@
-"""Files that a user names: read only if they are files, and written so that nothing is lost half way."""
+"""Files that the user names: read only if regular, written atomically."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """Describe what is there in place of a regular file: `a pipe`; "" for one, and where nothing is there."""
+    """Describe what is there instead of a regular file: `a pipe`; "" for a regular or missing file."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def kind_of(path: Path) -> str:
 
 
 def expanded(words: Path | str) -> Path:
-    """Return the path that a user named, `~` for a home; as it is if that home is not known."""
+    """Return the path with `~` expanded, or unchanged if the home is not known."""
     return Path(os.path.expanduser(words))
 
 
@@ -43,14 +43,14 @@ _READ = "a file that can be read"
 
 
 def shown(path: Path | str) -> str:
-    """Return a path as it may be printed."""
+    """Return a path that is safe to print."""
     return sanitize_line(str(path), 300)
 
 
 def open_regular(path: Path, most: int | None = None) -> BinaryIO:
-    """Return the file to read, at once or not at all: a pipe or a device is not waited for.
+    """Open a file without waiting for pipes or devices.
 
-    most: bytes that it may have. Raises InputError if it is no regular file, larger, or cannot be read.
+    most: largest size in bytes. Raises InputError if it is not a regular file, too large, or unreadable.
     """
     if is_held(path):
         raise InputError(shown(path), "a history that is open", "another file")
@@ -71,13 +71,13 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
 
 
 def read_regular(path: Path, most: int) -> bytes:
-    """Return all of a regular file of at most that many bytes. Raises InputError."""
+    """Return the content of a regular file of at most `most` bytes. Raises InputError."""
     with open_regular(path, most) as stream:
         try:
             data = stream.read(most + 1)
         except OSError as error:
             raise CannotBeReadError(shown(path), _why(error), _READ, _words(error)) from None
-    if len(data) > most:  # it grows
+    if len(data) > most:  # the file is growing
         raise InputError(shown(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes")
     return data
 
@@ -88,19 +88,19 @@ def _words(error: OSError | ValueError) -> str:
 
 
 def _why(error: OSError | ValueError) -> str:
-    # No file's name has a NUL or a lone surrogate in it.
+    # File names cannot hold a NUL or a lone surrogate.
     return (error.strerror if isinstance(error, OSError) else "") or str(error)
 
 
 @contextmanager
 def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
-    """Open a file that has its name once it is whole; the one way in which this program writes a file.
+    """Open a file for atomic writing; all files of this program are written this way.
 
-    It is written next to, synced and renamed, so that a full disk, a limit or a kill leaves what was there. A
-    file that was there keeps its owner and its mode; a new one has `mode`, less what the umask forbids. What
-    is no regular file, such as /dev/stdout, is written as it is. A database is never replaced: nothing that
-    this program writes so is one, and a history may be all that somebody has measured. What a writer that
-    was killed left alongside the file is taken away. Raises OSError, which names the file.
+    The data goes to a temporary file next to the target, is synced, and is renamed, so a full disk, a limit
+    or a kill leaves the old file intact. An existing file keeps its owner and mode; a new one gets `mode`,
+    less the umask. Special files such as /dev/stdout are written directly. Databases are never replaced: a
+    history may hold everything a user has measured. Temporary files of killed writers are removed. Raises
+    OSError, which names the file.
     """
     try:
         if path.exists() and not path.is_file():
@@ -137,9 +137,9 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
 
 
 def _resolved(path: Path) -> Path:
-    """Follow links, as the kernel of most systems does: not one that somebody else put where anybody may.
+    """Follow links as most kernels do, except another user's links in a shared folder.
 
-    Anyone who waits for a name among the temporary files would have another file written in its place.
+    An attacker could otherwise guess a temporary name and redirect the write.
     """
     for link in (path.absolute(), *path.absolute().parents):
         for _ in range(_MOST_LINKS):
@@ -168,28 +168,28 @@ def _is_database(file: Path) -> bool:
 
 _DATABASE = b"SQLite format 3\0"
 _LEFT = re.compile(r"[0-9a-f]{8}\.part")
-"""How the name of a file ends that is not whole yet."""
+"""Suffix of an unfinished file."""
 
 
 def _beginning(target: Path) -> str:
-    # Fifty characters are two hundred bytes at most, of the 255 that a name may have.
+    # Fifty characters are at most two hundred of the 255 bytes of a name.
     return f".{target.name[:50]}."
 
 
 def _begun(target: Path, mode: int) -> tuple[int, Path]:
-    """A new file next to that one, which its writer holds locked, so that others know that it lives."""
+    """Create a temporary file next to the target. Its lock shows other processes that the writer is alive."""
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-        with contextlib.suppress(OSError):  # a file system may have no locks: there nobody removes it
+        with contextlib.suppress(OSError):  # no locks on this file system: then nobody removes it
             fcntl.flock(fd, fcntl.LOCK_EX)
         if os.path.lexists(beside):
             return fd, beside
-        os.close(fd)  # it was taken away before it was locked
+        os.close(fd)  # removed before it was locked
 
 
 def _remove_left(target: Path) -> None:
-    """Take away what writers of this file left that have ended: nobody holds it locked."""
+    """Remove unlocked temporary files of this target: their writers have ended."""
     begins, left = _beginning(target), []
     with contextlib.suppress(OSError), os.scandir(target.parent) as found:
         left = [e for e in found if e.name.startswith(begins) and _LEFT.fullmatch(e.name, len(begins))]
@@ -205,15 +205,15 @@ def _remove_left(target: Path) -> None:
 
 
 def _as_before(fd: int, before: os.stat_result) -> None:
-    """Give a file the owner and the mode of the one whose place it takes."""
+    """Copy the owner and mode of the replaced file."""
     now = os.fstat(fd)
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        os.fchown(fd, before.st_uid, before.st_gid)  # which clears set-user-id: so before the mode
+        os.fchown(fd, before.st_uid, before.st_gid)  # before the mode, because it clears set-user-id
     os.fchmod(fd, stat.S_IMODE(before.st_mode))
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too, where the system can; the file has it in any case."""
+    """Sync the new name to disk if the system can; the content is already synced."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

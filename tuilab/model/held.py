@@ -1,8 +1,8 @@
 """The databases that SQLite has open in this process. Nothing else may open them meanwhile.
 
-POSIX locks belong to a process: closing any descriptor of a file drops all locks that the process has on it,
-SQLite's too (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an open
-database.
+POSIX locks belong to a process: closing any descriptor of a file drops all of the process's locks on it,
+including SQLite's (sqlite.org/howtocorrupt.html, section 2.2). Another program may then remove the log of an
+open database.
 """
 
 import os
@@ -13,14 +13,14 @@ from pathlib import Path
 Identity = tuple[int, int]
 """Device and inode number."""
 BESIDE = ("-wal", "-shm")
-"""Endings of the files that SQLite keeps alongside a database."""
+"""Suffixes of SQLite's companion files."""
 
 _held: Counter[Identity] = Counter()
 _lock = threading.Lock()
 
 
 def identity(path: Path) -> Identity | None:
-    """Return which file has that name now; None if there is none."""
+    """Return the identity of the file with that name; None if there is none."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -35,7 +35,7 @@ def hold(file: Identity) -> None:
 
 
 def release(file: Identity) -> None:
-    """Count one connection less."""
+    """Count one connection fewer."""
     with _lock:
         _held[file] -= 1
         if _held[file] <= 0:
@@ -43,14 +43,14 @@ def release(file: Identity) -> None:
 
 
 def users(path: Path) -> int:
-    """Return the number of this process's connections to the database of that name."""
+    """Return the number of this process's connections to that database."""
     found = identity(path)
     with _lock:
         return _held.get(found, 0) if found else 0
 
 
 def is_held(path: Path) -> bool:
-    """Return whether the path is a database that SQLite has open here, or a file next to one."""
+    """Return True if the path is a database open here, or one of its companion files."""
     if not _held:
         return False
     name = os.fspath(path)

@@ -1,4 +1,4 @@
-"""The machine on which a figure was measured."""
+"""The machine that measured."""
 
 import hashlib
 from typing import ClassVar
@@ -6,11 +6,11 @@ from typing import ClassVar
 import msgspec
 
 OPEN_GPUS = "TUILAB_GPUS"
-"""Environment of a worker: numbers of the GPUs to open, `0` where it is not set; empty for none."""
+"""Environment variable of a worker: numbers of the GPUs to open; `0` by default, empty for none."""
 
 
 EMULATED = "EMULATED"
-"""What the device of the tests, made of software, calls itself."""
+"""The name of the tests' software device."""
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -19,30 +19,30 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """`CPU:0`, `GPU:1`."""
     description: str = ""
-    """The name of the product."""
+    """Product name."""
     compute_capability: str = ""
     """`9.0`."""
     memory: int = 0
-    """Bytes that TensorFlow may use; of a GPU what is free when it is opened, 0 if it is not open."""
+    """Bytes that TensorFlow may use; for a GPU, the free bytes when it is opened; 0 if it is not open."""
 
     @property
     def emulated(self) -> bool:
-        """Return whether it is software, none of whose figures is a GPU's."""
+        """Return True if the device is software: its figures come from no GPU."""
         return self.description.startswith(EMULATED)
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Host, processor, devices and versions. Every stored figure carries one."""
+    """Host, processor, devices and versions. Every saved figure refers to one."""
 
     longest_text: ClassVar[int] = 500
-    """Characters of any of its texts, which stand in tables: see `model.sanitize`."""
+    """Longest text in characters; texts appear in tables (see `model.sanitize`)."""
 
     host: str
-    """Its own name."""
+    """The machine's own name."""
     cpu: str
-    """The name of the processor."""
+    """Name of the processor."""
     cores: int
-    """Logical CPUs that may be used."""
+    """Number of usable logical CPUs."""
     memory: int
     """Bytes."""
     os: str
@@ -52,35 +52,35 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     cuda_build: bool = False
     """TensorFlow was built with CUDA."""
     cuda_version: str = ""
-    """That TensorFlow was built for."""
+    """CUDA version that TensorFlow was built for."""
     driver: str = ""
     """Version of the NVIDIA driver."""
     tuilab: str = ""
     no_gpu: str = ""
-    """Why no GPU is visible, "" where one is."""
+    """Why no GPU is visible; "" if one is."""
     environment: str = ""
-    """The folder of the environment whose Python measured, "" for the lab's own."""
+    """Folder of the environment whose Python measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
-    """What was set for that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """Settings of that environment: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
     @property
     def gpus(self) -> tuple[Device, ...]:
-        """The devices that TensorFlow calls a GPU."""
+        """The GPUs that TensorFlow lists."""
         return tuple(d for d in self.devices if d.name.startswith("GPU"))
 
     @property
     def emulated(self) -> bool:
-        """Whether one of its GPUs is software: what is said of such a machine's GPU has `EMULATED`."""
+        """True if one of its GPUs is software; texts about it then say `EMULATED`."""
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
     def gpu_models(self) -> tuple[str, ...]:
-        """What does not change while the GPUs stay: `GPU:0 NVIDIA H100 9.0`. Their free memory does."""
+        """The unchanging part of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
         return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
 
     @property
     def key(self) -> str:
-        """A word that changes with what the machine can do; its GPUs are told apart by name next to it."""
+        """A key that changes with the machine's capabilities. GPUs are compared by name separately."""
         parts: tuple[object, ...] = (
             self.host,
             self.cpu,

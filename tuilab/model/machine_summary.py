@@ -1,4 +1,4 @@
-"""What one machine stands at in one run: small enough to compare a thousand machines at once."""
+"""One machine's summary of one run, small enough to compare a thousand machines."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from tuilab.model.result import CrossoverStatus
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The fastest arm of a kind of device: its label without the host, and its median in seconds per call."""
+    """The fastest arm of a kind of device: label without host, median in seconds per call."""
 
     label: str
     median_s: float
@@ -16,7 +16,7 @@ class Best(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Crossed(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The sweep's foremost crossover on that machine: `a` overtakes `b` at a size of the axis."""
+    """The main crossover of a sweep on that machine: `a` overtakes `b` at a size."""
 
     axis: str
     a: str
@@ -34,9 +34,9 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     at: str
     preset: str
     machine: str
-    """The host's own name."""
+    """The machine's own name."""
     origin: str
-    """Its ssh name or its name in a fleet, "" for where the lab ran."""
+    """Its ssh or fleet name; "" for the lab's machine."""
     cpu: str
     gpus: tuple[str, ...]
     tensorflow: str
@@ -44,14 +44,14 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
     driver: str
     budget: str
     parameters: str
-    """A JSON object of every parameter's value where the arms were summed up, its keys sorted."""
+    """JSON object of all parameter values, keys sorted."""
     on_cpu: Best | None = None
     on_gpu: Best | None = None
     crossed: Crossed | None = None
     claims: str = ""
     """A digest of the claims' texts."""
     verdicts: tuple[VerdictWord, ...] = ()
-    """Of each claim in order."""
+    """The verdict of each claim, in order."""
 
     @property
     def best(self) -> Best | None:
@@ -61,6 +61,6 @@ class MachineSummary(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def kind(self) -> str:
-        """`CPU` or `GPU`: the kind of the fastest arm; "" where nothing was measured."""
+        """`CPU` or `GPU`, the kind of the fastest arm; "" if nothing was measured."""
         best = self.best
         return "" if best is None else "GPU" if best is self.on_gpu else "CPU"

@@ -1,4 +1,4 @@
-"""A model's file as a worker found it: its inputs, its weights, what was said of it."""
+"""A model file as a worker found it: inputs, weights, remarks."""
 
 from typing import Literal
 
@@ -10,29 +10,29 @@ Kind = Literal["keras", "saved_model", "captured"]
 
 
 class ModelInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One input as the file declares it."""
+    """One input, as declared in the file."""
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
-    """An open dimension by the name of the parameter that sets it: `batch`, `length`."""
+    """An open dimension has the name of its parameter: `batch`, `length`."""
     values: str = ""
-    """What it is given, in words: `integers from 0 to 999`."""
+    """Description of its values: `integers from 0 to 999`."""
 
 
 class LayerWork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one layer does in a call, as the worker found it."""
+    """One layer's work in a call, as the worker found it."""
 
     name: str
-    """Within the model, `block/conv`; of a graph without layers the name scope."""
+    """Path in the model, `block/conv`; in a graph without layers, the name scope."""
     kind: str
-    """The layer's class, `Conv2D`; of a name scope the op that computes most."""
+    """Class of the layer, `Conv2D`; for a name scope, the op that computes most."""
     computing: float
-    """Its share (0 … 1) of the time in which the call computes, by the profile."""
+    """Share (0 … 1) of the computing time, by the profile."""
     work: Work
-    """What it has to do; its inputs and outputs are bytes that it takes from other layers and leaves them."""
+    """The work. Its inputs and outputs are bytes exchanged with other layers."""
     looping: float = 0.0
-    """The share (0 … 1) of the account's dispatch that starting the ops of its loops takes."""
+    """Share (0 … 1) of the account's dispatch spent starting the ops of its loops."""
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,70 +41,73 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     kind: str
     flop: float | None
-    """Operations, a product with its sum as two; None if none of its arithmetic is counted."""
+    """Operations, a multiply-add counts two; None if nothing is counted."""
     bytes: float
-    """What it takes from other layers and its weights, and what it leaves to others."""
+    """Bytes of its weights and of the data exchanged with other layers."""
     share: float
-    """Of the call (0 … 1), by the arm's account; what is left to 1 lies outside of layers."""
+    """Share (0 … 1) of the call, by the arm's account. The rest is outside of layers."""
     bound_by: BoundBy
     of_roof: float | None = None
-    """The least time that its device could take over the time taken (0 … 1); None if no roof is known."""
+    """The device's minimum time over the actual time (0 … 1); None if no roof is known."""
 
 
 Source = Literal["shapes", "measured", "tried"]
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The largest batch that fits into a device's memory."""
+    """The largest batch that fits in a device's memory."""
 
     device: str
     variant: str
     batch: int
     ended_by: Literal["memory", "maximum"]
-    """What ended the search: the device's memory, or the largest batch that the slider offers."""
+    """What ended the search: the device's memory, or the slider's largest batch."""
     memory: int
     """Bytes that were free."""
     source: Source
-    """`shapes`: estimated from what a call makes. `measured`: worked out from the peaks of smaller batches.
-    `tried`: calls of that batch ran."""
+    """`shapes`: estimated from tensor shapes.
 
-
-class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a file holds."""
-
-    kind: Kind
-    """`captured` is a SavedModel that `tuilab.capture` wrote."""
-    parameters: int
-    """Weights, trained or not; each number counts."""
-    inputs: tuple[ModelInput, ...]
-    load_s: float = 0.0
-    """Seconds that loading it took, which a first prediction waits for besides the first call."""
-    batch: str = ""
-    """The parameter that counts the examples of a call, "" where their number is fixed."""
-    fits: int | None = None
-    """The largest batch that fits into the memory of each device of the run, for whichever of its arms."""
-    fits_of: dict[str, int] = {}
-    """Likewise by variant: an inference holds less than a training step."""
-    fits_on: tuple[Fit, ...] = ()
-    """Likewise by device and variant, with what ended the search."""
-    said: tuple[str, ...] = ()
-    """What was chosen or found when it was opened, in sentences."""
-    layers: tuple[Layer, ...] = ()
-    """In a result: each layer's part of a call of `layers_of`, the longest first."""
-    layers_of: str = ""
-    """The id of that arm: the fastest one whose graph was profiled; XLA leaves no layers to tell apart."""
-    layers_note: str = ""
-    """Why no layers are reported, or that they are of calls that took another time than the run's; else "".
+    `measured`: extrapolated from peaks of smaller batches. `tried`: calls of that batch ran.
     """
 
 
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The content of a model file."""
+
+    kind: Kind
+    """`captured`: a SavedModel written by `tuilab.capture`."""
+    parameters: int
+    """Number of weights, trainable or not."""
+    inputs: tuple[ModelInput, ...]
+    load_s: float = 0.0
+    """Seconds to load it; part of the time to a first prediction."""
+    batch: str = ""
+    """The parameter for the number of examples per call; "" if it is fixed."""
+    fits: int | None = None
+    """The largest batch that fits on each device of the run, with any of its arms."""
+    fits_of: dict[str, int] = {}
+    """The same by variant: inference needs less memory than a training step."""
+    fits_on: tuple[Fit, ...] = ()
+    """The same by device and variant, with what ended the search."""
+    said: tuple[str, ...] = ()
+    """Choices and remarks from opening it, in sentences."""
+    layers: tuple[Layer, ...] = ()
+    """In a result: each layer's part of a call of the arm `layers_of`, longest first."""
+    layers_of: str = ""
+    """Id of the fastest profiled graph arm. XLA fuses layers, so its arms have none."""
+    layers_note: str = ""
+    """Why there are no layers, or that the profiled calls took a different time than the run's; else ""."""
+
+
 class BatchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be said of a model's batch."""
+    """The batch sizes to report for a model."""
 
     pays: int | None
-    """The least measured one that reaches 90% of the best throughput; None without a sweep along it."""
+    """The smallest measured batch that reaches 90% of the best throughput; None without a sweep of the
+    batch.
+    """
     fits: int | None
-    """The largest whose memory is free; an estimate from shapes."""
+    """The largest batch that fits in free memory, estimated from shapes."""
     crossover: float | None
-    """From which on a GPU is faster; None if that was not found."""
+    """The batch from which a GPU is faster; None if not found."""
     sentence: str = ""

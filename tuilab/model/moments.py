@@ -1,13 +1,13 @@
-"""Moments as a user reads them: kept in UTC, shown in this machine's zone, or in UTC where asked for."""
+"""Times for display: stored in UTC, shown in the local zone or in UTC."""
 
 from datetime import UTC, datetime
 
 in_utc = False
-"""Whether this process shows UTC."""
+"""True if this process shows UTC."""
 
 
 def when(at: str, *, seconds: bool = False) -> str:
-    """Write a time in UTC, ISO 8601, as `2026-11-23 12:28`."""
+    """Format a UTC time in ISO 8601 as `2026-11-23 12:28`."""
     try:
         time = datetime.fromisoformat(at)
     except ValueError:
@@ -18,5 +18,5 @@ def when(at: str, *, seconds: bool = False) -> str:
 
 
 def zone() -> str:
-    """Return ` UTC` behind a moment in UTC, and nothing behind one in this machine's zone."""
+    """Return the suffix ` UTC` if times are shown in UTC, else ""."""
     return " UTC" if in_utc else ""

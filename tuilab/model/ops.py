@@ -1,16 +1,16 @@
-"""What is known of TensorFlow's ops by their type: one table, read by every room.
+"""Facts about TensorFlow op types in one table.
 
-The sets name types as the op registry spells them. What depends on the build (which dtypes have a GPU kernel)
-is asked of the kernel registry instead (`worker/placement/registry.py`).
+Names are those of the op registry. Facts that depend on the build (which dtypes have a GPU kernel) come from
+the kernel registry (`worker/placement/registry.py`).
 """
 
 
 def names(text: str) -> frozenset[str]:
-    """Split a list of op types at blanks."""
+    """Split a whitespace-separated list of op types."""
     return frozenset(text.split())
 
 
-# The graph's own plumbing.
+# Graph plumbing.
 
 ARGUMENTS = names("_Arg _DeviceArg")
 RESULTS = names("_Retval _DeviceRetval")
@@ -19,28 +19,28 @@ RECEIVES = names("_Recv _HostRecv")
 CONSTANTS = names("Const HostConst _HostConst")
 PLACEHOLDERS = names("Placeholder PlaceholderWithDefault")
 CONTROL_FLOW = names("Enter Exit Switch Merge NextIteration LoopCond ControlTrigger")
-"""Ops that make up loops and branches: the runtime carries them out itself and launches nothing."""
+"""Ops of loops and branches. The runtime executes them without a launch."""
 CALLS = names("PartitionedCall StatefulPartitionedCall")
 LOOPS = names("While StatelessWhile")
 BRANCHES = names("If StatelessIf Case StatelessCase")
 ITERATORS = names("IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional")
 """Ops that take the next batch of a tf.data pipeline."""
 
-# What an op does with memory.
+# Memory behavior.
 
 PASSING_ON = names("Identity IdentityN StopGradient PreventGradient Snapshot")
 RESHAPING = names("Reshape ExpandDims Squeeze")
 ALIASES = PASSING_ON | RESHAPING | names("EnsureShape Bitcast ReadVariableOp CheckNumerics GuaranteeConst")
 """Ops that return the memory of their input."""
 SHAPES = names("Shape ShapeN Size Rank")
-"""Ops that the optimiser knows from a shape alone."""
+"""Ops that the optimiser evaluates from shapes."""
 BY_SHAPE = SHAPES | names("VariableShape ZerosLike OnesLike NoOp")
-"""Ops that read nothing of their inputs but the shape."""
+"""Ops that read only the shape of their inputs."""
 GATHERS = names("Gather GatherV2 GatherNd ResourceGather ResourceGatherNd")
 PARTLY = GATHERS | names("Slice StridedSlice TensorListGetItem TensorListGather")
-"""Ops that read of their first input only as much as they return."""
+"""Ops that read only the part of their first input that they return."""
 SOURCES = PLACEHOLDERS | names("ReadVariableOp _Arg")
-"""Ops whose value comes from outside the graph."""
+"""Ops whose values come from outside the graph."""
 
 NO_WORK = (
     ARGUMENTS | RESULTS | CONSTANTS | PLACEHOLDERS | PASSING_ON | RESHAPING | SHAPES
@@ -48,9 +48,9 @@ NO_WORK = (
 )  # fmt: skip
 """Ops that compute nothing, wherever they run."""
 MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIterator")
-"""Ops that move or rename data: where they run says nothing about where the work is done."""
+"""Ops that move or rename data. Their placement says nothing about where the work is done."""
 HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
-"""Nodes that a placement does not list: arguments, results, constants, copies and ordering."""
+"""Nodes left out of a placement: arguments, results, constants, copies and ordering."""
 
 # Kernels.
 
@@ -59,9 +59,9 @@ NO_LAUNCH = (
     | names("""Slice StridedSlice Pack Unpack Split SplitV Assert AssignVariableOp EmptyTensorList
     TensorListReserve TensorListFromTensor TensorListGetItem TensorListSetItem""")
 )  # fmt: skip
-"""Ops that a GPU carries out, or may carry out, without launching a kernel."""
+"""Ops that a GPU executes, or may execute, without launching a kernel."""
 HOST_DTYPES = names("int32 int64 bool string resource variant") | {""}
-"""Dtypes whose results mostly stay in host memory even if the op runs on a GPU."""
+"""Dtypes whose results mostly stay in host memory, even if the op runs on a GPU."""
 ALWAYS_ON_HOST = names("string resource")
 """Dtypes that TensorFlow always keeps in host memory (`DataTypeAlwaysOnHost`)."""
 PYTHON = names("PyFunc PyFuncStateless EagerPyFunc")
@@ -81,25 +81,25 @@ NOT_IN_XLA = (
     WriteScalarSummary WriteSummary SaveV2 RestoreV2 SparseAdd QueueDequeueV2 RandomPoisson RandomGamma
     MapDefun LSTMBlockCell BlockLSTMV2 ScatterNdUpdate AudioSpectrogram Mfcc""")
 )
-"""Ops that a CPU kernel computes and XLA's compiler does not (kernels registered by TensorFlow 2.21)."""
+"""Ops with a CPU kernel but no XLA kernel (TensorFlow 2.21)."""
 HOST_ONLY = PYTHON | names("""
     AsString StringFormat StringJoin Substr RegexReplace StaticRegexReplace StringSplitV2 StringToNumber
     StringToHashBucketFast StringLower ReadFile WriteFile DecodeJpeg DecodePng DecodeImage DecodeRaw DecodeWav
     EncodeJpeg EncodePng ParseExampleV2 ParseSingleExample ParseTensor LookupTableFindV2 CTCGreedyDecoder
     CTCBeamSearchDecoder EditDistance Print PrintV2 MatrixLogarithm RaggedTensorToVariant""")
-"""Ops without a kernel for a GPU in a build of TensorFlow that has such kernels (2.21)."""
+"""Ops without a GPU kernel in a GPU build of TensorFlow (2.21)."""
 
 # Arithmetic.
 
 CONVOLUTIONS = names("Conv2D DepthwiseConv2dNative Conv3D")
 PRODUCTS = CONVOLUTIONS | names("MatMul")
-"""Ops that the optimiser fuses with the bias and the activation behind them (grappler's remapper)."""
+"""Ops that the optimiser fuses with the following bias and activation (grappler's remapper)."""
 JOINS_PRODUCT = names("BiasAdd Relu Relu6 LeakyRelu Elu Sigmoid Tanh")
 MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatMul")
-"""Matrix products, whose float32 and complex64 a GPU may multiply as TF32."""
+"""Matrix products; a GPU may compute their float32 and complex64 as TF32."""
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
     LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
-"""Decompositions of matrices."""
+"""Matrix decompositions."""
 NO_ARITHMETIC = (
     NO_WORK
     | ALIASES
@@ -128,4 +128,4 @@ NO_ARITHMETIC = (
     SpaceToBatch BatchToSpace ListDiff Unique UniqueV2 UniqueWithCounts SparseSlice SparseSplit
     SparseConcat SparseReorder SparseFillEmptyRows RandomShuffle ExtractGlimpse""")
 )
-"""Ops that name, move, choose or shape values."""
+"""Ops that name, move, select or reshape values."""

@@ -1,4 +1,4 @@
-"""A parameter, declared once: its slider, flag, validation, help text and sweep axis come from here."""
+"""Parameters. Slider, flag, validation, help text and sweep axis come from one declaration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Union, cast
@@ -17,7 +17,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     name: str
     help: str
     label: str = ""
-    """For people; "" for the name, its words apart."""
+    """Display name; "" derives it from `name`."""
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -35,9 +35,9 @@ class Integer(_Base, frozen=True, kw_only=True, tag="integer"):
 
 
 class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
-    """A whole number low … high whose slider moves in equal ratios.
+    """A whole number low … high on a logarithmic slider.
 
-    With `binary`, suffixes such as `64k` are powers of 1,024 and the slider stops at powers of two.
+    With `binary`, suffixes such as `64k` mean powers of 1,024, and the slider stops at powers of two.
     """
 
     default: int
@@ -45,7 +45,7 @@ class LogInteger(_Base, frozen=True, kw_only=True, tag="log-integer"):
     high: int
     binary: bool = True
     multiple: int = 1
-    """Only multiples of it are taken; `low`, `high` and `default` are some."""
+    """Only multiples of this are allowed, including `low`, `high` and `default`."""
 
 
 class Choice(_Base, frozen=True, kw_only=True, tag="choice"):
@@ -65,7 +65,7 @@ Parameter = Integer | LogInteger | Choice | Boolean
 
 
 class AtMost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="at-most"):
-    """`parameter` may not exceed the value of `other`: a frame is no longer than its signal."""
+    """`parameter` must not exceed `other`: a frame cannot be longer than its signal."""
 
     parameter: str
     other: str
@@ -75,7 +75,7 @@ class AtMost(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 class MultipleOf(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="multiple-of"
 ):
-    """`parameter` is a multiple of the value of `other`."""
+    """`parameter` must be a multiple of `other`."""
 
     parameter: str
     other: str
@@ -86,12 +86,12 @@ Constraint = AtMost | MultipleOf
 
 
 def is_numeric(parameter: Parameter) -> bool:
-    """Return whether it can be the axis of a sweep."""
+    """Return True if it can be a sweep axis."""
     return isinstance(parameter, Integer | LogInteger)
 
 
 def expectation(parameter: Parameter) -> str:
-    """Describe what a value of it may be, in words."""
+    """Describe the allowed values in words."""
     if isinstance(parameter, Choice):
         return "one of " + ", ".join(parameter.options)
     if isinstance(parameter, Boolean):
@@ -105,8 +105,7 @@ def expectation(parameter: Parameter) -> str:
 
 
 def check_value(parameter: Parameter, value: object) -> Value:
-    """Return `value` if the parameter allows it; else InputError naming parameter, value and what is
-    allowed."""
+    """Return `value` if allowed; else raise InputError with parameter, value and allowed values."""
     ok = False
     if isinstance(parameter, Choice):
         ok = isinstance(value, str) and value in parameter.options
@@ -122,7 +121,7 @@ def check_value(parameter: Parameter, value: object) -> Value:
 
 
 def parse_value(parameter: Parameter, text: str) -> Value:
-    """Return a value as typed by a user, checked."""
+    """Parse and check a typed value."""
     value: Value = text.strip()
     if isinstance(parameter, Boolean):
         words = {"true": True, "on": True, "yes": True, "1": True}
@@ -141,12 +140,12 @@ def parse_value(parameter: Parameter, text: str) -> Value:
 
 
 def defaults(parameters: Sequence[Parameter]) -> Values:
-    """Return the value of each parameter if nobody said otherwise."""
+    """Return the default of each parameter."""
     return {p.name: p.default for p in parameters}
 
 
 def nearest(parameter: Integer | LogInteger, value: float) -> int:
-    """Return the allowed whole number that is nearest to `value`."""
+    """Return the nearest allowed whole number."""
     if isinstance(parameter, LogInteger):
         whole = round(value) if parameter.multiple == 1 else round(value / parameter.multiple)
         return min(parameter.high, max(parameter.low, whole * parameter.multiple))
@@ -159,7 +158,7 @@ def nearest(parameter: Integer | LogInteger, value: float) -> int:
 def check_values(
     parameters: Sequence[Parameter], constraints: Sequence[Constraint], given: Mapping[str, object]
 ) -> Values:
-    """Return the defaults overlaid with `given`, each value checked, then the constraints between them.
+    """Return the defaults updated with `given`, after checking values and constraints.
 
     Raises InputError for an unknown name, a value out of range, or a broken constraint.
     """
@@ -175,7 +174,7 @@ def check_values(
 
 
 def check_constraint(constraint: Constraint, values: Mapping[str, Value]) -> None:
-    """Raise InputError where `values` break the constraint."""
+    """Raise InputError if `values` break the constraint."""
     value, other = values.get(constraint.parameter), values.get(constraint.other)
     if not isinstance(value, int) or not isinstance(other, int):
         return

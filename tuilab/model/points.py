@@ -1,4 +1,4 @@
-"""The places of a sweep."""
+"""The points of a sweep."""
 
 import itertools
 
@@ -7,8 +7,7 @@ from tuilab.model.scenario import Sweep
 
 
 def grid(sweep: Sweep | None) -> tuple[Point, ...]:
-    """Return the points of a sweep, the first axis slowest; one point without values if there is no
-    sweep."""
+    """Return the points of a sweep, first axis slowest; one empty point without a sweep."""
     if sweep is None:
         return (Point(0),)
     names = [axis.parameter for axis in sweep.axes]

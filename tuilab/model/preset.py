@@ -1,4 +1,4 @@
-"""A preset: a scenario taken from a document, with the claim it stands for."""
+"""A preset: a scenario from a document, with its claim."""
 
 import msgspec
 
@@ -9,44 +9,44 @@ from tuilab.model.scenario import Sweep
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a preset comes from."""
+    """The document that a preset comes from."""
 
     document: str
     """The number in the document's file name (`000`)."""
     example: int = 0
-    """The code example's number, 0 for a claim made in prose."""
+    """Number of the code example; 0 for a claim in prose."""
     title: str = ""
     """The document's title."""
     lines: tuple[int, int] | None = None
-    """First and last line of the code, where known."""
+    """First and last line of the code, if known."""
 
 
 class Preset(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A scenario with its source, its claims and what the document's code gets wrong."""
+    """A scenario with its source, its claims and the mistakes in the document's code."""
 
     title: str
-    """In a few words, for a list."""
+    """A short title for a list."""
     workload: str
-    """The name of a workload."""
+    """Name of a workload."""
     name: str = ""
-    """As typed on the command line; for a file, its name without the suffix."""
+    """The name on the command line; the file name without its suffix."""
     summary: str = ""
-    """What it shows, in a sentence or two."""
+    """A summary in one or two sentences."""
     parameters: dict[str, Value] = {}
     """Values that differ from the workload's defaults."""
     marks: dict[str, tuple[int, ...]] = {}
-    """For a parameter, the document's own values, shown on its slider."""
+    """The document's own values, marked on the parameter's slider."""
     arms: ArmSelection = ArmSelection()
-    """Which variants are measured side by side."""
+    """The arms to compare."""
     source: Source | None = None
-    """The document that it is from."""
+    """The source document."""
     claims: tuple[Claim, ...] = ()
-    """What the document states, as conditions."""
+    """The document's claims, as conditions."""
     wrong: str = ""
-    """What the example's code does not measure, in our words."""
+    """What the example's code fails to measure, in our words."""
     advice: str = ""
     """What to do instead."""
     sweep: Sweep | None = None
-    """Axes to sweep."""
+    """The axes to sweep."""
     file: str = ""
-    """`path/to/file.py:function` of a user's own code."""
+    """`path/to/file.py:function` of the user's code."""

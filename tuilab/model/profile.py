@@ -1,4 +1,4 @@
-"""Where the time of a call went, op by op: a question to a worker and its answers. Seconds throughout."""
+"""A call's time, op by op: a question to a worker and its answers. Times in seconds."""
 
 from typing import Literal
 
@@ -9,34 +9,34 @@ from tuilab.model.arms import Arm
 from tuilab.model.scenario import Scenario
 
 Phase = Literal["compute", "copy", "input", "scheduling", "dispatch", "sync", "python"]
-"""What an event of the timeline is; an account's parts are coarser (`model.account`)."""
+"""Kind of a timeline event. An account has coarser phases (`model.account`)."""
 
 
 class ProfileArm(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The body of the question `profile`: one arm of a scenario, run for about that many seconds."""
+    """The body of the question `profile`: one arm of a scenario and about how long to run it."""
 
     scenario: Scenario
     arm: Arm
     seconds: float = 0.5
     spans: int = 20_000
-    """The most spans of the timeline to send."""
+    """Maximum number of timeline spans to send."""
     raw: bool = False
-    """Send the profiler's own file too, as `ProfileFile`."""
+    """Also send the profiler's own file, as `ProfileFile`."""
 
 
 class Lane(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the timeline: a thread of the host (device `CPU`), or a stream of a GPU (`GPU:0`)."""
+    """A row of the timeline: a host thread (device `CPU`), or a GPU stream (`GPU:0`)."""
 
     name: str
     device: str
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
-    """One event on the lane of that index"""
+    """One event on the lane with that index."""
 
     lane: int
     start_s: float
-    """Since the first call began."""
+    """Seconds since the first call began."""
     duration_s: float
     name: str
     phase: str = ""
@@ -44,7 +44,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def end_s(self) -> float:
-        """When it ends, by the same clock."""
+        """End of the span, in seconds since the first call began."""
         return self.start_s + self.duration_s
 
 
@@ -55,18 +55,17 @@ class OpTime(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     device: str
     phase: Phase
-    """`compute`, `copy`, or `input` for ops of the input pipeline, which run alongside the call (seconds 0).
-    """
+    """`compute`, `copy`, or `input` for ops of the input pipeline, which run in parallel (seconds 0)."""
     count: float
-    """Runs in one call."""
+    """Executions per call."""
     seconds: float
-    """Of the call's own time; while several ops run at once each has its share, so that these add up."""
+    """Share of the call's time. Ops that overlap share it, so that the values add up."""
     busy_s: float
-    """The op's own durations, which may overlap."""
+    """Total duration of the op's executions, which may overlap."""
 
 
 class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
-    """One phase's part of a call; the phases of a profile add up to its `measured_s`."""
+    """One phase of a call; the phases of a profile add up to `measured_s`."""
 
     phase: str
     """As in `account`."""
@@ -75,7 +74,7 @@ class PhaseTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
-    """How long a device was at work in a call: at least one of its ops ran."""
+    """Seconds of a call in which a device ran at least one op."""
 
     device: str
     seconds: float
@@ -83,43 +82,43 @@ class DeviceTime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm, profiled in a pass of its own."""
+    """One arm, profiled in a separate pass."""
 
     workload: str
     arm: str
     device: str
     calls: int
-    """How many were profiled."""
+    """Number of profiled calls."""
     step_s: float
-    """Mean seconds of a profiled call; they follow one another."""
+    """Mean seconds from one profiled call to the next."""
     measured_s: float
-    """Of a call in blocks alongside them without the profiler."""
+    """Seconds of a call in nearby blocks without the profiler."""
     ops_s: float
-    """The sum of the ops' seconds."""
+    """Total seconds of the ops."""
     rest: str
-    """What fills the step alongside the ops, in words."""
+    """The rest of the step, in words."""
     phases: tuple[PhaseTime, ...]
     devices: tuple[DeviceTime, ...]
     ops: tuple[OpTime, ...]
-    """By seconds, descending; behind the first 500 a row for all others of one type."""
+    """Sorted by seconds; after the first 500, one row for all others of a type."""
     lanes: tuple[Lane, ...]
     spans: tuple[Span, ...]
     ops_left: int = 0
-    """Nodes that share such a row."""
+    """Number of nodes in such rows."""
     spans_left: int = 0
-    """Events of the timeline cut off."""
+    """Number of timeline events cut off."""
     diagnosis: tuple[str, ...] = ()
-    """What it means, in sentences."""
+    """The diagnosis, in sentences."""
     account: Account | None = None
-    """Where a call's time goes; None in a profile of a version up to 0.1."""
+    """The account of a call; None in profiles of version 0.1 and older."""
     notes: tuple[str, ...] = ()
-    """What is missing or in doubt, such as a GPU that the profiler may not look into."""
+    """Missing or doubtful parts, such as a GPU that the profiler may not access."""
 
 
 class ProfileFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the folder that TensorBoard reads."""
+    """A file of a TensorBoard folder."""
 
     path: str
-    """Inside that folder."""
+    """Path in that folder."""
     data: bytes
     """Base64 in JSON."""

@@ -1,8 +1,7 @@
-"""A program that is watched: what its observer tells, and the page that is made of it. Seconds, bytes, shares
-of 1.
+"""Messages from the observer of a watched program, and the page made from them.
 
-The messages are those of `tuilab.observer`, which knows nothing of this file; times in them are of the
-program's own clock.
+Seconds, bytes, shares of 1. The messages are those of `tuilab.observer`, which does not import this file.
+Times use the program's own clock.
 """
 
 from typing import Any, Literal
@@ -22,9 +21,9 @@ AccountKind = Literal[
     "python", "waiting", "unknown",
 ]  # fmt: skip
 Key = int | tuple[str, int]
-"""What a call is of: a tf.function's number, or the line of a gradient tape in Python."""
+"""What was called: the number of a tf.function, or the line of a gradient tape."""
 PREFIX = "w"
-"""With which a watched program's id begins; a run's is hexadecimal, and cannot."""
+"""Prefix of a watched program's id. A run's id is hexadecimal, so the two never clash."""
 
 
 class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
@@ -43,17 +42,17 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     python: str = ""
     tensorflow: str = ""
     processors: int = 0
-    """Logical ones that it may use; 0 if that is not known."""
+    """Number of usable logical processors; 0 if not known."""
     began: float = 0.0
     now: float = 0.0
     environment: dict[str, str | None] = {}
-    """Settings that decide on devices, as they were when Python started."""
+    """Device settings when Python started."""
     changed: dict[str, str | None] = {}
-    """Those that the program itself had set by the time TensorFlow was imported."""
+    """Settings that the program changed before it imported TensorFlow."""
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
-    """A tf.function that was called. own: its code is the user's, not a library's."""
+    """A tf.function that was called. own: defined in the user's code, not in a library."""
 
     number: int
     name: str
@@ -66,52 +65,49 @@ class Function(_Told, frozen=True, kw_only=True, tag="function"):
 
 
 class Traces(_Told, frozen=True, kw_only=True, tag="traces"):
-    """Calls that traced: how long each took, and what it was called with."""
+    """Calls that traced: their duration and arguments."""
 
     number: int
     traces: tuple[tuple[float, list[list[Any]] | None], ...]
 
 
 class Steps(_Told, frozen=True, kw_only=True, tag="steps"):
-    """What happened since the last one. reads, fed and tapes are sums since the beginning."""
+    """Activity since the previous message. reads, fed and tapes are totals since the start."""
 
     now: float
     cpu: float = 0.0
     delayed: float = 0.0
-    """Seconds for which the stepping thread could have run and had no processor, since the beginning."""
+    """Total seconds in which the stepping thread was ready but had no processor."""
     calls: tuple[tuple[Key, float, float, bool], ...] = ()
-    """What was called, from when to when, and whether it traced; an end of 0 if only the beginning is
-    seen."""
+    """Calls: what, start, end, and whether it traced; the end is 0 if only the start was seen."""
     waits: tuple[tuple[float, float], ...] = ()
-    """When a batch was waited for in Python, and for how long."""
+    """Waits for a batch in Python: start and duration."""
     samples: tuple[tuple[str, int, str, str, int, int], ...] = ()
-    """Where the stepping thread was seen: file, line, function, library between; in which call (-1: between
-    calls, -2: waiting for a batch; -3: before the first step); how often."""
+    """Samples of the stepping thread: file, line, function, library between; the call (-1: between calls,
+    -2: waiting for a batch, -3: before the first step); count.
+    """
     reads: tuple[tuple[str, int, int, float, str], ...] = ()
-    """Values brought to the host: file, line, how many, how long that took, in which function."""
+    """Values copied to the host: file, line, count, seconds, function."""
     fed: tuple[tuple[int, int, int], ...] = ()
-    """NumPy arrays given to a tf.function: its number, calls, bytes."""
+    """NumPy arrays passed to a tf.function: its number, calls, bytes."""
     tapes: tuple[tuple[str, int, int, bool], ...] = ()
-    """Gradient tapes in Python: file, line, how many, and whether a library holds them."""
+    """Gradient tapes in Python: file, line, count, and whether a library owns them."""
     copied: tuple[tuple[str, int, int, int, float], ...] = ()
-    """NumPy arrays that became tensors: file, line, how many, bytes, seconds, since the beginning."""
+    """NumPy arrays converted to tensors, in total: file, line, count, bytes, seconds."""
     compiled: tuple[tuple[int, int, float], ...] = ()
-    """Calls that brought a function that XLA compiles new shapes: its number, how many, seconds, since the
-    beginning."""
+    """Calls with new shapes of a function that XLA compiles, in total: its number, count, seconds."""
     stacks: tuple[tuple[tuple[tuple[str, int], ...], int], ...] = ()
-    """The user's lines, the outermost first, in which the stepping thread was seen in an op that runs by
-    itself; how often."""
+    """Stacks of user lines, outermost first, in which the stepping thread ran an eager op; count."""
     iterators: int = 0
-    """Datasets that were begun to be iterated over, since the beginning."""
+    """Total number of dataset iterations started."""
     made: tuple[tuple[int, int], ...] = ()
-    """Of a tf.function that is made again for each call or two: its number, and how often it was made."""
+    """A tf.function that is created again for each call or two: its number, and how often."""
     makers: tuple[tuple[str, int, str, int], ...] = ()
-    """Where other threads were seen in the user's own code: file, line, function, how often, since the
-    beginning."""
+    """Samples of other threads in the user's code, in total: file, line, function, count."""
 
 
 class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
-    """How TensorFlow is set in the program, and what it sees."""
+    """TensorFlow's settings and devices in the program."""
 
     opened: bool = False
     physical: tuple[tuple[str, str, str, list[int] | None], ...] = ()
@@ -119,21 +115,22 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     visible: tuple[str, ...] = ()
     cuda: bool | None = None
     memory: dict[str, tuple[int, int]] = {}
-    """Of a GPU, in use and at most, in units of 16 MiB."""
+    """GPU memory in use and its limit, in units of 16 MiB."""
     eager_functions: bool = False
     sessions: bool = False
-    """It runs in TensorFlow 1's graph mode."""
+    """True in TensorFlow 1 graph mode."""
     determinism: bool = False
     numerics: bool = False
     policy: str = ""
     floatx: str = ""
     files: tuple[str, ...] = ()
-    """The user's own source files."""
+    """The user's source files."""
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """A stage of a dataset: its kind (`Map`, `ParallelMap`, `Prefetch`), where it was written, the ops of its
-    function."""
+    """A dataset stage: its kind (`Map`, `ParallelMap`, `Prefetch`), source line, and the ops of its
+    function.
+    """
 
     stage: str
     file: str = ""
@@ -142,19 +139,19 @@ class Stage(msgspec.Struct, frozen=True, kw_only=True):
     function: str = ""
     ops: tuple[str, ...] = ()
     size: int | None = None
-    """Of a batch."""
+    """Batch size."""
 
 
 class Dataset(_Told, frozen=True, kw_only=True, tag="dataset"):
-    """A dataset is iterated over; its stages, the last first."""
+    """An iterated dataset; its stages, last first."""
 
     stages: tuple[Stage, ...]
     iterator: float = 0.0
     shapes: tuple[tuple[int | None, ...] | None, ...] = ()
-    """Of what it yields, None if that is not known."""
+    """Shapes of its elements; None if not known."""
     file: str = ""
     line: int = 0
-    """Where the user's code begins to iterate over it; "" where a library does."""
+    """The user's line that starts the iteration; "" for a library."""
 
 
 class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
@@ -164,15 +161,15 @@ class Graph(_Told, frozen=True, kw_only=True, tag="graph"):
     name: str = ""
     nodes: tuple[tuple[str, str, str, str, int], ...] = ()
     shapes: tuple[tuple[Any, ...], ...] = ()
-    """Of each node what it takes and makes, [shape, dtype] each, and attributes; empty alongside a GPU."""
+    """Each node's inputs and outputs as [shape, dtype], and attributes; empty if a GPU is present."""
     layers: tuple[str, ...] = ()
-    """Names of the Keras layers that the function reaches."""
+    """Names of the Keras layers in the function."""
     recurrent: tuple[tuple[str, str, str], ...] = ()
-    """LSTM and GRU layers that settings keep from cuDNN: name, class, settings."""
+    """LSTM and GRU layers whose settings exclude cuDNN: name, class, settings."""
 
 
 class Window(_Told, frozen=True, kw_only=True, tag="window"):
-    """The profiler looked from `start` to `end`; its file follows the message."""
+    """A profiler window from `start` to `end`; its file follows the message."""
 
     start: float
     end: float
@@ -183,24 +180,24 @@ class Window(_Told, frozen=True, kw_only=True, tag="window"):
 
 
 class Kernels(_Told, frozen=True, kw_only=True, tag="kernels"):
-    """For which devices the program's TensorFlow has kernels of an op, with the dtypes of each."""
+    """The devices and dtypes for which the program's TensorFlow has kernels of an op."""
 
     ops: dict[str, dict[str, tuple[str, ...]]]
 
 
 class Fault(_Told, frozen=True, kw_only=True, tag="fault"):
-    """Something failed in the observer; the program has not noticed."""
+    """The observer failed; the program is not affected."""
 
     text: str
     detail: str = ""
 
 
 class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
-    """The program uses the profiler itself: no window opens meanwhile."""
+    """The program uses the profiler itself; no window opens meanwhile."""
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """A function was caught at its next call, as the lab had asked. problem: why it was not."""
+    """A function was captured at its next call, as requested. problem: why it was not."""
 
     number: int
     folder: str
@@ -209,24 +206,25 @@ class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
 
 
 class Account(_Told, frozen=True, kw_only=True, tag="account"):
-    """Where the main thread was since the last one, from the start of Python."""
+    """Where the main thread spent its time since the previous message, from the start of Python."""
 
     rows: tuple[tuple[AccountKind, tuple[tuple[str, int], ...], str, str, float], ...] = ()
-    """Kind; own lines, the outermost first; library's entry that the last of them calls; its own function;
-    seconds."""
+    """Kind; user lines, outermost first; library entry called by the last line; the user's function;
+    seconds.
+    """
     calls: tuple[tuple[str, int, str, int, int], ...] = ()
-    """Calls since the beginning: file, line, library's entry, number, samples given to it (0: unknown)."""
+    """Total calls: file, line, library entry, count, samples passed (0: unknown)."""
     wall: float = 0.0
-    """Seconds since Python's start."""
+    """Seconds since Python started."""
     watching: float = 0.0
-    """Seconds of a processor that the observing thread has used."""
+    """Processor seconds used by the observer thread."""
     cpu: float = 0.0
-    """Seconds of processors that the whole process has used."""
+    """Processor seconds of the whole process."""
     final: bool = False
 
 
 class End(_Told, frozen=True, kw_only=True, tag="end"):
-    """The process ends by itself."""
+    """The process ends normally."""
 
     now: float
     cpu: float = 0.0
@@ -253,14 +251,16 @@ Told = (
 
 
 class StepTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """A step's time: how many were seen, their median with its 95% interval, and what stands for a step."""
+    """Step time: number of steps, median with 95% interval, and what counts as a step."""
 
     n: int = 0
     median_s: float | None = None
     ci95_s: tuple[float, float] | None = None
     kind: Kind = ""
     name: str = ""
-    """The own function that is the step, or `file.py:12` for a gradient tape; "" for a library's function."""
+    """The user's function that is the step, or `file.py:12` for a gradient tape; "" for a library
+    function.
+    """
 
 
 class StepPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -270,7 +270,7 @@ class StepPart(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     share: float
     ci95: tuple[float, float] | None = None
-    """Of the share, over the steps that were profiled."""
+    """95% interval of the share, over the profiled steps."""
 
 
 class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,11 +286,11 @@ class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     differed: str = ""
     """What differed between its traces."""
     number: int = 0
-    """Its own in the process, of several made by the same code the last one's."""
+    """Its number in the process; if the same code made several, that of the last."""
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
-    """An op of a step. reason: why not on a GPU, "" where it ran on one."""
+    """An op of a step. reason: why it is not on a GPU; "" if it is."""
 
     op: str
     device: str
@@ -302,9 +302,9 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that costs time, and what to change.
+    """A bottleneck and what to change.
 
-    gain_at_most: how many times as fast the steps would be at most, if `share` is known; else the program.
+    gain_at_most: upper bound of the speedup, of the steps if `share` is known, else of the program.
     """
 
     code: Code
@@ -312,24 +312,24 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     line: int = 0
     share: float | None = None
-    """Of the program's steps, that this takes."""
+    """Share of step time."""
     gain_at_most: float | None = None
     gain_ci95: tuple[float, float] | None = None
     program_share: float | None = None
-    """Of the program's wall time, that this takes."""
+    """Share of the program's wall time."""
     saves_s: float | None = None
-    """Seconds of the program that fixing it saves, as estimated."""
+    """Estimated seconds that a fix saves."""
     change: str = ""
     preset: str = ""
-    """The preset that shows the same."""
+    """The preset that shows the same problem."""
     sizes: dict[str, int] = {}
-    """The program's own sizes, as that preset's parameters, where they are known."""
+    """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
-    """The finding whose time this one's is part of: fixing both gains no more than that one says."""
+    """The finding that includes this one's time: fixing both gains no more."""
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):
-    """An op that would stay on the CPU alongside a GPU, and why."""
+    """An op that would stay on the CPU with a GPU present, and why."""
 
     op: str
     file: str = ""
@@ -338,16 +338,16 @@ class HostOp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OnGpu(msgspec.Struct, frozen=True, kw_only=True):
-    """What a GPU that is not here could give the program at most. No measurement: nothing was run on one."""
+    """The best case for the program on a GPU you do not have. Nothing is measured."""
 
     card: str
     """The data sheet's name, `h100`."""
     name: str = ""
-    """The same in words, `H100`."""
+    """The display name, `H100`."""
     at_most: float | None = None
-    """How many times as fast the whole program could be; None without a bound."""
+    """Upper bound of the whole program's speedup; None without a bound."""
     limited_by: str = ""
-    """What keeps it from more."""
+    """What limits the speedup."""
     reason: str = ""
     """Why there is no bound."""
     stays_on_cpu: tuple[HostOp, ...] = ()
@@ -358,9 +358,9 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
     share: float = 0.0
     processors_s: float | None = None
-    """Seconds of the host processors that the observer and the lab used."""
+    """Processor seconds used by the observer and the lab."""
     processors_share: float | None = None
-    """The same as a share of the processor time of the program itself."""
+    """The same as a share of the program's processor time."""
     windows: int = 0
 
 
@@ -375,39 +375,39 @@ class ProcessRow(msgspec.Struct, frozen=True, kw_only=True):
     part: str = ""
     """The largest part of its step."""
     share: float | None = None
-    """Of a step, that this part is."""
+    """That part's share of the step."""
 
 
 PROGRAM = "program"
-"""In place of a device: the program itself."""
+"""Stands for the program itself, instead of a device."""
 
 
 class AccountRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds of the program of one kind in one place."""
+    """Seconds of one kind at one place in the program."""
 
     kind: AccountKind
     stack: tuple[str, ...] = ()
-    """Own lines as `file.py:12`, the outermost first."""
+    """User lines as `file.py:12`, outermost first."""
     seconds: float = 0.0
     call: str = ""
-    """The entry of TensorFlow or Keras that the innermost line calls, such as `Model.predict`, or ""."""
+    """The TensorFlow or Keras entry that the innermost line calls, such as `Model.predict`, or ""."""
     function: str = ""
-    """The own function that the innermost line is in."""
+    """The user's function that contains the innermost line."""
     count: int = 0
-    """How often that line made the call, if it was counted; 0 otherwise."""
+    """Number of such calls from that line, if counted; 0 otherwise."""
     samples: int = 0
-    """Samples given to those calls together; 0 if unknown."""
+    """Total samples passed to those calls; 0 if unknown."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device did alongside the steps: means of a sample each second."""
+    """A device's load during the program: means of one sample per second."""
 
     device: str
     """`CPU`, `GPU:0`, or `program` for the process itself."""
     use: float | None = None
-    """Share of the device; of the program in processors, so that 2 are two at work."""
+    """Share of the device; for the program, the number of busy processors."""
     memory: int | None = None
-    """Bytes at the most; for the CPU those in use on the host."""
+    """Peak bytes; for the CPU, memory in use on the host."""
     memory_total: int | None = None
     clock_hz: float | None = None
     clock_max_hz: float | None = None
@@ -416,7 +416,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is said of a watched program: the one object of `tuilab watch --json`."""
+    """The summary of a watched program: the object printed by `tuilab watch --json`."""
 
     command: tuple[str, ...]
     exit_code: int | None = None
@@ -430,13 +430,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[FunctionRow, ...] = ()
     ops: tuple[OpRow, ...] = ()
     ran_on: str = ""
-    """On which devices its ops ran, in a sentence; "" where none was profiled."""
+    """The devices on which its ops ran, in a sentence; "" without a profile."""
     stages: tuple[Stage, ...] = ()
     findings: tuple[Bottleneck, ...] = ()
     account: tuple[AccountRow, ...] = ()
-    """Every second of the program, the longest rows first."""
+    """Every second of the program, longest rows first."""
     on_a_gpu: OnGpu | None = None
-    """On a host without a GPU: what one could give."""
+    """On a host without a GPU: the best case with one."""
     cost: Cost = Cost()
     loads: tuple[Load, ...] = ()
     processes: tuple[ProcessRow, ...] = ()
@@ -444,8 +444,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Together(msgspec.Struct, frozen=True, kw_only=True):
-    """Several programs side by side: what `tuilab watch --json` writes of several hosts."""
+    """Several programs: the object that `tuilab watch --json` writes for several hosts."""
 
     programs: tuple[Page, ...]
     slowest: str = ""
-    """Which process takes longest for a step, in a sentence."""
+    """The process with the longest step, in a sentence."""

@@ -1,4 +1,4 @@
-"""Numbers as people type and read them: `64k`, `1Mi`, `0.48 ms`, `400 MB`."""
+"""Numbers as users type and read them: `64k`, `1Mi`, `0.48 ms`, `400 MB`."""
 
 import math
 import re
@@ -16,16 +16,16 @@ _NUMBER = re.compile(r"^([0-9][0-9_,]*(?:\.[0-9]+)?|\.[0-9]+)\s*([kKmMgG]i?)?$")
 
 
 LEAST, GREATEST = 1e-9, 1e18
-"""Beyond these a figure has an exponent."""
+"""Outside this range, figures have an exponent."""
 EXACT = 18
-"""Digits of a whole number that is read as it stands; a longer one is beyond every parameter."""
+"""Longest whole number in digits; a longer one exceeds every parameter."""
 
 
 def parse_integer(text: str, *, binary: bool = False) -> int:
-    """Read `65536`, `65_536`, `64k`, `1.5M`, `64Ki`.
+    """Parse `65536`, `65_536`, `64k`, `1.5M`, `64Ki`.
 
-    `k`, `M` and `G` are decimal, or powers of 1,024 when `binary` is set (sizes that are counted in
-    powers of two, such as samples and matrix sides). Raises ValueError when it is not a whole number.
+    `k`, `M` and `G` are decimal, or powers of 1,024 with `binary` (for samples and matrix sides). Raises
+    ValueError if it is not a whole number.
     """
     match = _NUMBER.fullmatch(text.strip())
     if not match:
@@ -42,8 +42,7 @@ def parse_integer(text: str, *, binary: bool = False) -> int:
 
 
 def significant(value: float, digits: int) -> str:
-    """Return `value` rounded to `digits` significant digits; with an exponent if nobody would count
-    zeros."""
+    """Round to `digits` significant digits, with an exponent for very large or small values."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     if not LEAST <= abs(value) < GREATEST:
@@ -53,19 +52,19 @@ def significant(value: float, digits: int) -> str:
 
 
 def _rounded(value: float, digits: int) -> tuple[float, int]:
-    """`value` to that many significant digits, and how many decimals these are."""
+    """Return `value` rounded to that many significant digits, and its number of decimals."""
     if value == 0 or not math.isfinite(value):
         return value, 0
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
-    # 9.997 has become 10.00, of which a digit less is significant.
+    # 9.997 became 10.00: use one digit fewer.
     return rounded, digits - 1 - math.floor(math.log10(abs(rounded)))
 
 
 def digits_for(value: float, half_width: float | None) -> int:
-    """Return significant digits that an interval of ± `half_width` around `value` leaves meaningful: 2 to 4.
+    """Return the number of significant digits (2 to 4) that an interval of ± `half_width` supports.
 
-    The last digit shown is the first one that the half-width touches.
+    The last digit shown is the first one that the half-width affects.
     """
     if not half_width or value == 0 or not math.isfinite(half_width / value):
         return 3
@@ -73,46 +72,48 @@ def digits_for(value: float, half_width: float | None) -> int:
 
 
 Units = tuple[tuple[float, str], ...]
-"""From the least to the largest, each a thousand of the one before: the plain units in one, and its name."""
+"""Unit sizes and names in ascending order, each a thousand times the previous."""
 _TIME_UNITS: Units = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 _PREFIXES: Units = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"), (1e12, "T"), (1e15, "P"))
 
 
 def unit_for(value: float, digits: int, units: Units = _PREFIXES) -> tuple[float, str]:
-    """Return the unit in which `value`, rounded to `digits` significant digits, is below 1,000; else the
-    greatest.
+    """Return the unit in which the rounded `value` is below 1,000; else the largest unit.
 
-    Rounded first, because 999.6 k reads 1.00 M rather than 1,000 k.
+    Rounding comes first, so that 999.6 k becomes 1.00 M and not 1,000 k.
     """
     return next((unit for unit in units if abs(_rounded(value / unit[0], digits)[0]) < 1_000), units[-1])
 
 
 def time_unit(seconds: float, digits: int = 3) -> tuple[float, str]:
-    """Return the unit in which `seconds` reads best, as (seconds per unit, name)."""
+    """Return the best unit for `seconds` as (seconds per unit, name)."""
     return unit_for(seconds, digits, _TIME_UNITS)
 
 
 def seconds(value: float, half_width: float | None = None) -> str:
-    """Write seconds in a fitting unit: 0.000483 as `483 µs`, with as many digits as the interval allows."""
+    """Format seconds with a fitting unit:
+
+    0.000483 as `483 µs`, with the digits that the interval supports.
+    """
     digits = digits_for(value, half_width)
     scale, name = time_unit(value, digits)
     return f"{significant(value / scale, digits)} {name}"
 
 
 def rough(seconds: float) -> str:
-    """Return a length of time in whole seconds, minutes or hours, for what is only expected: `3 min`."""
+    """Format an estimated duration in whole seconds, minutes or hours: `3 min`."""
     if seconds < 100:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / 60)} min" if seconds < 5_970 else f"{round(seconds / 3_600)} h"
 
 
 def median_of(value: float, half_width: float | None = None) -> str:
-    """Return a measured median: the digits that its interval allows, and two if it has none."""
+    """Format a measured median with the digits that its interval supports, or two without an interval."""
     return seconds(value, abs(value) / 10 if half_width is None else half_width)
 
 
 def as_shown(value: float, half_width: float | None = None) -> float:
-    """Round `value` to the digits in which `median_of` shows it."""
+    """Round `value` to the digits that `median_of` shows."""
     return _rounded(value, digits_for(value, abs(value) / 10 if half_width is None else half_width))[0]
 
 
@@ -122,43 +123,43 @@ def half_of(ends: tuple[float, float] | None) -> float | None:
 
 
 def interval(low: float, high: float, like: float) -> str:
-    """Return `[0.47 0.50]` in the unit in which `like` is shown."""
+    """Format `[0.47 0.50]` in the unit of `like`."""
     digits = digits_for(like, (high - low) / 2)
     scale, _ = time_unit(like, digits)
     return f"[{significant(low / scale, digits)} {significant(high / scale, digits)}]"
 
 
 def count(value: float) -> str:
-    """Write a count: `65536` → `65,536`; from 100,000 on rounded, `262 k`, `16.8 M`."""
+    """Format a count: `65536` → `65,536`; from 100,000 on rounded, `262 k`, `16.8 M`."""
     return f"{value:,.0f}" if abs(round(value)) < 100_000 else prefixed(value)
 
 
 def size(count_of_bytes: float) -> str:
-    """Write bytes in decimal units: `400 MB`."""
+    """Format bytes in decimal units: `400 MB`."""
     few = abs(round(count_of_bytes)) < 1_000
     return f"{count_of_bytes:.0f} B" if few else prefixed(count_of_bytes, unit="B")
 
 
 def rate(value: float, unit: str) -> str:
-    """Write a rate in decimal units: `199 GFLOP/s`, `43.6 GB/s`."""
+    """Format a rate in decimal units: `199 GFLOP/s`, `43.6 GB/s`."""
     return prefixed(value, unit=unit)
 
 
 def prefixed(value: float, digits: int = 3, unit: str = "") -> str:
-    """Write a number with a decimal prefix: `262 k`, `16.8 MB`; below a thousand `12 B`."""
+    """Format a number with a decimal prefix: `262 k`, `16.8 MB`; below a thousand `12 B`."""
     scale, prefix = unit_for(value, digits)
     return f"{significant(value / scale, digits)} {prefix}{unit}".rstrip()
 
 
 def share_words(share: float) -> str:
-    """Return a share of a roof, `53 %`; the smallest are almost none."""
+    """Format a share of a roof, `53 %`; very small shares read "almost none"."""
     if share < 0.001:
         return "<0.1 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
 
 
 def suffixed(value: int, *, binary: bool = True) -> str:
-    """Write a number as people type it: `16777216` → `16M`, `10240` → `10k`; others with separators."""
+    """Format a number as users type it: `16777216` → `16M`, `10240` → `10k`; others with separators."""
     base = 2**10 if binary else 10**3
     for power, suffix in ((3, "G"), (2, "M"), (1, "k")):
         if value and value % base**power == 0:
@@ -167,17 +168,17 @@ def suffixed(value: int, *, binary: bool = True) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """Count things in words: `1 op`, `80 ops`, `2 processes`."""
+    """Format a count with its noun: `1 op`, `80 ops`, `2 processes`."""
     ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
 HELD = "\ue000"
-"""Stands for a blank at which no line is broken, in a text that is about to be."""
+"""Stands for a non-breaking space in text that is about to be wrapped."""
 _UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
 _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
 
 
 def held(text: str) -> str:
-    """Return a text whose figures are held together with their units, and intervals as a whole."""
+    """Keep figures and units, and whole intervals, on one line."""
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

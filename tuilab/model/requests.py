@@ -1,4 +1,4 @@
-"""What a worker is asked: every message of the protocol towards the worker."""
+"""The protocol: every message to a worker."""
 
 import json
 
@@ -12,7 +12,7 @@ from tuilab.model.scenario import AS_IT_IS, Budget, Opening, Scenario, Sweep
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     id: str
-    """Chosen by the asker; of a run, its id."""
+    """Chosen by the sender; for a run, the run's id."""
 
 
 class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
@@ -20,52 +20,60 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
 
     scenario: Scenario
     arms: tuple[Arm, ...]
-    """What is to be measured side by side."""
+    """The arms to compare."""
     budget: Budget
     sweep: Sweep | None = None
     preset: str = ""
-    """The name that the run has, "" for none."""
+    """Name of the run's preset; "" if none."""
     pace: bool = False
-    """Wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not share the
-    processor."""
+    """Wait for `Painted` after each report (at most 0.25 s), so that painting and timing do not overlap."""
     cold: bool = False
-    """Rotate input buffers beyond the last-level cache."""
+    """Rotate input buffers to exceed the last-level cache."""
     latency: bool = True
-    """Take a single synchronised call alongside each block."""
+    """Also time a single synchronised call per block."""
     phases: bool = True
-    """Measure the phases of a call too."""
+    """Also measure the phases of a call."""
     placement: bool = True
-    """Observe the placement too."""
+    """Also observe the placement."""
     seed: int | None = None
-    """Of the random order of arms; None for one by chance."""
+    """Seed for the random order of arms; None for a random seed."""
     worker: int = 0
-    """Which of several fresh workers this is, for `publish`."""
+    """Index of this worker among several fresh ones, for `publish`."""
     zygote: int | None = None
-    """Of a forked worker, which of the zygotes it is from; None for a fresh one."""
+    """For a forked worker, the index of its zygote; None for a fresh one."""
     waits: bool = False
-    """Build the arms, say `TurnOver` and nothing else, and time once a `Turn` comes: other processes of the
-    run do the same meanwhile, and measure one after another."""
+    """Build the arms, send only `TurnOver`, and time after a `Turn`.
+
+    Other processes of the run build at the same time and measure one after another.
+    """
     settled: tuple[str, ...] = ()
-    """Of a further process, the arms that settled at once in an earlier one: they are warmed up briefly."""
+    """For a further process, the arms that settled at once in an earlier one: they get a short warm-up."""
     part: int = 0
-    """Of a run whose arms must not share a process: which part of them this one measures, from 0."""
+    """If arms must not share a process, the index of the part that this one measures, from 0."""
     spool: str = ""
-    """A folder in which the run's events are kept until it is over, or `~` for the measuring machine's own;
-    where the other side goes away, they are left there."""
+    """A folder that holds the run's events until it is over, or `~` for the measuring machine's own.
+
+    If the other side disappears, the events stay there.
+    """
     finish: bool = True
-    """Where the other side goes away, the run is still resumed to its end."""
+    """If the other side disappears, finish the run."""
     points: tuple[Point, ...] = ()
-    """Of a sweep, those to measure instead of its whole grid, to continue a run."""
+    """Sweep points to measure instead of the whole grid, to resume a run."""
     turns: bool = False
-    """Other workers of this machine measure the same run: before each round say `TurnOver` and wait for a
-    `Turn`, doing nothing meanwhile."""
+    """Other workers of this machine measure the same run.
+
+    Before each round, send `TurnOver` and stay idle until a `Turn`.
+    """
     roofs: tuple[Roofs, ...] | None = None
-    """Those known of the machines that may measure; a worker tells those of its own machine with the run, and
-    where there are none measures them at its end. None: without roofs."""
+    """Known roofs of the machines that may measure.
+
+    The worker reports its own machine's roofs with the run, or measures them at the end if there are none.
+    None: without roofs.
+    """
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
-    """Stop the run `id` between calls. Obeyed at once by the reading thread."""
+    """Stop the run `id` between calls. The reading thread obeys immediately."""
 
 
 class Painted(_Request, frozen=True, kw_only=True, tag="painted"):
@@ -77,41 +85,41 @@ class Turn(_Request, frozen=True, kw_only=True, tag="turn"):
 
 
 class Declare(_Request, frozen=True, kw_only=True, tag="declare"):
-    """Load `path/to/file.py:function` and answer with its declaration."""
+    """Load `path/to/file.py:function` and return its declaration."""
 
     file: str
     """`path/to/file.py:name`, `model.keras` or `FOLDER:SIGNATURE`."""
     opening: Opening = AS_IT_IS
-    """What a model file is allowed, and given."""
+    """What a model file may do, and its inputs."""
 
 
 class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
-    """A question other than a run. `kind` names the handler, `body` is its own struct as JSON."""
+    """A question other than a run. `kind` names the handler; `body` is its struct as JSON."""
 
     kind: str
     """The name of the handler."""
     body: msgspec.Raw = msgspec.Raw(b"{}")
-    """Its own struct as JSON."""
+    """The handler's struct as JSON."""
 
 
 class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):
-    """Leave after what is under way."""
+    """Exit after the current work."""
 
 
 Request = Measure | Cancel | Painted | Turn | Declare | Ask | Shutdown
 
 CONFINE = "TUILAB_CONFINE"
-"""Environment variable of a worker that is confined from its start: what `confined_to` returns."""
+"""Environment variable of a worker that is confined from the start: the value of `confined_to`."""
 
 
 class _Measured(msgspec.Struct):
-    """The part of an `Ask`'s body that names what is measured."""
+    """The part of an `Ask` body that names what to measure."""
 
     scenario: Scenario | None = None
 
 
 def confined_to(request: Request) -> str:
-    """Return what the worker may open while it carries the request out, as JSON; "" if it is not confined."""
+    """Return, as JSON, what the worker may open for the request; "" if it is not confined."""
     if isinstance(request, Declare):
         return scope(request.file, request.opening)
     if isinstance(request, Measure):
@@ -123,7 +131,7 @@ def confined_to(request: Request) -> str:
 
 
 def scope(file: str, opening: Opening) -> str:
-    """Return the same of a scenario's file: a model that is not trusted, its data and its code."""
+    """Return the same for a scenario's file: an untrusted model, its data and its code."""
     own_code = file.endswith(".py") or file.rpartition(":")[0].endswith(".py")
     if not file or own_code or opening.trust:
         return ""

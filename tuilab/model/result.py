@@ -1,4 +1,4 @@
-"""A run's result as scripts read it: the fields of `tuilab run --json`."""
+"""A run's result for scripts: the fields of `tuilab run --json`."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ from tuilab.model.scenario import Scenario
 
 SCHEMA = 1
 SHORT = 18
-"""Characters of a reason that stands in place of a figure."""
+"""Maximum characters of a reason shown instead of a figure."""
 
 Severity = Literal["high", "moderate", "info"]
 CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
@@ -31,9 +31,9 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     tensorflow: str
     python: str
     environment: str = ""
-    """The folder of the environment whose Python measured, "" for the lab's own."""
+    """Folder of the environment whose Python measured; "" for the lab's own."""
     settings: tuple[str, ...] = ()
-    """What was set for it: `TF_ENABLE_ONEDNN_OPTS=0`."""
+    """Its settings: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
 class CaveatLine(msgspec.Struct, frozen=True):
@@ -46,33 +46,33 @@ class CaveatLine(msgspec.Struct, frozen=True):
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the figures can be trusted, at the point that they are given for."""
+    """How far to trust the figures of the point."""
 
     half_width: float | None
-    """Of the widest 95% interval, over its median (0 … 1); None if an arm has none."""
+    """Half-width of the widest 95% interval over its median (0 … 1); None if an arm has none."""
     wanted: float | None
-    """What the budget asked for, likewise."""
+    """The half-width that the budget asked for."""
     precise: bool
-    """Whether every arm reached it."""
+    """True if every arm reached it."""
     reasons: tuple[str, ...]
-    """What makes the figures doubtful, two words each, the most severe first."""
+    """Reasons for doubt in two words each, most severe first."""
     badge: str
-    """Both in one line, "" where nothing is to be doubted or nothing was measured yet."""
+    """Precision and reasons in one line; "" if there is no doubt or no data yet."""
     of: str = ""
-    """What the intervals are of: `within this process and minute`, `over 5 processes, …`."""
+    """What the intervals cover: `within this process and minute`, `over 5 processes, …`."""
     alike: str = ""
-    """What runs of the same settings came to on this machine, in a sentence; "" where there are too few."""
+    """The range of runs with the same settings on this machine, in a sentence; "" if there are too few."""
 
 
 class Undisturbed(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm's pace in those rounds in which nobody else was at work; `median_s` has all rounds."""
+    """An arm's pace in rounds without other load; `median_s` covers all rounds."""
 
     median_s: float
     """Seconds per call."""
     ci95_s: tuple[float, float]
     """Its 95% interval."""
     n: int
-    """How many of the arm's blocks."""
+    """Number of blocks."""
     sentence: str
     """Both figures."""
 
@@ -98,31 +98,31 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     """Why it is not `ok`."""
     median_s: float | None
-    """Of blocks (throughput)."""
+    """Median of blocks (throughput)."""
     ci95_s: tuple[float, float] | None
     """The 95% interval of the median."""
     n: int
-    """How many blocks."""
+    """Number of blocks."""
     latency_s: float | None
     """Median of single synchronised calls."""
     first_call_s: float | None
-    """Trace, optimise, compile and run."""
+    """Seconds to trace, optimise, compile and run."""
     second_call_s: float | None
     """Seconds."""
     phases_s: dict[str, float]
-    """Seconds per call by phase, as in `account`: they add up to `median_s`."""
+    """Seconds per call by phase, as in `account`; they add up to `median_s`."""
     flags: tuple[CaveatLine, ...]
     """Caveats."""
     account: Account | None = None
-    """The same with intervals, and where each part is known from; None if it was not looked for."""
+    """The same with intervals and sources; None if not measured."""
     examples_per_s: float | None = None
-    """Of a model: the batch over the median; None if the batch is not open or there is no figure."""
+    """For a model, the batch over the median; None if the batch is fixed or there is no figure."""
     roof: ArmRoof | None = None
-    """Against its device's roof; None if its work or the figure is not known."""
+    """Relative to the device's roof; None if its work or time is not known."""
     undisturbed: Undisturbed | None = None
-    """None if it does not differ from `median_s`, or too few rounds were undisturbed to tell."""
+    """None if it equals `median_s` within the noise, or too few rounds were undisturbed."""
     does: str = ""
-    """What its calls do, where the run's arms do different things; only what does the same is compared."""
+    """What the calls do, if the run's arms do different things. Only equal work is compared."""
 
     @property
     def half_width_s(self) -> float | None:
@@ -131,14 +131,14 @@ class ArmResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why_no_figure(self) -> str:
-        """Its reason if that is short, else its status; one that can run has none yet."""
+        """The reason if it is short, else the status; "" for an arm that can still run."""
         if self.status == "ok":
             return "no figure yet"
         return self.reason if 0 < len(self.reason) <= SHORT else self.status
 
 
 class Ratio(msgspec.Struct, frozen=True):
-    """How many times `b`'s time `a` takes: the trimmed geometric mean of a / b over the rounds of both."""
+    """Time of `a` over that of `b`: the trimmed geometric mean of a / b over shared rounds."""
 
     a: str
     """An arm's id."""
@@ -149,11 +149,11 @@ class Ratio(msgspec.Struct, frozen=True):
     ci95: tuple[float, float]
     """Its 95% interval."""
     paired: bool = True
-    """It is of rounds that both have; false: of the means of each one's rounds, where the two share none."""
+    """True: from shared rounds. False: from each arm's mean, if they share no rounds."""
 
 
 class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One op of one arm as it was placed."""
+    """One op of one arm and its placement."""
 
     arm: str
     node: str
@@ -168,12 +168,12 @@ class PlacementRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bytes: int
     count: int
     layer: str = ""
-    """Of a model's graph, whose op it is; "" elsewhere."""
+    """For a model, the layer of the op; "" otherwise."""
 
 
 def placement_row(arm: str, node: Node) -> PlacementRow:
-    """Return an op of the arm of that id, as it was placed."""
-    # Field by field: a run may have 100,000 of them, and by their names it takes ten times as long.
+    """Return the placement row of an op of that arm."""
+    # Positional, because a run may have 100,000 rows and keywords take ten times as long.
     return PlacementRow(
         arm=arm,
         node=node.name,
@@ -208,18 +208,18 @@ class PointArm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PointResult(msgspec.Struct, frozen=True):
-    """One point of a sweep: its parameters, and each arm there."""
+    """One sweep point: its parameters, and each arm's figures."""
 
     values: dict[str, Value]
     arms: tuple[PointArm, ...]
     host: str = ""
-    """The node of a fleet that measured."""
+    """The fleet node that measured it."""
     finished: bool = True
-    """False if the point is under way, or was cut short: no sentence speaks of it."""
+    """False while it is measured or if it was cut short; then no sentence uses it."""
 
 
 class Crossover(msgspec.Struct, frozen=True, kw_only=True):
-    """Where `a` overtakes `b` along the axis: from there on `a` is the faster."""
+    """The size along the axis from which `a` is faster than `b`."""
 
     a: str
     """An arm's id."""
@@ -234,31 +234,31 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str = ""
     """The same in words."""
     where: dict[str, Value] = {}
-    """The second axis's value, in a sweep along two."""
+    """Value of the second axis, in a two-axis sweep."""
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """A finding: a stable code, how much it matters, the sentence with its numbers, and what to do."""
+    """A finding: a stable code, its weight, a sentence with numbers, and advice."""
 
     code: str
     severity: Severity
     sentence: str
     remedy: str
     arm: str = ""
-    """The id of the arm that it is about."""
+    """Id of the arm."""
     share: float = 0.0
-    """Of a call, 0 … 1; 0 if it is about something else."""
+    """Share of a call, 0 … 1; 0 if it is about something else."""
 
 
 class Contention(msgspec.Struct, frozen=True, kw_only=True):
-    """What an arm loses while the run's other devices measure too."""
+    """An arm's slowdown while the run's other devices measure too."""
 
     arm: str
     device: str
     alone_s: float
     together_s: float
     ratio: float
-    """Its time then over that alone."""
+    """Its time then over its time alone."""
     ci95: tuple[float, float]
     sentence: str
 
@@ -267,35 +267,35 @@ class EnvironmentRatio(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in two environments."""
 
     arm: str
-    """Its label without the environment."""
+    """Label without the environment."""
     ratio: float
-    """The first's time over the second's, round by round."""
+    """Time in the first environment over the second, round by round."""
     ci95: tuple[float, float] | None
     differs: bool
-    """A difference is claimed: of all arms together, it is chance in one run of twenty at most."""
+    """True if a difference is reported. The chance of any false report in the run is at most 5%."""
 
 
 class EnvironmentPair(msgspec.Struct, frozen=True, kw_only=True):
-    """Two environments that measured by turns: which is faster at what, and what else differs."""
+    """Two environments that took turns: which is faster at what, and other differences."""
 
     a: str
-    """The first's name."""
+    """Name of the first."""
     b: str
     arms: tuple[EnvironmentRatio, ...]
     sentences: tuple[str, ...]
-    """Ratios, ops that moved, came or went, first calls, import times."""
+    """Ratios, changed ops, first calls, import times."""
 
 
 class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
-    """The object that `tuilab run --json` prints."""
+    """The object printed by `tuilab run --json`."""
 
     schema: int
     """`1`."""
     preset: str
-    """Its name, "" for none."""
+    """Name of the preset; "" if none."""
     scenario: Scenario
     machine: MachineLine
-    """Where the run began."""
+    """The machine that started the run."""
     arms: tuple[ArmResult, ...]
     ratios: tuple[Ratio, ...]
     claims: tuple[Verdict, ...]
@@ -312,34 +312,34 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     at: str
     """UTC, ISO 8601."""
     elapsed_s: float
-    """Seconds of its rounds."""
+    """Seconds of the run's rounds."""
     rounds: int
     flags: tuple[CaveatLine, ...]
-    """Caveats of the whole run."""
+    """Caveats about the whole run."""
     facts: dict[str, Value | float]
-    """What workloads observed alongside time."""
+    """Observations other than time."""
     diagnosis: tuple[Diagnosis, ...] = ()
-    """What holds the arms back, the most severe first."""
+    """What limits the arms, most severe first."""
     axis: tuple[str, ...] = ()
-    """The parameters swept."""
+    """The swept parameters."""
     points: tuple[PointResult, ...] = ()
-    """Of a sweep."""
+    """The points of a sweep."""
     crossover: Crossover | None = None
-    """The foremost one."""
+    """The main crossover."""
     crossovers: tuple[Crossover, ...] = ()
     machines: dict[str, MachineLine] = {}
-    """Each host's, by the name that its arms give it ("" for here)."""
+    """Each host's machine, by the arms' host name ("" for this one)."""
     environments: tuple[EnvironmentPair, ...] = ()
-    """Of environments that measured by turns: the first against each of the others."""
+    """For environments that took turns: the first compared with each other one."""
     contention: tuple[Contention, ...] = ()
     confidence: Confidence | None = None
     bounds: tuple[GpuBound, ...] = ()
-    """The least times on a GPU that is not here, alongside the fastest CPU arm; no measurement."""
+    """Lower bounds on a GPU you do not have, compared with the fastest CPU arm; not measured."""
     sweep_bound: SweepBound | None = None
     """The same along a sweep."""
     model: ModelInfo | None = None
-    """Of a model's file, what it holds."""
+    """The content of a model file."""
     batch: BatchAnswer | None = None
-    """Of a model with an open batch."""
+    """Batch sizes, for a model with an open batch."""
     roofs: tuple[Roofs, ...] = ()
-    """Of the machines that measured, where they are known."""
+    """Roofs of the machines that measured, if known."""

@@ -1,4 +1,4 @@
-"""Many rounds of a run at once, as arrays: what a run's state takes in without a look at each."""
+"""Many rounds of a run as arrays, so that a run's state need not process each one."""
 
 from array import array
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CellRounds:
-    """The blocks of one arm at one point over some rounds, in the order they came."""
+    """Blocks of one arm at one point over several rounds, in order."""
 
     arm: str
     point: int
     rounds: "array[int] | None"
-    """Which of the rounds each block belongs to, from 0; None if there is one in every round."""
+    """Round index of each block, from 0; None if every round has one."""
     calls: "array[int]"
     seconds: "array[float]"
-    """Of each block, all its calls together."""
+    """Seconds of each block, all calls together."""
     latencies: "array[float]"
-    """Seconds of the single calls alongside the blocks, of those that have one."""
+    """Seconds of the single calls, for blocks that have one."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Rounds:
     count: int
     cells: tuple[CellRounds, ...]
     canaries: "array[float]"
-    """Seconds, of the rounds that have one."""
+    """Seconds, for rounds that have a canary."""
     repeated: int
     timed_s: float
-    """Seconds inside timed blocks, of the run from its beginning up to the last of these rounds."""
+    """Total seconds inside timed blocks, from the start of the run to the last of these rounds."""
     elapsed_s: float
-    """Since the run's rounds began, at the end of the last."""
+    """Seconds from the first round to the end of the last."""

@@ -1,4 +1,4 @@
-"""A run's state: the fold over its events. Replayed events give the same state as live ones."""
+"""A run's state: a fold over its events. A replay gives the same state as the live run."""
 
 from array import array
 from dataclasses import dataclass, field
@@ -51,28 +51,30 @@ class ArmSamples:
     """One arm at one point."""
 
     samples: "array[float]" = field(default_factory=lambda: array("d"))
-    """Seconds per call, one a round."""
+    """Seconds per call, one per round."""
     rounds: "array[int]" = field(default_factory=lambda: array("i"))
     """The round of each sample."""
     begun: "array[int]" = field(default_factory=lambda: array("i"))
-    """The round with which each further process began; empty if one process measured all."""
+    """First round of each further process; empty if one process measured everything."""
     zygotes: "array[int]" = field(default_factory=lambda: array("i"))
-    """Of each further process, the zygote that it was forked from, from 0; -1 for a fresh one."""
+    """Zygote index of each further process; -1 for a fresh one."""
     calls: "array[int]" = field(default_factory=lambda: array("q"))
     latencies: "array[float]" = field(default_factory=lambda: array("d"))
     fastest: float = inf
-    """The samples' extremes."""
+    """Smallest sample."""
     slowest: float = -inf
-    """The samples' extremes."""
+    """Largest sample."""
     first_s: float | None = None
     second_s: float | None = None
     warming: "array[float]" = field(default_factory=lambda: array("d"))
-    """Seconds per call before that, the second call first; these are not counted. Arrays, since a list takes
-    four times the memory for a long run."""
+    """Warm-up samples in seconds per call, the second call first; not counted.
+
+    Arrays, because a list needs four times the memory.
+    """
     warm: bool | None = None
     warm_s: float = 0.0
     account: Account | None = None
-    """Of the calls alongside the profile; `analysis` holds it to the median."""
+    """Of the calls next to the profile; `analysis` scales it to the median."""
     status: Status | None = None
     reason: str = ""
     detail: str = ""
@@ -81,10 +83,10 @@ class ArmSamples:
     known: dict[object, tuple[list[tuple[int, int]], "tuple[ArmSamples, ...]", object]] = field(
         default_factory=dict, repr=False, compare=False
     )
-    """Figures that the analysis worked out of the samples (`statistics.once`), no part of the state."""
+    """Cache for figures computed from the samples (`statistics.once`); not part of the state."""
 
     def account_for(self, account: Account) -> None:
-        """Take an account; what was worked out of the one before is forgotten."""
+        """Set the account and clear figures computed from the old one."""
         self.account = account
         self.known.pop("account", None)
 
@@ -96,48 +98,48 @@ class ArmState:
     arm: Arm
     label: str
     status: Status | None = None
-    """None until something is known of it."""
+    """None until known."""
     device: str | None = None
     reason: str = ""
     detail: str = ""
     error: tuple[str, ...] = ()
     cells: dict[int, ArmSamples] = field(default_factory=dict)
     placement: dict[int, list[Node]] = field(default_factory=dict)
-    """By point, as the process of that number in `placed_in` told it, the first being 1."""
+    """By point, from the process number in `placed_in` (the first is 1)."""
     placed_in: dict[int, int] = field(default_factory=dict)
     work: dict[int, Work] = field(default_factory=dict)
-    """What a call has to do, by point."""
+    """Work of a call, by point."""
     layers: dict[int, tuple[LayerWork, ...]] = field(default_factory=dict)
-    """Of a model what each layer does, by point."""
+    """For a model, the work of each layer, by point."""
     flags: list[Caveat] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     profile: Profile | None = None
 
     def cell(self, point: int = 0) -> ArmSamples:
-        """Return the cell at that point, made if it is new."""
+        """Return the cell at that point; creates it if needed."""
         return self.cells.setdefault(point, ArmSamples())
 
 
 @dataclass
 class RunState:
-    """Everything known of one run. `apply` folds one event in and says whether it belonged here."""
+    """Everything known about one run. `apply` folds in an event and returns whether it belongs to the run."""
 
     run: str = ""
     scenario: Scenario | None = None
     preset: str = ""
     budget: Budget | None = None
     machine: Machine | None = None
-    """Where the run began."""
+    """The machine that started the run."""
     machines: dict[str, Machine] = field(default_factory=dict)
-    """Each host's, by the name that its arms give it ("" for here)."""
+    """Each host's machine, by the arms' host name ("" for this one)."""
     where: dict[int, str] = field(default_factory=dict)
-    """In a fleet, the node at which a point was measured."""
+    """In a fleet, the node that measured each point."""
     roofs: dict[str, Roofs] = field(default_factory=dict)
-    """What each machine does at most, by its key (`Machine.key`)."""
+    """Each machine's roofs, by `Machine.key`."""
     model: ModelInfo | None = None
-    """Of a model's file, what it holds."""
+    """The content of a model file."""
     alike: RunsAlike | None = None
-    """What runs of the same settings came to here."""
+    """The range of runs with the same settings on this machine."""
     sweep: Sweep | None = None
     at: str = ""
     arms: dict[str, ArmState] = field(default_factory=dict)
@@ -146,9 +148,9 @@ class RunState:
     rounds: int = 0
     canaries: "array[float]" = field(default_factory=lambda: array("d"))
     windows: list[HostWindow] = field(default_factory=list)
-    """What else happened over which rounds; empty if several hosts or workers share rounds."""
+    """Other load by rounds; empty if several hosts or workers share rounds."""
     process_began: int = 0
-    """The round with which the latest process began."""
+    """First round of the latest process."""
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
@@ -164,11 +166,11 @@ class RunState:
 
     @property
     def running(self) -> bool:
-        """Begun and not over."""
+        """True between start and end."""
         return bool(self.run) and self.status is None
 
     def apply(self, event: Event) -> bool:
-        """Fold `event` in; False if it is no event of this run."""
+        """Fold in `event`; return False if it does not belong to this run."""
         if isinstance(event, RunStarted):
             self._start(event)
         elif getattr(event, "run", None) != self.run or not self.run:
@@ -182,7 +184,7 @@ class RunState:
         if event.worker > 0 and event.run == self.run:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
-            self.status, self.message, self.detail = None, "", ""  # resumed, it is over no more
+            self.status, self.message, self.detail = None, "", ""  # a resumed run is no longer over
             self._begin(-1 if event.zygote is None else event.zygote)
             return
         vars(self).update(vars(RunState()))
@@ -190,13 +192,13 @@ class RunState:
         self.budget, self.machine, self.at = event.budget, event.machine, event.at
         self.sweep, self.points, self.workers = event.sweep, list(event.points), 1
         hosts = {arm.host for arm in event.arms} or {""}
-        # Of several hosts each says by itself which machine it is.
+        # Each of several hosts reports its own machine.
         self.machines = {hosts.pop(): event.machine} if len(hosts) == 1 else {}
         for arm, label in zip(event.arms, labels(event.arms), strict=True):
             self.arms[arm.id] = ArmState(arm, label)
 
     def _begin(self, zygote: int) -> None:
-        """Note in each cell that another process measures from here on."""
+        """Record in each cell that another process measures from here on."""
         for arm in self.arms.values():
             for cell in arm.cells.values():
                 if cell.samples and (not cell.begun or cell.begun[-1] != self.rounds):
@@ -212,7 +214,7 @@ class RunState:
             self.progress = event
         elif isinstance(event, MachineJoined):
             if event.points:
-                self.machines.pop("", None)  # no machine of the run's own: its nodes measure
+                self.machines.pop("", None)  # the nodes of a fleet measure, not this machine
             self.machines[event.host] = event.machine
             self.where.update(dict.fromkeys(event.points, event.host))
         elif isinstance(event, PointAdded):
@@ -237,7 +239,7 @@ class RunState:
 
     def _watched(self, event: HostWatched) -> None:
         if len({(arm.arm.host, arm.arm.together) for arm in self.arms.values()}) > 1:
-            return  # the process does not know which of the run's rounds were its own
+            return  # the process does not know the run's numbering of its rounds
         for seen in event.windows:
             first = self.process_began + seen.first
             self.windows.append(HostWindow(first, seen.rounds, seen.others, seen.canary_s))
@@ -265,7 +267,7 @@ class RunState:
             self.canaries.append(event.canary_s)
 
     def take(self, rounds: Rounds) -> None:
-        """Fold many rounds of this run in at once, as `apply` would one by one."""
+        """Fold in many rounds at once, equivalent to `apply` for each."""
         if rounds.run != self.run or not self.run:
             return
         for part in rounds.cells:
@@ -300,7 +302,7 @@ class RunState:
             cell.detail, cell.error = event.detail, event.error
         elif isinstance(event, FirstCalls):
             cell = state.cell(event.point)
-            if cell.first_s is None:  # a forked process's is no first call of a fresh one
+            if cell.first_s is None:  # the first call of a forked process is not that of a fresh one
                 cell.first_s, cell.second_s = event.first_s, event.second_s
             cell.warming.append(event.second_s)
         elif isinstance(event, WarmUp):
@@ -312,7 +314,7 @@ class RunState:
             state.cell(event.point).account_for(event.account)
         elif isinstance(event, Placement):
             if state.placed_in.get(event.point) != self.workers:
-                # A further process tells the same ops again: they are not more for that.
+                # A further process reports the same ops again: replace them.
                 state.placement[event.point], state.placed_in[event.point] = [], self.workers
             state.placement[event.point].extend(map(_shared, event.nodes))
         elif isinstance(event, WorkKnown):
@@ -328,7 +330,7 @@ class RunState:
 
 
 def _shared(node: Node) -> Node:
-    """The same with its words shared: a large graph repeats a few of them in every row."""
+    """Return the node with interned strings: a large graph repeats a few strings in every row."""
     return Node(
         name=node.name,
         op=intern(node.op),

@@ -1,4 +1,4 @@
-"""Text from outside, made safe once at the door: a line, a block, or every text of a message."""
+"""Clean text from outside, once on entry: a line, a block, or every text of a message."""
 
 import re
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ _ESCAPES = re.compile(
     r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
     r"|[\x90\x98\x9d-\x9f][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # C1 strings
 )
-# The zero-width joiner goes too: how wide joined characters are, terminals and libraries do not agree on.
+# The zero-width joiner goes too: terminals and libraries disagree about the width of joined characters.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad"
     "\u061c\u180e\u200b\u200d\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -23,16 +23,16 @@ _CONTROLS = re.compile(
 
 
 def sanitize_line(text: str, limit: int = 2_000) -> str:
-    """Return one line of printable text: no escapes, controls, bidi overrides or line breaks.
+    """Return one line of printable text without escapes, controls, bidi overrides or line breaks.
 
-    Longer text is cut to `limit` characters with an ellipsis, so that a hostile line costs no more
-    than an honest one.
+    Longer text is cut to `limit` characters with an ellipsis, so that hostile input costs no more than normal
+    input.
     """
     return sanitize_block(text, limit).replace("\n", " ")
 
 
 def sanitize_block(text: str, limit: int = 200_000) -> str:
-    """Clean a text as `sanitize_line` does, but keep line breaks; tabs become four spaces."""
+    """Clean a text like `sanitize_line`, but keep line breaks; tabs become four spaces."""
     if len(text) <= limit and text.isprintable():
         return text
     cut = len(text) > limit
@@ -45,15 +45,15 @@ def sanitize_block(text: str, limit: int = 200_000) -> str:
 LONGEST_TEXT = 200_000
 
 _SUSPECT = re.compile(rb"[\x7f-\xff]|\\[ubfrt]")
-"""Whatever else JSON holds is printable, but for line ends, which may stay."""
+"""Everything else in JSON is printable, except line ends, which may stay."""
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def sanitize(message: T, limit: int = LONGEST_TEXT) -> T:
-    """Return the message with every text in it cleaned as by `sanitize_block`; itself if nothing changed.
+    """Return the message with every text cleaned by `sanitize_block`; the same object if nothing changed.
 
-    limit: characters of a text; a struct whose `longest_text` says so has shorter ones.
+    limit: maximum characters of a text; a struct can set a smaller `longest_text`.
     """
     changed, limit = {}, getattr(message, "longest_text", limit)
     for name in message.__struct_fields__:
@@ -85,7 +85,7 @@ def _sanitize(value: Any, limit: int = LONGEST_TEXT) -> Any:
 
 
 def _sanitize_raw(raw: msgspec.Raw) -> msgspec.Raw:
-    """JSON that is decoded later, with every text in it cleaned."""
+    """Clean every text in JSON that is decoded later."""
     if not _SUSPECT.search(raw):
         return raw
     value = msgspec.json.decode(raw)

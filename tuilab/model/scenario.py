@@ -1,4 +1,4 @@
-"""What is to be measured: a workload with its parameters, along which axes, with how much patience."""
+"""What to measure: a workload and its parameters, the axes, and the budget."""
 
 import math
 from typing import Literal
@@ -13,25 +13,25 @@ BUDGETS: tuple[BudgetName, ...] = ("quick", "standard", "publish")
 
 
 class Opening(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a user allows a model file, and gives it or a function of their own."""
+    """What the user allows for a model file, and the inputs."""
 
     trust: bool = False
-    """Python in the file may run: Lambda layers, custom objects, functions of its graph."""
+    """Python in the file may run: Lambda layers, custom objects, graph functions."""
     code: str = ""
-    """`/path/to/file.py` that defines its custom objects, "" for none."""
+    """`/path/to/file.py` that defines custom objects; "" if none."""
     data: str = ""
-    """`/path/to/file.npz` or `.tfrecord` with its inputs, "" for made ones."""
+    """`/path/to/file.npz` or `.tfrecord` with inputs; "" for generated ones."""
     inputs: tuple[Argument, ...] = ()
-    """The shapes of its inputs, as `--input` gives them."""
+    """Input shapes, as in `--input`."""
 
 
 AS_IT_IS = Opening()
 
 
 class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A workload and the value of each of its parameters.
+    """A workload and its parameter values.
 
-    `file` is set for a user's own function: `path/to/file.py:function`; `workload` is then its name.
+    For a user's function, `file` is `path/to/file.py:function`, and `workload` is the function's name.
     """
 
     workload: str
@@ -39,60 +39,64 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: Values
     """Name to value."""
     file: str = ""
-    """`path/to/file.py:function` of a user's own code; `model.keras` or `FOLDER:SIGNATURE` of a model."""
+    """`path/to/file.py:function` of the user's code; `model.keras` or `FOLDER:SIGNATURE` of a model."""
     opening: Opening = AS_IT_IS
-    """How that model is opened."""
+    """How to open that model."""
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A numeric parameter and the values that a sweep gives it, ascending."""
+    """A numeric parameter and its sweep values, ascending."""
 
     parameter: str
-    """Its name; numeric."""
+    """Name of a numeric parameter."""
     values: tuple[int, ...]
     """Ascending."""
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One or two axes. With `refine`, one axis is bisected around a crossover until it is known well."""
+    """One or two axes. With `refine`, the sweep bisects one axis around a crossover."""
 
     axes: tuple[Axis, ...]
     """One or two."""
     refine: bool = True
-    """One axis is bisected around a crossover until it is known well."""
+    """Bisect one axis around a crossover until its interval is narrow."""
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long to measure and how well."""
+    """How long and how precisely to measure."""
 
     name: BudgetName
     """`quick`, `standard` or `publish`."""
     warm_s: float
-    """Busy seconds of warm-up for a cell, at least (half of it on a CPU)."""
+    """Minimum busy seconds of a cell's warm-up (half on a CPU)."""
     warm_limit_s: float
-    """At most."""
+    """Maximum seconds of warm-up."""
     precision: float
-    """Half-width of the 95% interval over the median at which a cell is done."""
+    """Half-width of the 95% interval over the median at which a cell is finished."""
     rounds: int
-    """The fewest rounds."""
+    """Minimum number of rounds."""
     limit_s: float
-    """Seconds for the run's rounds (warm-up not counted)."""
+    """Seconds for the run's rounds, without warm-up."""
     workers: int = 1
-    """Fresh processes to measure in, one after another. Six are the fewest of whose medians the range holds
-    the median of processes with 95%, whatever their distribution."""
+    """Number of fresh processes, one after another.
+
+    Six is the smallest number whose range covers the median of processes with 95%, for any distribution.
+    """
     forks: int = 0
-    """Processes to measure in where further ones can be forked, at most: no more once `precision` is reached
-    among processes. 0: they are not forked."""
+    """Maximum number of processes if further ones can be forked; stops early once `precision` is reached
+    among processes. 0: no forking.
+    """
     further_s: float = 0.0
-    """Seconds of rounds of each process after the first; 0: all have an equal part of limit_s."""
+    """Seconds of rounds for each process after the first; 0: equal parts of limit_s."""
     chase_s: float = 0.0
-    """Seconds of rounds after which a cell that has its rounds is left as precise as it is; 0 for limit_s."""
+    """Seconds of rounds after which a cell with enough rounds stops; 0 for limit_s."""
 
     def expected_s(self, arms: int, start_s: float, forked: bool = False) -> float:
-        """Work out about how long a run of one point takes, all its processes together; seconds.
+        """Estimate the seconds of a one-point run with all its processes.
 
-        start_s: what a fresh process needs until TensorFlow is ready. forked: further ones are, where the
-        budget says so. Calls that outlast their blocks come on top: nobody knows them before.
+        start_s: time for a fresh process until TensorFlow is ready. forked: further processes are forked if
+        the budget allows. Calls longer than their blocks are not included, because they are not known in
+        advance.
         """
         forked = forked and self.forks > 1
         chase_s = self.chase_s or self.limit_s / max(1, self.workers)
@@ -102,15 +106,15 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return first + start_s + (self.forks - 1) * (FORK_S + self.further_each_s(arms, forked))
 
     def further_each_s(self, arms: int, forked: bool = False) -> float:
-        """Work out about how long a short further process measures; 0 if they are as long as the first."""
+        """Estimate the seconds of a short further process; 0 if they are as long as the first."""
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
     def of_process(self, index: int) -> "Budget":
-        """Return what the process of that index (from 0) is to do; a later one is short and has no aim of its
-        own.
+        """Return the budget of the process with that index (from 0). Later ones are short and have no
+        precision target.
 
-        An interval of processes is as narrow as there are many of them: long ones add little.
+        The interval over processes narrows with their number, so long processes gain little.
         """
         if not self.further_s:
             return msgspec.structs.replace(self, limit_s=self.limit_s / max(1, self.workers))
@@ -127,22 +131,28 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 IMPORT_S = 4.0
-"""About how long a fresh worker imports TensorFlow, until one of this machine has."""
+"""Estimated import time of a fresh worker, until one has been seen on this machine."""
 AROUND_S = 1.0
-"""About what an arm takes alongside its rounds in the first process (first calls, placement, phases), as seen
-for the presets on two cores."""
+"""Estimated seconds per arm outside rounds in the first process (first calls, placement, phases), from the
+presets on two cores.
+"""
 BLOCK_S: dict[BudgetName, float] = {"quick": 0.005, "standard": 0.01, "publish": 0.02}
-"""The least length of a block: longer ones leave less to the calls between them, and average more."""
+"""Minimum length of a block. Longer blocks average more and leave less time between blocks."""
 FURTHER_ROUNDS, FURTHER_WARM_S, FURTHER_WARM_LIMIT_S = 6, 0.4, 1.0
-"""Of a short process: the fewest rounds of which its median has an interval, since more of them do not narrow
-what differs between processes (docs/measuring.md)."""
+"""For a short process: the fewest rounds that give its median an interval.
+
+More rounds do not reduce differences between processes (docs/measuring.md).
+"""
 SETTLED_WARM_S, SETTLED_CALLS = 0.05, 16
-"""Of its warm-up, at least, for an arm that settled at once in an earlier process of the run: a forked one's
-first ten calls of 20 ms were slower than later ones, and of short calls none after 0.05 s."""
+"""Minimum warm-up of an arm that settled at once in an earlier process.
+
+The first ten calls of 20 ms in a forked process were slower than later ones; short calls were at full speed
+after 0.05 s.
+"""
 FORKED_CHASE_S = 1.5
 """`chase_s` of a first process that is one of twenty."""
 FORK_S, FORKED_AROUND_S = 0.15, 0.1
-"""About what a forked process takes to start and end, and each of its arms alongside warm-up and rounds."""
+"""Estimated seconds to start and end a forked process, and per arm outside warm-up and rounds."""
 
 BUDGET: dict[BudgetName, Budget] = {
     "quick": Budget(

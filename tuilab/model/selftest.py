@@ -1,4 +1,4 @@
-"""The instrument's test of itself: what is asked, and one line a check."""
+"""The self-test: the question, and one line per check."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ class Selftest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The question."""
 
     long: bool = False
-    """More repetitions, for figures that are to be published."""
+    """More repetitions, for publication."""
     seed: int = 1
     only: tuple[str, ...] = ()
     """Names of the checks to run; empty for all."""
@@ -22,9 +22,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     figure: float | None
-    """What was found, None if nothing could be."""
+    """The result; None if there is none."""
     limit: str
-    """What it must keep, in words."""
+    """The limit, in words."""
     passed: bool
     message: str
     seconds: float = 0.0
@@ -37,7 +37,7 @@ class SelftestSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     passed: bool
     idle: bool
-    """Nothing else used the processor meanwhile; without that nothing passes."""
+    """Nothing else used the processor meanwhile; otherwise no check passes."""
     checks: int
     failed: int
     seconds: float
@@ -63,4 +63,4 @@ NAMES = (
     "forked",
     "hog",
 )
-"""The checks in the order in which they come; `link` only if there is a GPU, `forked` where runs fork."""
+"""The checks in order; `link` only with a GPU, `forked` only if runs fork."""

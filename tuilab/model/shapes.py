@@ -1,4 +1,4 @@
-"""An argument of a user's own function as it is typed: `a=float32[batch=32,64]`, `axis=1`."""
+"""Typed arguments of a user's function: `a=float32[batch=32,64]`, `axis=1`."""
 
 import ast
 import re
@@ -24,43 +24,43 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*$", re.ASCII)
 
 
 class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One dimension. A name makes it a slider; dimensions of one name are equal."""
+    """One dimension. A name makes it a slider; dimensions with the same name are equal."""
 
     size: int
-    """To begin with; 0 for the size that the name has elsewhere."""
+    """Initial size; 0 for the size given elsewhere for the name."""
     name: str = ""
-    """Empty for a dimension that does not change."""
+    """Empty for a fixed dimension."""
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tensor"):
-    """A tensor argument that is filled with random numbers."""
+    """A tensor argument filled with random numbers."""
 
     name: str
-    """The parameter's, with `.0` or `.key` for a part of it."""
+    """Name of the parameter, plus `.0` or `.key` for a part of it."""
     dtype: str
-    """TensorFlow's name of it."""
+    """TensorFlow's name of the dtype."""
     shape: tuple[Size, ...] = ()
     """Empty for a scalar."""
     low: float | None = None
-    """The least value; None for 0."""
+    """Smallest value; None for 0."""
     high: float | None = None
-    """The largest value; None for 1, or for what an integer can be without an error."""
+    """Largest value; None for 1, or for the largest integer that raises no error."""
 
 
 class Constant(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="constant"):
-    """An argument that is a Python value. A whole number is a slider."""
+    """A Python value as argument. A whole number is a slider."""
 
     name: str
-    """The parameter's."""
+    """Name of the parameter."""
     value: bool | int | float | str | None
-    """As it is handed over."""
+    """The value to pass."""
 
 
 Argument = Shape | Constant
 
 
 def parse(text: str) -> Argument:
-    """Return the argument that `NAME=SHAPE` or `NAME=VALUE` describes. Raises InputError."""
+    """Parse `NAME=SHAPE` or `NAME=VALUE`. Raises InputError."""
     name, equals, words = (part.strip() for part in text.partition("="))
     if not equals or not _NAME.match(name):
         raise InputError("--input", text, f"NAME=SHAPE, as in a={EXAMPLE}")
@@ -118,7 +118,7 @@ def _number(text: str, words: str | None) -> float | None:
 
 
 def text_of(argument: Argument) -> str:
-    """Return the argument as `parse` reads it."""
+    """Format the argument for `parse`."""
     if isinstance(argument, Constant):
         return f"{argument.name}={argument.value!r}"
     sizes = ",".join(
@@ -131,9 +131,7 @@ def text_of(argument: Argument) -> str:
 
 
 def checked(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments, each dimension with its size. Raises InputError if two sizes of one name differ,
-    or a name has no size.
-    """
+    """Return the arguments with all sizes filled in. Raises InputError if a name has two sizes or none."""
     sizes: dict[str, int] = {}
     for argument in arguments:
         for each in argument.shape if isinstance(argument, Shape) else ():

@@ -1,7 +1,7 @@
-"""What a device does at this moment: GPU by NVML, host by the kernel's own counters.
+"""Device load now: GPU from NVML, host from the kernel's counters.
 
-Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not give is
-None, never 0. Rates are over the time since the sample before it, so the first sample has none.
+Bytes, hertz, watts, degrees Celsius; shares from 0 to 1. A figure that the device does not report is None,
+never 0. Rates cover the time since the previous sample, so the first sample has none.
 """
 
 import msgspec
@@ -13,17 +13,17 @@ class GpuProcess(msgspec.Struct, frozen=True):
     pid: int
     name: str = ""
     memory: int | None = None
-    """Bytes, None if the driver does not tell."""
+    """Bytes; None if the driver does not report it."""
     use: float | None = None
-    """Share of the GPU's processors that it kept busy since the sample before; None if nobody tells."""
+    """Share of the GPU's processors that it used since the previous sample; None if not reported."""
     user: str = ""
-    """Whose it is, "" where it is not seen here: in a container the driver's ids are those outside."""
+    """Owner; "" if not visible here: in a container, the driver's ids are those outside."""
     command: str = ""
-    """Its command line, or "" likewise."""
+    """Command line; "" if not visible here."""
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """The PCIe link as it is trained now, and the most that card and slot can do. An idle GPU trains down."""
+    """The PCIe link as trained now, and the maximum of card and slot. An idle GPU trains down."""
 
     generation: int | None = None
     width: int | None = None
@@ -32,7 +32,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What stays the same about a GPU while the lab runs."""
+    """Facts about a GPU that do not change while the lab runs."""
 
     index: int
     name: str
@@ -41,31 +41,33 @@ class GpuFacts(msgspec.Struct, frozen=True, kw_only=True):
     memory: int | None = None
     driver: str = ""
     cuda: str = ""
-    """The newest CUDA that the driver supports."""
+    """Newest CUDA version that the driver supports."""
     sm_clock_max_hz: float | None = None
     memory_clock_max_hz: float | None = None
     power_limit_w: float | None = None
 
 
 class GpuAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may compute on a GPU, and whether its memory is sound."""
+    """Who may use a GPU, and its memory errors."""
 
     compute_mode: str = ""
-    """As nvidia-smi writes it, such as `Exclusive_Process`; empty if it is not told."""
+    """As in nvidia-smi, such as `Exclusive_Process`; empty if not reported."""
     mig: bool | None = None
-    """It is divided into instances."""
+    """Divided into MIG instances."""
     memory_errors: int | None = None
-    """ECC errors that could not be corrected since the driver was loaded."""
+    """Uncorrected ECC errors since the driver was loaded."""
 
 
 class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU at one moment."""
+    """One GPU at one time."""
 
     index: int
     name: str
     use: float | None = None
-    """Share of the driver's last sampling period (1 s to 1/6 s) in which a kernel ran; it says nothing of how
-    much of the GPU that kernel filled."""
+    """Share of the driver's last sampling period (1/6 to 1 s) in which a kernel ran.
+
+    It does not show how much of the GPU the kernel filled.
+    """
     memory_use: float | None = None
     """The same for reads and writes of device memory."""
     memory_used: int | None = None
@@ -76,66 +78,64 @@ class GpuSample(msgspec.Struct, frozen=True, kw_only=True):
     power_limit_w: float | None = None
     temperature_c: float | None = None
     throttle: tuple[str, ...] = ()
-    """Why the clocks are below their maximum, in words; empty when nothing holds them back."""
+    """Why the clocks are below their maximum, in words; empty if they are not."""
     link: Link = Link()
     link_sent: float | None = None
-    """Bytes per second over PCIe, as seen from the GPU."""
+    """Bytes per second that the GPU sends over PCIe."""
     link_received: float | None = None
-    """Bytes per second over PCIe, as seen from the GPU."""
+    """Bytes per second that the GPU receives over PCIe."""
     processes: tuple[GpuProcess, ...] | None = None
-    """None if the driver does not list them (in a container it often does not)."""
+    """None if the driver does not list them, as often in a container."""
     unread: dict[str, str] = {}
-    """Figures that this GPU or this user's rights do not give, and why."""
+    """Figures that this GPU or the user's permissions do not provide, and why."""
 
 
 class CpuSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The host at one moment."""
+    """The host at one time."""
 
     use: float | None = None
-    """Share of all logical CPUs that was busy."""
+    """Busy share of all logical CPUs."""
     per_core: tuple[float, ...] = ()
-    """The same for each; None in the first sample."""
+    """The same per core; None in the first sample."""
     steal: float | None = None
-    """Share of the time that the hypervisor gave to others."""
+    """Share of time that the hypervisor gave to others."""
     frequency_hz: float | None = None
-    """Mean of the cores that tell."""
+    """Mean over the cores that report it."""
     frequency_max_hz: float | None = None
     memory_used: int = 0
     memory_total: int = 0
     load: float | None = None
     """Runnable and waiting tasks, mean of the last minute."""
     throttled: float | None = None
-    """Share of the scheduler's periods since the sample before in which that quota ran out."""
+    """Share of the scheduler periods since the previous sample in which the quota ran out."""
     quota: float | None = None
-    """CPUs that the cgroup may use, None without a limit."""
+    """CPU limit of the cgroup; None without a limit."""
     thermal_events: int | None = None
-    """How often since then any core throttled for heat."""
+    """Thermal throttling events of all cores since the previous sample."""
 
 
 class ProcessSample(msgspec.Struct, frozen=True, kw_only=True):
-    """One process at one moment, such as the worker."""
+    """One process at one time, such as the worker."""
 
     pid: int
     use: float | None = None
     """CPUs in use (2.0 = two cores busy)."""
     involuntary: float | None = None
-    """Context switches per second, summed over its threads: involuntary ones mean that others wanted its CPU.
-    """
+    """Involuntary context switches per second over all threads: others wanted its CPU."""
     voluntary: float | None = None
-    """Context switches per second, summed over its threads: involuntary ones mean that others wanted its CPU.
-    """
+    """Voluntary context switches per second over all threads."""
     memory: int = 0
     """Resident bytes."""
     threads: int = 0
 
 
 class DeviceSample(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the device panel shows, at one moment."""
+    """Everything on the device panel, at one time."""
 
     at: float
     """Seconds of this process's monotonic clock."""
     interval_s: float | None
-    """Since the sample before, None for the first."""
+    """Seconds since the previous sample; None for the first."""
     cpu: CpuSample
     gpus: tuple[GpuSample, ...] = ()
     process: ProcessSample | None = None

@@ -1,15 +1,15 @@
-"""TOML from outside, looked through before it is parsed: nesting and numbers cost time beyond any use."""
+"""Check TOML from outside before parsing: deep nesting and long numbers cost too much time."""
 
 import re
 
 from tuilab.model.errors import InputError
 
 DEEPEST = 24
-"""Tables in tables; no file of the lab's has more than five."""
+"""Nested tables; the lab's own files have at most five levels."""
 LONGEST_NUMBER = 40
-"""Digits."""
+"""Maximum digits of a number."""
 
-# One that is never closed reaches as far as it can, so that each character is looked at once.
+# An unclosed string extends to the end, so that each character is read once.
 _QUOTED = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*""",
     re.DOTALL,
@@ -19,7 +19,7 @@ _NUMBER = re.compile(rf"[0-9_]{{{LONGEST_NUMBER + 1}}}")
 
 
 def toml_text(data: bytes, name: str) -> str:
-    """Return the text of a TOML file that can be parsed at once. name: the file's. Raises InputError."""
+    """Return the text of a TOML file that is safe to parse. name: of the file. Raises InputError."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,14 +1,14 @@
-"""How each verdict on a claim is marked and called, on every screen and in every report."""
+"""The mark and word for each verdict, on every screen and in every report."""
 
 from typing import NamedTuple
 
 
 class Look(NamedTuple):
-    """Of one verdict."""
+    """Mark and word of one verdict."""
 
     mark: str
     tone: str
-    """How it is to be taken: a role of a theme (in Textual `$text-…`)."""
+    """Color role of a theme (in Textual `$text-…`)."""
     words: str
 
 

@@ -1,4 +1,4 @@
-"""What a workload declares about itself, without TensorFlow."""
+"""A workload's declaration, without TensorFlow."""
 
 import msgspec
 
@@ -7,12 +7,12 @@ from tuilab.model.parameters import Constraint, Parameter
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way of doing a workload's work, such as a pipeline that is serial, parallel or prefetched.
+    """One way of doing a workload's work, such as a serial, parallel or prefetched pipeline.
 
-    `devices` names the device families on which the variant makes sense; "both" stands for a variant
-    that splits its work over CPU and GPU by itself and is requested under the GPU's name. `modes` names
-    the modes in which it exists: a library call on the host can be no part of an XLA program. `needs` names
-    a flag parameter that must be on: without a filter there is nothing to split.
+    `devices` lists the device families for which it makes sense; "both" means that the variant splits its
+    work over CPU and GPU and is requested as a GPU arm. `modes` lists the modes in which it exists: a library
+    call on the host cannot be part of an XLA program. `needs` names a flag parameter that must be on: without
+    a filter, there is nothing to split.
     """
 
     name: str
@@ -21,12 +21,14 @@ class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modes: tuple[Mode, ...] = MODES
     needs: str = ""
     does: str = ""
-    """What it does where others of the workload do something else: `inflating`. Only what does the same is
-    compared."""
+    """What it does, if other variants of the workload do something else:
+
+    `inflating`. Only equal work is compared.
+    """
 
 
 class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A workload's parameters and the arms it can take."""
+    """A workload's parameters and arms."""
 
     name: str
     title: str
@@ -39,14 +41,14 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     inputs: tuple[Input, ...] = ("resident", "copied")
     variants: tuple[Variant, ...] = ()
     axis: str = ""
-    """The parameter that a sweep takes by default."""
+    """The default sweep parameter."""
     dtype: str = ""
-    """The name of the parameter that is the arm's dtype, "" where there is none."""
+    """The parameter that selects the arm's dtype; "" if none."""
     gpu_dtypes: tuple[str, ...] = ()
-    """Those of its options that only a GPU has; alongside others they make no CPU arm."""
+    """Dtype options that only a GPU supports; they make no CPU arm if other dtypes are selected."""
     replicas: str = ""
-    """The parameter that says over how many devices of its kind an arm spreads, "" where it does not."""
+    """The parameter for the number of devices that an arm uses; "" if none."""
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of that name, if there is one."""
+        """Return the parameter of that name, or None."""
         return next((p for p in self.parameters if p.name == name), None)
