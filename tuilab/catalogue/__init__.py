@@ -1,4 +1,4 @@
-"""Presets: found, read, checked against the workloads they name."""
+"""Presets: found, read, and checked against their workloads."""
 
 from tuilab.catalogue.load import Catalogue, Problem, folders, load
 from tuilab.catalogue.plan import scenario

@@ -1,4 +1,4 @@
-"""Finding preset files and reading them. A file that is wrong is a problem to show; the others still load."""
+"""Find and read preset files. A file with an error becomes a problem to show; the others still load."""
 
 import difflib
 import re
@@ -19,7 +19,7 @@ _AT = re.compile(r"^(?P<message>.*?)(?: - at `\$\.?(?P<key>.*)`)?$", re.DOTALL)
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A preset file that could not be read: which file, which key in it, what was wrong and expected."""
+    """A preset file that could not be read: file, key, error and expectation."""
 
     file: str
     key: str
@@ -27,7 +27,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The name that the preset would have had."""
+        """The name that the preset would have."""
         return Path(self.file).stem
 
     def __str__(self) -> str:
@@ -35,13 +35,13 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Catalogue(msgspec.Struct, frozen=True):
-    """Every preset that could be read, by document and example, and the problems with the others."""
+    """Every readable preset, by document and example, and the problems of the others."""
 
     presets: tuple[Preset, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def find(self, name: str) -> Preset:
-        """Return the preset of that name. Raises InputError, with the file's problem if it has one."""
+        """Return the preset of that name. Raises InputError, with the file's problem if there is one."""
         for preset in self.presets:
             if preset.name == name:
                 return preset
@@ -56,28 +56,28 @@ class Catalogue(msgspec.Struct, frozen=True):
 
 
 def shipped_folder() -> Path:
-    """Return the presets of this installation: inside the wheel, or alongside the package in a checkout."""
+    """Return the folder of the shipped presets: in the wheel, or next to the package in a checkout."""
     package = Path(__file__).resolve().parents[1]
     inside = package / "_presets"
     return inside if inside.is_dir() else package.parent / "presets"
 
 
 def own_folder() -> Path:
-    """Return the folder in which a user keeps presets of their own."""
+    """Return the folder of the user's presets."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "presets"
 
 
 def folders() -> tuple[Path, Path]:
-    """List the folders in which presets are looked for: the shipped ones, then the user's own."""
+    """Return the preset folders: shipped, then the user's."""
     return shipped_folder(), own_folder()
 
 
 def load(*places: Path) -> Catalogue:
     """Read every `*.toml` in the places, `folders()` by default.
 
-    Where two files have the same name the later folder wins.
+    If two files have the same name, the later folder wins.
     """
     presets: dict[str, Preset] = {}
     problems: list[Problem] = []
@@ -98,12 +98,12 @@ def load(*places: Path) -> Catalogue:
 
 def _order(preset: Preset) -> tuple[str, int, str]:
     source = preset.source
-    # Prose claims, numbered 0, come after the document's examples.
+    # Claims in prose, with number 0, come after the document's examples.
     return (source.document, source.example or 99, preset.name) if source else ("~", 0, preset.name)
 
 
 def read_file(file: Path) -> Preset | Problem:
-    """Return one preset, or what is wrong with its file."""
+    """Return one preset, or the problem with its file."""
     shown = sanitize_line(str(file), 300)
     if not _NAME.fullmatch(file.stem):
         return Problem(shown, "", "expected a file name of lower-case letters, digits, - and _")
@@ -115,7 +115,7 @@ def read_file(file: Path) -> Preset | Problem:
 
 
 def read_bytes(data: bytes, file: str, name: str) -> Preset | Problem:
-    """Return one preset from its TOML text, or what is wrong with it."""
+    """Parse one preset from TOML, or return its problem."""
     try:
         preset = msgspec.toml.decode(toml_text(data, ""), type=Preset)
         preset = msgspec.structs.replace(preset, name=name, file=file)

@@ -1,4 +1,4 @@
-"""From a preset and what a user changed to the request that measures it."""
+"""Turn a preset and a user's changes into a measurement request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -12,14 +12,14 @@ from tuilab.workloads import find
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
-    """Return the preset's scenario with some values changed. Raises InputError naming the parameter."""
+    """Return the preset's scenario with some values changed. Raises InputError that names the parameter."""
     declaration = find(preset.workload).declaration
     given = {**preset.parameters, **(changes or {})}
     return Scenario(preset.workload, check_values(declaration.parameters, declaration.constraints, given))
 
 
 def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[str, Value]:
-    """Parse `name=value` words as typed behind `--set`. Raises InputError."""
+    """Parse the `name=value` words of `--set`. Raises InputError."""
     out: dict[str, Value] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -32,7 +32,7 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 
 
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
-    """Return the preset's own sweep, or nine sizes in equal ratios along the workload's axis.
+    """Return the preset's sweep, or nine sizes in equal ratios along the workload's axis.
 
     Raises InputError if the workload has no axis.
     """
@@ -45,14 +45,15 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
-    """Return at most `most` allowed values in about equal ratios, the lowest and the highest included."""
+    """Return at most `most` allowed values in roughly equal ratios, including the lowest and highest."""
     start = max(parameter.low, parameter.step if isinstance(parameter, Integer) else 1)
     ratio = (parameter.high / start) ** (1 / (most - 1))
     return tuple(sorted({parameter.low, *(nearest(parameter, start * ratio**i) for i in range(most))}))
 
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
-    """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or `samples=256,512,1k`.
+    """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or
+    `samples=256,512,1k`.
 
     Raises InputError. The last value is included even if the steps would miss it.
     """
@@ -78,7 +79,7 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:
-    """allowed: the nearest size that is, which a factor leads to; a step leads if it was said to."""
+    """allowed: returns the nearest allowed size, for a factor; an explicit step must be allowed itself."""
     by_factor = stride[:1] in ("x", "*", "×")
     try:
         amount = float(stride[1:]) if by_factor else float(stride)

@@ -1,4 +1,4 @@
-"""A preset against the workload it names."""
+"""Check a preset against its workload."""
 
 import re
 from collections.abc import Iterator
@@ -19,8 +19,7 @@ MOST_POINTS = 400
 
 
 def validate(preset: Preset) -> Preset:
-    """Return the preset with its texts cleaned. Raises InputError naming the key, the value and what is
-    right."""
+    """Return the preset with cleaned texts. Raises InputError with key, value and expectation."""
     declaration = find(preset.workload).declaration
     with keyed("parameters"):
         check_values(declaration.parameters, declaration.constraints, preset.parameters)
@@ -40,7 +39,7 @@ def validate(preset: Preset) -> Preset:
 
 @contextmanager
 def keyed(key: str) -> Iterator[None]:
-    """Name the key above it too in an InputError from inside."""
+    """Prefix the key of an InputError raised inside with this key."""
     try:
         yield
     except InputError as error:
@@ -48,7 +47,7 @@ def keyed(key: str) -> Iterator[None]:
 
 
 def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInteger:
-    """Return the numeric parameter of that name; InputError if there is none."""
+    """Return the numeric parameter of that name. Raises InputError if there is none."""
     parameter = declaration.parameter(name)
     if not isinstance(parameter, Integer | LogInteger):
         names = ", ".join(p.name for p in declaration.parameters if is_numeric(p))
@@ -57,7 +56,7 @@ def numeric(declaration: Declaration, name: str, where: str) -> Integer | LogInt
 
 
 def check_arms(preset: Preset, declaration: Declaration) -> None:
-    """Check that modes, inputs, dtypes and variants are among those that the workload knows."""
+    """Check that the workload knows the modes, inputs, dtypes and variants."""
     arms = preset.arms
     for device in arms.devices:
         if not re.fullmatch(r"[CG]PU(:([0-9]+|\*))?", device):
@@ -75,9 +74,7 @@ def check_arms(preset: Preset, declaration: Declaration) -> None:
 
 
 def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
-    """Check a sweep: one or two numeric axes, values ascending and in range, no more points than
-    can be drawn.
-    """
+    """Check a sweep: one or two numeric axes, ascending values in range, not too many points to draw."""
     if not 1 <= len(sweep.axes) <= 2:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")
     points = 1

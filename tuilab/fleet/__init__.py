@@ -1,1 +1,4 @@
-"""Many machines behind a Dask scheduler, each measuring one thing at a time. Only `dask_grid` loads Dask."""
+"""Many machines behind a Dask scheduler, each measuring one thing at a time.
+
+Only `dask_grid` imports Dask.
+"""

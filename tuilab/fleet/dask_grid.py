@@ -1,4 +1,4 @@
-"""The nodes of a Dask cluster. The one module that loads Dask."""
+"""The nodes of a Dask cluster. The only module that imports Dask."""
 
 import asyncio
 import uuid
@@ -23,7 +23,7 @@ SLURM = "slurm"
 
 
 class DaskGrid:
-    """A client of a scheduler. cluster: of the queue's jobs that were started for it, if any."""
+    """A client of a scheduler. cluster: the queue's jobs started for it, if any."""
 
     def __init__(self, client: Any, cluster: Any = None) -> None:
         self._client, self._cluster = client, cluster
@@ -32,11 +32,12 @@ class DaskGrid:
 
     @classmethod
     async def open(cls, on: str, jobs: int) -> "DaskGrid":
-        """Reach the scheduler at `on` (`tcp://host:8786`), or ask the queue for that many jobs (`slurm`).
+        """Connect to the scheduler at `on` (`tcp://host:8786`), or request that many jobs from the queue
+        (`slurm`).
 
-        Raises InputError for what is neither, WorkerError if nobody answers.
+        Raises InputError for anything else, WorkerError if nobody answers.
         """
-        # The default is to continue asking for a scheduler that is not there.
+        # By default, Dask keeps trying to reach a missing scheduler.
         dask.config.set({"distributed.comm.timeouts.connect": CONNECT_S})
         cluster = await _queue(jobs) if on == SLURM else None
         try:
@@ -57,8 +58,10 @@ class DaskGrid:
         return cls(client, cluster)
 
     async def nodes(self) -> Mapping[str, Address]:
-        """Return the scheduler's workers that have the resource. Raises WorkerError if the scheduler
-        has gone."""
+        """Return the scheduler's workers that have the resource.
+
+        Raises WorkerError if the scheduler is gone.
+        """
         try:
             identity = await self._client.scheduler.identity()
         except (OSError, CommClosedError) as error:
@@ -70,31 +73,31 @@ class DaskGrid:
         }
 
     async def greet(self, node: Address) -> Greeting:
-        """Start the node's worker and hear what it is. Raises NodeLost or NodeUnfit."""
+        """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
-        # As long as the answer is held the node knows that somebody is here.
+        # While the answer is held, the node knows that someone is here.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 
     async def measure(self, node: Address, task: Task) -> JobResult:
-        """Measure there; returns at the end. Raises NodeLost or NodeUnfit."""
+        """Measure there and wait for the result. Raises NodeLost or NodeUnfit."""
         task = msgspec.structs.replace(task, taken=tuple(self._taken.pop(node.place, ())))
         future = self._submit(node, far.measure, msgspec.json.encode(task))
         try:
             result = msgspec.json.decode(await self._answer(future), type=JobResult)
         finally:
-            # A result that was taken must not be made again when its node goes.
+            # A result that was taken must not be recomputed when its node leaves.
             future.release()
         self._taken.setdefault(node.place, []).append(task.request.id)
         return result
 
     async def stop(self) -> None:
-        """Have every node stop what it measures."""
+        """Stop the measurement on every node."""
         await self._everywhere(far.stop)
 
     def on_progress(self, topic: str, listen: Callable[[str, str], None]) -> None:
-        """Call back with a run's id and a few words whenever a node says how it goes."""
+        """Call back with a run's id and a short status whenever a node reports progress."""
 
         def heard(event: tuple[float, list[str]]) -> None:
             listen(*map(str, event[1][:2]))
@@ -102,7 +105,7 @@ class DaskGrid:
         self._client.subscribe_topic(topic, heard)
 
     async def close(self) -> None:
-        """End the nodes' workers, and the jobs that were started for this."""
+        """End the nodes' workers and the jobs started for this."""
         await self._everywhere(far.close, tuple(run for runs in self._taken.values() for run in runs))
         await self._client.close()
         if self._cluster is not None:
@@ -114,10 +117,10 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # anyone who is gone has stopped
+            pass  # a node that is gone has stopped
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
-        """Run a function on that node and no other, while it runs none of its kind."""
+        """Run a function on that node only, one at a time."""
         return self._client.submit(
             function,
             *arguments,
@@ -129,7 +132,7 @@ class DaskGrid:
         )
 
     async def _answer(self, future: Future) -> bytes:
-        """What the function returned. Raises NodeLost or NodeUnfit."""
+        """Return the function's result. Raises NodeLost or NodeUnfit."""
         try:
             result: bytes = await future
         except (FutureCancelledError, KilledWorker, CommClosedError) as error:
@@ -148,7 +151,7 @@ class DaskGrid:
 
 
 async def _queue(jobs: int) -> Any:
-    """Jobs of the queue, as `jobqueue.yaml` describes them, each with the resource."""
+    """Return queue jobs as described in `jobqueue.yaml`, each with the resource."""
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError:

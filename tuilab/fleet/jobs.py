@@ -1,4 +1,4 @@
-"""What is spread over the nodes: cells, each a run of its own."""
+"""The unit of distribution: cells, each a run of its own."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -14,9 +14,9 @@ from tuilab.model.requests import Measure
 
 @dataclass(frozen=True)
 class Job:
-    """One thing to measure on one node at one time. name: for people. make: the request for a machine.
+    """One thing to measure on one node. name: for people. make: builds the request for a machine.
 
-    key: tells it from the others, such as the index of its point.
+    key: identifies it, such as the index of its point.
     """
 
     name: str
@@ -25,7 +25,7 @@ class Job:
 
 
 def job_of(request: Measure, point: Point) -> Job:
-    """Return one point of a sweep as a run of its own, with all its arms, so that they share their rounds."""
+    """Return one sweep point as a run with all its arms, so that they share rounds."""
     values = {**request.scenario.parameters, **point.values}
     scenario = msgspec.structs.replace(request.scenario, parameters=values)
     own = msgspec.structs.replace(
@@ -36,18 +36,17 @@ def job_of(request: Measure, point: Point) -> Job:
 
 
 def common_devices(machines: Sequence[Machine]) -> list[str]:
-    """Return the devices that all of the machines have, by name."""
+    """Return the names of the devices that all machines have."""
     names = [[device.name for device in machine.devices] for machine in machines]
     return [name for name in (names[0] if names else []) if all(name in some for some in names)]
 
 
 def lacks(machine: Machine, families: Sequence[str], others: Sequence[Machine]) -> str:
-    """Return the first of these device families that some other machine has and this one has not; "" for
-    none."""
+    """Return the first of these device families that another machine has and this one lacks; "" if none."""
     here, there = families_of(machine), {kind for other in others for kind in families_of(other)}
     return next((kind for kind in families if kind in there and kind not in here), "")
 
 
 def families_of(machine: Machine) -> set[str]:
-    """Return `{"CPU", "GPU"}` of a machine with both."""
+    """Return the device families: `{"CPU", "GPU"}` for a machine with both."""
     return {family(device.name) for device in machine.devices}

@@ -1,4 +1,4 @@
-"""Cells measured on many nodes as one sweep: their events under its run, at its points."""
+"""Merge cells from many nodes into one sweep: their events under its run, at its points."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ UNLIKE = ("cpu", "tensorflow", "python", "driver")
 
 
 class SweepRun:
-    """Says the sweep's events as its cells come in. request: the whole sweep."""
+    """Emits the sweep's events as its cells arrive. request: the whole sweep."""
 
     def __init__(self, request: Measure, on_event: Listener) -> None:
         self._request, self._on_event = request, on_event
@@ -30,7 +30,7 @@ class SweepRun:
         self._measured_s = 0.0
 
     def begin(self, machine: Machine, points: tuple[e.Point, ...]) -> None:
-        """Begin the sweep; machine: of the first node."""
+        """Start the sweep; machine: the first node's."""
         request, self._first = self._request, machine
         self._on_event(
             e.RunStarted(
@@ -51,7 +51,7 @@ class SweepRun:
         self._on_event(e.PointAdded(run=self._request.id, point=point))
 
     def take(self, point: int, node: str, machine: Machine, visit: JobResult) -> None:
-        """Take in a cell that a node has measured."""
+        """Add a measured cell."""
         run = self._request.id
         joined = e.MachineJoined(
             run=run, host=node, machine=machine, points=(point,), began=visit.began, ended=visit.ended
@@ -69,12 +69,12 @@ class SweepRun:
         self._measured_s += elapsed
 
     def lose(self, point: int, reason: str) -> None:
-        """Note a cell that could not be measured."""
+        """Record a cell that could not be measured."""
         for arm in self._request.arms:
             self._trouble(arm.id, point, "failed", reason)
 
     def finish(self, status: e.Ending, message: str = "") -> None:
-        """End the sweep. The last trouble of an arm that ran at no point stands for the whole arm."""
+        """End the sweep. The last problem of an arm that ran at no point becomes the whole arm's."""
         for name, trouble in self._troubles.items():
             if name not in self._ran:
                 self._on_event(replace(trouble, point=None))
@@ -83,7 +83,7 @@ class SweepRun:
         )
 
     def _say(self, event: e.Event, point: int, node: str) -> None:
-        """One event of a cell, whose only point is 0, as one of the sweep's."""
+        """Emit an event of a cell, whose only point is 0, as an event of the sweep."""
         run = self._request.id
         match event:
             case e.RunStarted() | e.Progress() | e.HostWatched():

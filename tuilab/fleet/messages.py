@@ -1,4 +1,4 @@
-"""What a node of a fleet and the side that directs it tell each other, as JSON."""
+"""JSON messages between a node of a fleet and its director."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 
 RESOURCE = "tuilab"
-"""The Dask resource of which a node has one, so that it measures one thing at a time."""
+"""The Dask resource of a node; each node has one, so it measures one thing at a time."""
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,9 +19,9 @@ class Greeting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class JobResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One cell's measurement. events: JSON lines as the node's worker said them.
+    """One cell's measurement. events: JSON lines from the node's worker.
 
-    began, ended: seconds of the node's own clock; no other clock is assumed to agree with it.
+    began, ended: seconds on the node's own clock, which need not agree with any other.
     """
 
     began: float
@@ -30,9 +30,9 @@ class JobResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node is sent: a run of its own, and the topic under which to say how it goes.
+    """A job for a node: a run, and the topic for progress messages.
 
-    taken: runs of that node's that are recorded by now, so that it need not keep them any more.
+    taken: that node's runs that are saved by now, so it can delete them.
     """
 
     request: Measure

@@ -1,4 +1,4 @@
-"""A node's side: the functions that run in a Dask worker, and the tuilab worker that they keep warm there."""
+"""A node's side: functions that run in a Dask worker, and its warm tuilab worker."""
 
 import asyncio
 import contextlib
@@ -20,18 +20,18 @@ from tuilab.spool import DONE, file_of, folder
 from tuilab.version import __version__
 
 IDLE_S = 120.0
-"""A worker that nobody has asked for this long is ended: it holds memory of the GPU."""
+"""Seconds after which an unused worker is ended, because it holds GPU memory."""
 LOOK_S = 1.0
-"""How often it is looked whether anyone who asked is still there."""
+"""Seconds between checks that the client is still there."""
 SAY_S = 0.5
 
 Say = Callable[[str], None]
 Held = Callable[[], bool]
-"""Whether anyone who asked still waits for the answer, or holds it."""
+"""Returns True while the client waits for the answer or holds it."""
 
 
 class Node:
-    """The one worker of this process, in an event loop of its own thread. Methods may be called from any."""
+    """The one worker of this process, in an event loop in its own thread. Methods are thread-safe."""
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
         self._command = list(command) if command else None
@@ -45,23 +45,23 @@ class Node:
         threading.Thread(target=self._loop.run_forever, daemon=True, name="tuilab").start()
 
     def greet(self, held: Held) -> Machine:
-        """Start the worker, which ends once nobody holds a greeting; returns its machine.
+        """Start the worker and return its machine; the worker ends when nobody holds a greeting.
 
-        Raises RuntimeError with the reason if that fails.
+        Raises RuntimeError with the reason on failure.
         """
         return asyncio.run_coroutine_threadsafe(self._greeted(held), self._loop).result()
 
     def measure(self, task: Task, say: Say, held: Held) -> JobResult:
-        """Measure; returns at the run's end, however that came."""
+        """Measure; returns when the run ends for any reason."""
         return asyncio.run_coroutine_threadsafe(self._measure(task, say, held), self._loop).result()
 
     def stop(self) -> None:
-        """Have the run under way stop; does not wait."""
+        """Stop the active run. Does not wait."""
         if self._run and self._supervisor is not None:
             asyncio.run_coroutine_threadsafe(self._supervisor.cancel(self._run), self._loop)
 
     def close(self, taken: Sequence[str]) -> None:
-        """End the worker, keep no run that was taken; does not wait."""
+        """End the worker and delete runs that were taken. Does not wait."""
         asyncio.run_coroutine_threadsafe(self._close(taken), self._loop)
 
     async def _greeted(self, held: Held) -> Machine:
@@ -71,7 +71,7 @@ class Node:
         return await self._greet()
 
     async def _watch(self) -> None:
-        """As long as somebody is there; what nobody has taken by then stays in this machine's spool."""
+        """Watch for the client. Uncollected data stays in this machine's spool."""
         while self._leases:
             await asyncio.sleep(LOOK_S)
             self._leases = [held for held in self._leases if held()]
@@ -109,7 +109,7 @@ class Node:
             except TimeoutError:
                 event = None
             if not held():
-                self._kill()  # nobody waits for it any more: its rounds so far stay in the file
+                self._kill()  # nobody waits for it any more; its rounds stay in the file
                 break
             if event is None or getattr(event, "run", "") != run:
                 continue
@@ -126,7 +126,7 @@ class Node:
         return JobResult(began=began, ended=time.time(), events=tuple(kept))
 
     def _spooled(self, request: Measure) -> Measure:
-        """The request with a file of its own here, which stays until somebody has taken its result."""
+        """Return the request with a local file that stays until the result is taken."""
         try:
             place = folder()
         except OSError:
@@ -140,7 +140,7 @@ class Node:
                 self._kept.pop(run).unlink(missing_ok=True)
 
     def _leave(self) -> None:
-        """Leave the files of all runs to the next lab on this machine, though this process continues."""
+        """Leave the files of all runs to the next lab on this machine, although this process continues."""
         while self._kept:
             file = self._kept.popitem()[1]
             with contextlib.suppress(OSError):
@@ -172,7 +172,9 @@ def _words(event: e.Event) -> str:
 
 
 def command() -> list[str]:
-    """Start a tuilab worker without what Dask sets for its own workers: it would change what is measured."""
+    """Return the command for a tuilab worker without Dask's environment settings, which would affect the
+    measurement.
+    """
     import dask.config
 
     ours = dask.config.get("distributed.nanny.pre-spawn-environ", {})
@@ -187,7 +189,7 @@ def node() -> Node:
 
 
 def greet() -> bytes:
-    """Return what this node is. Runs in a thread of the Dask worker."""
+    """Return this node's greeting. Runs in a thread of the Dask worker."""
     try:
         machine, problem = node().greet(_held()), ""
     except (RuntimeError, OSError) as error:
@@ -197,7 +199,7 @@ def greet() -> bytes:
 
 
 def measure(task: bytes) -> bytes:
-    """Measure one cell. Runs in a thread of the Dask worker; says how it goes under the task's topic."""
+    """Measure one cell. Runs in a thread of the Dask worker and reports progress under the task's topic."""
     from distributed import get_worker
 
     worker, asked = get_worker(), msgspec.json.decode(task, type=Task)
@@ -209,7 +211,9 @@ def measure(task: bytes) -> bytes:
 
 
 def _held() -> Held:
-    """Whether the client of the task that calls this still wants it; the scheduler tells when it has gone."""
+    """Return True while the client of the calling task still wants it; the scheduler reports when it
+    leaves.
+    """
     from distributed import get_worker
 
     worker = get_worker()
@@ -223,7 +227,7 @@ def _held() -> Held:
 
 
 def stop() -> None:
-    """Stop what this node measures. Runs in the Dask worker's own loop, so that it comes at once."""
+    """Stop this node's measurement. Runs in the Dask worker's own loop, so it takes effect at once."""
     node().stop()
 
 

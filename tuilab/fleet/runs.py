@@ -1,4 +1,4 @@
-"""Runs on a fleet: a sweep whose points are spread over the nodes, and many runs side by side."""
+"""Runs on a fleet: a sweep spread over nodes, and many parallel runs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,9 +26,10 @@ NOBODY = (
 
 @dataclass
 class FleetSweep:
-    """One sweep. plan: the request for machines with these devices. nearest: the nearest value of the axis.
+    """One sweep. plan: builds the request for machines with these devices. nearest: the nearest axis
+    value.
 
-    families: of the devices that its arms ask for.
+    families: device families of its arms.
     """
 
     grid: Grid
@@ -66,7 +67,7 @@ class FleetSweep:
         await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop it on every node; what was measured is kept."""
+        """Stop it on every node; measured data stays."""
         await self._spread.stop()
 
     async def _refine(self, request: Measure, count: int) -> None:
@@ -105,7 +106,7 @@ class FleetSweep:
 
 @dataclass
 class FleetRuns:
-    """Runs of their own, each on one node. measured: called with the key of each and its state at its end."""
+    """Separate runs, each on one node. measured: called with each key and final state."""
 
     grid: Grid
     plans: Sequence[tuple[str, Callable[[Machine], Measure]]]
@@ -120,11 +121,11 @@ class FleetRuns:
 
     @property
     def failed(self) -> dict[int, str]:
-        """The keys of those that could not be measured, with the reason."""
+        """Keys of runs that could not be measured, with the reason."""
         return self._spread.failed
 
     async def run(self) -> None:
-        """Measure all. Raises WorkerError if no node can measure."""
+        """Measure all. Raises WorkerError if no node can."""
         if not await self._spread.machines():
             await self._spread.close()
             raise WorkerError("stopped before it started" if self._spread.stopping else NOBODY)
@@ -136,7 +137,7 @@ class FleetRuns:
             await self._spread.close()
 
     async def stop(self) -> None:
-        """Stop every node; what was measured is kept."""
+        """Stop every node; measured data stays."""
         await self._spread.stop()
 
     def _taken(self, cell: Job, hand: NodeSlot, visit: JobResult) -> None:

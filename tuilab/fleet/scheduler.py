@@ -1,4 +1,4 @@
-"""Cells given out to nodes, one at a time to each; one whose node dies is given to another."""
+"""Assigns cells to nodes, one at a time per node; if a node dies, its cell goes to another."""
 
 import asyncio
 from collections import deque
@@ -15,17 +15,17 @@ from tuilab.model.machine import Machine
 
 POLL_S = 0.5
 PATIENCE_S = 60.0
-"""How long to wait for a node while there is none."""
+"""Seconds to wait for a node if there is none."""
 STOP_S = 5.0
-"""How long a node may take to send what it has when it is stopped."""
+"""Seconds that a stopped node may take to send its data."""
 MOST_LOST = 3
-"""A cell that that many nodes did not outlive is not given to yet another."""
+"""Number of lost nodes after which a cell is given up."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node does now, for people. done, total: cells of the whole.
+    """What a node is doing, for people. done, total: cells of the whole.
 
-    step: it begins or ends something, rather than going on. grave: it is out of the ordinary.
+    step: something starts or ends. grave: something is out of the ordinary.
     """
 
     node: str
@@ -38,7 +38,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass
 class NodeSlot:
-    """A node at work. label: its name for people and in the record."""
+    """A working node. label: its name for people and in the record."""
 
     address: Address
     label: str = ""
@@ -52,9 +52,9 @@ Taken = Callable[[Job, NodeSlot, JobResult], None]
 
 @dataclass
 class Scheduler:
-    """Measures cells on a grid. Each cell that is measured is `taken` exactly once.
+    """Measures cells on a grid. Each measured cell is `taken` exactly once.
 
-    families: device families that the cells need; a node that lacks one that another node has stays idle.
+    families: device families that the cells need; a node stays idle if it lacks one that another node has.
     failed: cells given up, with the reason. The grid outlives it.
     """
 
@@ -78,7 +78,7 @@ class Scheduler:
     _quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def machines(self) -> list[Machine]:
-        """Greet every node that is there; their machines, once each has answered. Empty if none came."""
+        """Greet every node and return their machines once all have answered. Empty if none came."""
         self.grid.on_progress(self.topic, self._hear)
         waited = 0.0
         while not self.stopping:
@@ -110,7 +110,7 @@ class Scheduler:
             await self._quiet.wait()
 
     async def stop(self) -> None:
-        """Stop every node; what they have measured is taken."""
+        """Stop every node and take what they have measured."""
         self.stopping = True
         self._change.set()
         await self.grid.stop()
@@ -120,7 +120,7 @@ class Scheduler:
         self._quiet.set()
 
     async def close(self) -> None:
-        """Let go of the nodes."""
+        """Release the nodes."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -132,7 +132,7 @@ class Scheduler:
         return [hand for place, hand in self.hands.items() if place not in self._spent]
 
     async def _pause(self) -> None:
-        """Until something happened, or it is time to look for nodes again. Raises what a task raised."""
+        """Wait until something happens or it is time to look for nodes again. Raises what a task raised."""
         try:
             await asyncio.wait_for(self._change.wait(), self.poll_s)
         except TimeoutError:
@@ -143,7 +143,7 @@ class Scheduler:
                 task.result()
 
     async def _look(self) -> None:
-        """Take in nodes that have come, let go of those that have left."""
+        """Add new nodes and drop those that left."""
         there = await self.grid.nodes()
         for place in list(self.hands):
             if place not in there:
@@ -164,7 +164,7 @@ class Scheduler:
             self._return(hand)
 
     def _return(self, hand: NodeSlot) -> None:
-        """A cell whose node was lost goes to another, unless it seems to be the cell that kills them."""
+        """Give a lost node's cell to another node, unless the cell seems to kill nodes."""
         cell, hand.cell, hand.run = hand.cell, None, ""
         assert cell is not None
         self._lost[cell.key] = self._lost.get(cell.key, 0) + 1
@@ -200,7 +200,7 @@ class Scheduler:
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:
-        """The machine's own name, with the node's if several nodes are on one machine."""
+        """Return the machine's own name, plus the node's if several nodes share a machine."""
         taken = {hand.label for hand in self.hands.values()}
         port = address.place.rpartition(":")[2]
         named = f"{host}/{address.name}" if address.name and address.name != address.place else host
@@ -212,7 +212,7 @@ class Scheduler:
         self._tell(hand, f"is left out: {why}", grave=True)
 
     def _give(self) -> None:
-        """A cell to each node that has none."""
+        """Give a cell to each idle node."""
         for hand in self._fit():
             if hand.machine is None or hand.cell is not None or not self._pending:
                 continue

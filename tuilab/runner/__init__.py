@@ -1,1 +1,1 @@
-"""This side of the worker's process: start it, keep it warm, stream its events, stop it, replace it."""
+"""Worker processes from the lab's side: start, keep warm, stream events, stop, replace."""

@@ -1,4 +1,4 @@
-"""The devices of one host, a worker for each: measured one at a time, then all at once."""
+"""One worker for each device of a host: measured one at a time, then all at once."""
 
 import asyncio
 import time
@@ -20,15 +20,14 @@ from tuilab.runner.process import contained
 from tuilab.runner.supervisor import Phase
 
 LEAST_S = 4.0
-"""All at once, every worker measures for that many seconds at least, so that their rounds have time to meet.
-"""
+"""Minimum seconds per worker in the concurrent pass, so that rounds overlap."""
 
 replace = msgspec.structs.replace
 
 
 @dataclass
 class _Device:
-    """One device's worker. ending: set with the end of its part of the pass under way."""
+    """One device's worker. ending: set at the end of its part of the current pass."""
 
     member: HostRunner
     up: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,11 +36,10 @@ class _Device:
 
 
 class ConcurrentDeviceRunner:
-    """Behind the methods of one `Supervisor`: a `HostRunner` of a `MultiHostRunner`.
+    """Several workers behind the interface of one `Supervisor`: a `HostRunner` for `MultiHostRunner`.
 
-    A run's arms name their devices. Those that are not `together` are measured first, one device after the
-    other; then those that are, all devices at once, of which only the rounds count that overlap with
-    everyone else's.
+    Arms name their devices. Arms that are not `together` are measured first, one device after another. Then
+    the `together` arms of all devices run at once; only rounds that overlap with all other devices count.
     """
 
     def __init__(
@@ -64,19 +62,19 @@ class ConcurrentDeviceRunner:
 
     @property
     def machine(self) -> Machine | None:
-        """The machine with the devices of every worker, once each of them is up or has ended."""
+        """The machine with the devices of every worker, once each is up or has ended."""
         if not all(device.up.is_set() for device in self._devices.values()):
             return None
         return joined([d.member.machine for d in self._devices.values() if d.member.machine is not None])
 
     @property
     def busy(self) -> bool:
-        """Whether a run is under way."""
+        """True if a run is active."""
         return self._task is not None and not self._task.done()
 
     @property
     def phase(self) -> Phase:
-        """As of a single worker."""
+        """The phase of a single worker."""
         phases = {device.member.phase for device in self._devices.values()}
         if phases == {"down"}:
             return "down"
@@ -87,7 +85,7 @@ class ConcurrentDeviceRunner:
         await asyncio.gather(*(device.member.start() for device in self._devices.values()))
 
     async def send(self, request: Request) -> None:
-        """Pass a request on: runs to all, anything else to the first."""
+        """Forward a request: runs to all workers, anything else to the first."""
         if isinstance(request, Measure):
             await self.measure(request)
         elif isinstance(request, Cancel):
@@ -96,14 +94,14 @@ class ConcurrentDeviceRunner:
             await next(iter(self._devices.values())).member.send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Begin a run; one at a time."""
+        """Start a run; one at a time."""
         assert not self.busy
         self._run = request.id
         self._stop.clear()
         self._task = asyncio.create_task(self._carry_out(request))
 
     async def cancel(self, run: str) -> None:
-        """Stop a run: what is being measured ends, what was to follow is left out."""
+        """Stop a run: end the current measurement and skip the rest."""
         if run == self._run:
             self._stop.set()
             await asyncio.gather(*(device.member.cancel(run) for device in self._devices.values()))
@@ -128,8 +126,7 @@ class ConcurrentDeviceRunner:
         self._say_what_is_not_here(request)
         self._overlap = Overlap(list(self._devices))
         spent = max(device.alone_s for device in self._devices.values())
-        # No precision is asked for: all continue for the same time, so that nobody ends long before the
-        # others.
+        # No precision target: all continue for the same time, so that none ends early.
         limit_s = min(request.budget.limit_s, max(LEAST_S, spent))
         budget = replace(alone.budget, precision=0.0, limit_s=limit_s)
         beside = replace(alone, budget=budget, phases=False)
@@ -144,7 +141,7 @@ class ConcurrentDeviceRunner:
             self._on_event(never)
 
     async def _all_up(self) -> None:
-        """Wait until each worker is ready or has ended, or a stop is asked for."""
+        """Wait until each worker is ready or has ended, or a stop is requested."""
         up = asyncio.ensure_future(self._up())
         stop = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([up, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -157,7 +154,7 @@ class ConcurrentDeviceRunner:
         return True
 
     async def _pass(self, request: Measure, name: str, together: bool) -> e.Finished | None:
-        """One device's part of a pass; None if it has none or the run was stopped before."""
+        """Run one device's part of a pass; None if it has none or the run was stopped."""
         device = self._devices[name]
         arms = [arm for arm in request.arms if arm.device == name and arm.together == together]
         if not arms or self._stop.is_set():
@@ -201,7 +198,7 @@ class ConcurrentDeviceRunner:
             self._on_event(event)
 
     def _began(self, event: e.RunStarted) -> None:
-        """Each pass of each device begins; the run begins once."""
+        """Each pass of each device starts, but the run starts once."""
         machine = self.machine
         if self._begun != event.run and machine is not None:
             self._begun = event.run
@@ -224,7 +221,9 @@ class ConcurrentDeviceRunner:
 
 
 def joined(machines: Sequence[Machine]) -> Machine | None:
-    """Return one machine with the devices of all, each as anyone who has opened it tells it; None of none."""
+    """Return one machine with the devices of all, each as reported by the worker that opened it; None for
+    no machines.
+    """
     if not machines:
         return None
     listed = sorted((d for machine in machines for d in machine.devices), key=lambda d: (d.name, d.memory))
@@ -234,5 +233,5 @@ def joined(machines: Sequence[Machine]) -> Machine | None:
 
 
 def twins(arms: Sequence[Arm]) -> tuple[Arm, ...]:
-    """Return each arm as it is and once more `together`."""
+    """Return each arm twice: as it is, and `together`."""
     return (*arms, *(replace(arm, together=True) for arm in arms))

@@ -1,4 +1,4 @@
-"""A program that `tuilab watch` starts on another machine, through ssh."""
+"""A program that `tuilab watch` starts on another machine through ssh."""
 
 import contextlib
 import subprocess
@@ -19,10 +19,10 @@ LAST_WORDS = 20
 
 
 class Far:
-    """The way to it.
+    """The connection to the program.
 
-    heard: called from a thread with what it says. lost: called from the same, where the connection ends
-    before the program, with the reason. Raises InputError for no host's name, and where ssh is not there.
+    heard: called from a thread with each message. lost: called from that thread with the reason if the
+    connection ends before the program. Raises InputError for an invalid host name, or if ssh is missing.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Far:
             thread.start()
 
     def ask(self, what: Asked) -> None:
-        """Ask for something; nothing if it hears no more."""
+        """Send a request; does nothing if the other side no longer listens."""
         assert self._process.stdin is not None
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(msgspec.json.encode(what) + b"\n")

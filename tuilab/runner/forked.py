@@ -1,9 +1,8 @@
-"""Be a worker by way of a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
+"""Become a worker by forking a zygote: `python -I -S forked.py DESCRIPTOR -- COMMAND…`.
 
-This process hands its standard descriptors, environment and folder to the zygote at the other end of the
-socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and ends as the worker that was forked does. Who ends this
-process ends the worker with it. Of the standard library alone, so that it
-starts within hundredths of a second.
+This process passes its standard descriptors, environment and folder to the zygote at the other end of the
+socket DESCRIPTOR (`tuilab.worker.zygote`), waits, and exits like the forked worker. Ending this process ends
+the worker. It uses only the standard library, so it starts within hundredths of a second.
 """
 
 import json
@@ -25,11 +24,11 @@ def main(descriptor: int, command: list[str]) -> int:
     zygote.setblocking(True)
     try:
         socket.send_fds(zygote, [json.dumps(told).encode()], [0, 1, 2, answer.fileno()])
-    except OSError:  # it has gone: then a fresh one
+    except OSError:  # the zygote is gone: start a fresh process
         os.execv(command[0], command)
     zygote.close()
     answer.close()
-    # The worker's end is to be seen by anyone who reads these.
+    # Close our copies, so that readers see when the worker ends.
     empty = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(empty, number)

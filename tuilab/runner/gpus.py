@@ -1,4 +1,4 @@
-"""A worker for one device of its machine, which opens no GPU but its own."""
+"""A worker for one device, which opens no other GPU."""
 
 from functools import partial
 
@@ -9,14 +9,14 @@ from tuilab.runner.supervisor import Supervisor
 
 
 def only(device: str) -> dict[str, str]:
-    """Describe what to set so that a worker opens this GPU alone, by its machine's number; nothing for a
-    CPU.
+    """Return the settings for a worker that opens only this GPU, by its number on the machine; nothing for
+    a CPU.
     """
     return {OPEN_GPUS: device.partition(":")[2] if family(device) == "GPU" else ""}
 
 
 def supervise_device(host: str, device: str, on_event: Listener) -> Supervisor:
-    """Supervise workers for one device of a host. Raises InputError for what can be no host's name."""
+    """Supervise workers for one device of a host. Raises InputError for an invalid host name."""
     name = f"{host or 'this machine'}, {device}"
     if host == HERE:
         return Supervisor(on_event, env=only(device), name=name)

@@ -1,4 +1,4 @@
-"""What measures on one host for a `MultiHostRunner`; the usual one is a supervisor here or behind ssh."""
+"""The interface of a host in `MultiHostRunner`; usually a local supervisor, or one behind ssh."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -18,25 +18,25 @@ Listener = Callable[[Event], None]
 
 
 class HostRunner(Protocol):
-    """One host's workers: a `Supervisor`, or several of them behind its methods."""
+    """One host's workers: a `Supervisor`, or several behind its methods."""
 
     @property
     def phase(self) -> Phase:
-        """What it does now."""
+        """The current phase."""
 
     @property
     def machine(self) -> Machine | None:
-        """Its machine, once it has been ready."""
+        """The machine, once it has been ready."""
 
     @property
     def busy(self) -> bool:
-        """Whether a request is under way or waiting."""
+        """True if a request is active or queued."""
 
     async def start(self) -> None:
-        """Start a worker where there is none. Raises OSError if it cannot be started."""
+        """Start a worker if there is none. Raises OSError if it cannot be started."""
 
     async def send(self, request: Request) -> None:
-        """Pass a request on."""
+        """Forward a request."""
 
     async def measure(self, request: Measure) -> None:
         """Queue a run."""
@@ -57,29 +57,29 @@ def supervise(
     environments: Mapping[str, Environment] = MappingProxyType({}),
     forks: bool = False,
 ) -> Supervisor:
-    """Return a supervisor of workers on this machine (host ""), in an environment, or at the far end of ssh.
+    """Return a supervisor for this machine (host ""), an environment, or a host behind ssh.
 
-    environments: those of this machine, by the name of the host that each is. forks: a run that
-    forks is about to be asked for. Raises InputError.
+    environments: those of this machine, by host name. forks: a run that forks will be requested soon. Raises
+    InputError.
     """
     if (own := environments.get(host)) is not None:
         command, env = started(own, "tuilab.worker")
         return Supervisor(on_event, command, env, partial(_ended_in, own), name=host)
     if host == HERE:
         return Supervisor(on_event, forks=forks)
-    # Only here, so that a lab without other hosts loads nothing of it.
+    # Imported here, so that a lab without other hosts does not load it.
     from tuilab.runner import ssh
 
     return Supervisor(on_event, ssh.command(host), explain=partial(ssh.explain, host), name=host)
 
 
 def _ended_in(environment: Environment, code: int, last_words: Sequence[str]) -> str:
-    """Why a worker in somebody's environment ended, in a sentence."""
+    """Describe why a worker in another environment ended."""
     return f"{environment.name or environment.folder}: {local_end(code, last_words)}"
 
 
 def unlike(machines: Mapping[str, Machine], host: str) -> list[str]:
-    """Return in which versions the host differs from the first one, each in a sentence."""
+    """Describe each version difference between the host and the first one, in a sentence."""
     first = next(iter(machines))
     a, b = machines[first], machines[host]
     out = []

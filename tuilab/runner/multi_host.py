@@ -1,4 +1,4 @@
-"""Several hosts measured as one run: a supervisor for each, their events brought together."""
+"""Several hosts measured as one run: a supervisor each, with merged events."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,14 @@ from tuilab.runner.turns import Member, Turns
 from tuilab.spool import OWN
 
 _NOT_FOUND = 127
-"""A shell's code for a program that is not there."""
+"""The shell's exit code for a missing program."""
 
 
 @dataclass
 class _Shared:
-    """A run that several hosts measure: who has not ended yet, and how the others did.
+    """A run on several hosts: hosts still running, and the results of the others.
 
-    timed: arms that have rounds. held: what came before any host had begun.
+    timed: arms that have rounds. held: events from before any host had started.
     """
 
     waiting: set[str]
@@ -39,15 +39,15 @@ class _Shared:
 
     @property
     def hosts(self) -> set[str]:
-        """Every host that has a part in it."""
+        """All hosts of the run."""
         return {arm.host for arm in self.request.arms}
 
 
 class MultiHostRunner:
-    """Workers on several hosts behind the methods of one `Supervisor`.
+    """Workers on several hosts behind the interface of one `Supervisor`.
 
-    A run's arms say which host measures them. The hosts' rounds are not interleaved with each other's, and
-    nothing assumes that their clocks agree. A host that drops ends its own arms; the others continue.
+    Arms name their host. Rounds of different hosts are not interleaved, and clocks need not agree. If a host
+    drops, its arms end and the others continue.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class MultiHostRunner:
         start: Callable[[str, Listener], HostRunner] = supervise,
         here: Callable[[str], bool] = lambda host: host == HERE,
     ) -> None:
-        """here: whether a host is this machine, by the name of one of its environments: those take turns."""
+        """here: returns True if a host name is an environment of this machine; those take turns."""
         self._here = here
         self._turns: dict[str, Turns] = {}
         self._on_event = contained(on_event)
@@ -68,10 +68,9 @@ class MultiHostRunner:
             self.add(host)
 
     def add(self, host: str) -> HostRunner:
-        """Return the member for a host, made if it is new. Its worker starts with `start` or its first
-        run.
+        """Return the member for a host, created if new. Its worker starts with `start` or its first run.
 
-        Raises InputError for what can be no host's name.
+        Raises InputError for an invalid host name.
         """
         if host not in self.members:
             self.members[host] = self._start(host, partial(self._receive, host))
@@ -89,19 +88,19 @@ class MultiHostRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether any host is."""
+        """True if any host is busy."""
         return any(member.busy for member in self.members.values())
 
     @property
     def phase(self) -> Phase:
-        """The first host's phase, or busy if another is."""
+        """The first host's phase, or busy if another host is busy."""
         own = next(iter(self.members.values())).phase
         return "busy" if own == "ready" and self.busy else own
 
     async def start(self) -> None:
-        """Start a worker on each host that has none; returns at once, `Ready` of each follows.
+        """Start a worker on each host that has none. Does not wait; each sends `Ready`.
 
-        One that cannot be started is reported as `WorkerExited`; raises OSError if that is this machine's.
+        A host that cannot start is reported as `WorkerExited`; raises OSError if it is this machine.
         """
         await asyncio.gather(*(self._start_on(h) for h, m in self.members.items() if m.phase == "down"))
 
@@ -114,8 +113,8 @@ class MultiHostRunner:
             self._receive(host, e.WorkerExited(code=_NOT_FOUND, message=_unstarted(host, error)))
 
     async def send(self, request: Request) -> None:
-        """Send runs to where their arms are, stops and acknowledgements everywhere, the rest to the
-        first host.
+        """Send runs to the hosts of their arms, stops and acknowledgements to all, the rest to the first
+        host.
         """
         if isinstance(request, Measure):
             await self.measure(request)
@@ -127,7 +126,7 @@ class MultiHostRunner:
             await next(iter(self.members.values())).send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Queue a run on every host that its arms name. Raises InputError for what can be no host's name."""
+        """Queue a run on every host that its arms name. Raises InputError for an invalid host name."""
         arms: dict[str, list[Arm]] = {}
         for arm in request.arms:
             arms.setdefault(arm.host, []).append(arm)
@@ -152,7 +151,7 @@ class MultiHostRunner:
             else:
                 part = msgspec.structs.replace(request, arms=tuple(arms[host]))
                 if not alone:
-                    # A part is kept on its own machine alone; the whole is kept by anyone who hears this.
+                    # Each machine saves only its part; the listener saves the whole.
                     own = OWN if host != HERE and request.spool else ""
                     part = msgspec.structs.replace(part, spool=own, finish=False)
                 await member.measure(part)
@@ -220,7 +219,7 @@ class MultiHostRunner:
     def _finished(self, shared: _Shared, host: str, event: e.Finished) -> None:
         shared.waiting.discard(host)
         shared.endings[host] = event
-        # A local worker's end is its run's end; a host's is that of its own arms only.
+        # If a local worker ends, its run ends; if a host ends, only its own arms do.
         if event.status == "failed" and shared.hosts != {HERE}:
             for arm in shared.request.arms:
                 if arm.host == host:
@@ -231,7 +230,7 @@ class MultiHostRunner:
             self._on_event(merged(event.run, list(shared.endings.values())))
 
     def _lost(self, shared: _Shared, arm: Arm, ending: e.Finished) -> None:
-        """Describe of an arm that its host has gone: its rounds, if it has any, stay valid."""
+        """Report that an arm's host is gone. Its rounds stay valid."""
         told: e.Event = e.ArmStatus(run=ending.run, arm=arm.id, status="failed", reason=ending.message)
         if arm.id in shared.timed:
             message = f"{ending.message}; the rounds before that count"
@@ -248,7 +247,7 @@ def _unstarted(host: str, error: OSError) -> str:
 
 
 def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
-    """Return the end of a run of several hosts: failed only if all failed, cancelled if any was."""
+    """Return the end of a run on several hosts: failed only if all failed, cancelled if any was."""
     statuses = {ending.status for ending in endings}
     status: e.Ending = "cancelled" if "cancelled" in statuses else "ok" if "ok" in statuses else "failed"
     reached = [ending.reached for ending in endings if ending.reached is not None]

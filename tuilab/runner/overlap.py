@@ -1,4 +1,4 @@
-"""Which rounds of several workers were measured while every one of them was measuring."""
+"""Find the rounds during which every worker was measuring."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from tuilab.model import events as e
 
 @dataclass
 class _Span:
-    """A worker's rounds on this side's clock. began: None before them. end: None until they are over."""
+    """A worker's rounds on this side's clock. began: None before the first. end: None until they are over."""
 
     began: float | None = None
     last: float = 0.0
@@ -15,10 +15,10 @@ class _Span:
 
 
 class Overlap:
-    """Sees the events of each worker as they arrive, and says of each round whether all were at it.
+    """Receives each worker's events and decides for each round whether all workers were measuring.
 
-    The times of rounds are the worker's own, counted from the moment at which it said that it begins them;
-    this side's clock only relates the workers' beginnings.
+    Round times are on the worker's own clock, from its reported start; this side's clock only relates the
+    starts.
     """
 
     def __init__(self, workers: list[str]) -> None:
@@ -26,7 +26,7 @@ class Overlap:
         self.left_out = dict.fromkeys(workers, 0)
 
     def holds(self, worker: str, event: e.Event, now: float) -> bool:
-        """Return whether every other worker was at work during a round."""
+        """Return True if every other worker was measuring during a round."""
         span = self._spans[worker]
         match event:
             case e.Progress(stage="measuring"):

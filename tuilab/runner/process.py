@@ -1,4 +1,4 @@
-"""One worker process: its pipes, its events, its end."""
+"""One worker process: pipes, events, exit."""
 
 import asyncio
 import contextlib
@@ -25,10 +25,10 @@ LONGEST_EVENT = 64 * 2**20
 LONGEST_LOG = 64 * 2**10
 TERM_GRACE_S = 0.3
 LAST_WORDS_S = 3.0
-"""What was said before that has nothing to do with the end."""
+"""Older output is unrelated to the exit."""
 
 OWN = "tuilab: "
-"""Before what tuilab itself says on a worker's standard error."""
+"""Prefix of tuilab's own messages on a worker's standard error."""
 
 Explain = Callable[[int, Sequence[str]], str]
 Level = Literal["debug", "info", "warning", "error"]
@@ -37,12 +37,12 @@ TENSORFLOW_LINE = re.compile(r"^([IWEF])\d{4} \d\d:\d\d:|^\d{4}-\d\d-\d\d [\d:.]
 
 
 def local_command() -> list[str]:
-    """Start a worker here, in the lab's own Python."""
+    """Return the command for a local worker in the lab's own Python."""
     return guest.command("tuilab.worker")
 
 
 def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
-    """Contain the listener: its faults end neither the reading nor the run; the event loop is reported."""
+    """Wrap a listener so that its errors end neither the reader nor the run; the event loop reports them."""
 
     def tell(event: Event) -> None:
         try:
@@ -55,7 +55,7 @@ def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
 
 
 class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
-    """Tells when the process has ended, though others may hold its pipes, for which `Process.wait` waits."""
+    """Signals the process's exit even if others still hold its pipes, which `Process.wait` would wait for."""
 
     def __init__(self, limit: int, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=limit, loop=loop)
@@ -98,9 +98,9 @@ class WorkerProcess:
         explain: Explain | None = None,
         inherited: Sequence[int] = (),
     ) -> "WorkerProcess":
-        """Start it in a process group of its own. Raises OSError if the command cannot be started.
+        """Start it in its own process group. Raises OSError if the command cannot be started.
 
-        inherited: descriptors that it is to have alongside its standard ones.
+        inherited: extra descriptors for the process.
         """
         loop, mark = asyncio.get_running_loop(), uuid.uuid4().hex
         transport, protocol = await loop.subprocess_exec(
@@ -117,16 +117,16 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also its group's."""
+        """The process id, which is also the group's."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it has not ended yet."""
+        """True until it has ended."""
         return self._process.returncode is None
 
     async def send(self, request: Request) -> None:
-        """Write one request. A worker that is gone is noticed elsewhere, so a broken pipe is no error."""
+        """Write one request. Ignores a broken pipe; the exit is noticed elsewhere."""
         assert self._process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
             self._process.stdin.write(encode(request))
@@ -138,28 +138,28 @@ class WorkerProcess:
         self.look_around()
         self._signal(signal.SIGTERM)
         done, _ = await asyncio.wait({self._over}, timeout=TERM_GRACE_S)
-        # The group may hold processes that outlive the worker itself.
+        # The group may contain processes that outlive the worker.
         self._signal(signal.SIGKILL)
         if not done:
             await self._over
 
     def look_around(self) -> None:
-        """Take note of what descends from it, which can be reported only while it lives."""
+        """Record its descendants, which are only visible while it lives."""
         self._known.update(dict.fromkeys(descendants(self.pid)))
 
     async def gone(self) -> None:
-        """Wait until it has ended and everything it said has been delivered."""
+        """Wait until it has ended and all of its output has been delivered."""
         await asyncio.shield(self._over)
 
     def kill_now(self) -> None:
-        """Send KILL without waiting, for a program that is itself about to end."""
+        """Send KILL without waiting, for a program that is about to exit."""
         self._ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
         self._end_others()
 
     def _end_others(self) -> None:
-        """KILL what its code started outside its group."""
+        """KILL processes that its code started outside its group."""
         end_all(self.pid, self._mark, self._known)
 
     def _signal(self, number: signal.Signals) -> None:
@@ -178,7 +178,8 @@ class WorkerProcess:
                 shown = sanitize_line(line[:200].decode("utf-8", "replace"), 200)
                 self._on_event(Log(text=f"not an event ({why}): {shown}", level="error", source="tuilab"))
             else:
-                # A round holds numbers and the names that this side gave; all else may quote anyone.
+                # A round holds only numbers and names from this side; any other event may contain outside
+                # text.
                 self._on_event(event if isinstance(event, Round) else sanitize(event))
 
     async def _read_log(self) -> None:
@@ -192,10 +193,10 @@ class WorkerProcess:
     async def _wait(self) -> None:
         await self._exited.wait()
         code = self._process.returncode or 0
-        # What its code started would outlive it.
+        # Processes that its code started would outlive it.
         self._signal(signal.SIGKILL)
         self._end_others()
-        # One that cannot be ended may hold the pipes: what the worker said is there at once.
+        # A descendant that cannot be killed may hold the pipes; the worker's own output arrives at once.
         await asyncio.wait(self._tasks, timeout=0.5)
         for task in self._tasks:
             task.cancel()
@@ -210,7 +211,7 @@ class WorkerProcess:
 
 
 def oom_kills() -> int | None:
-    """Return how many processes this kernel has killed for want of memory; None if that is unknown."""
+    """Return the kernel's count of out-of-memory kills; None if unknown."""
     try:
         words = Path("/proc/vmstat").read_text().split()
         return int(words[words.index("oom_kill") + 1])
@@ -219,7 +220,7 @@ def oom_kills() -> int | None:
 
 
 def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -> str:
-    """Describe why a worker on this machine ended, in a sentence. killed: `oom_kills` when it began."""
+    """Describe why a local worker ended. killed: `oom_kills` at its start."""
     if any(word.endswith(CLOSED) for word in last_words):
         return f"the worker ended: {CLOSED}"
     if own := [word.removeprefix(OWN) for word in last_words if word.startswith(OWN)]:
@@ -239,6 +240,6 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
 
 
 def level(text: str) -> Level:
-    """Return how grave a line of TensorFlow's log is, by its prefix."""
+    """Return the severity of a TensorFlow log line, from its prefix."""
     match = TENSORFLOW_LINE.match(text)
     return _LEVELS[match[1] or match[2]] if match else "info"

@@ -1,4 +1,4 @@
-"""A worker at the far end of the system's ssh, whose configuration, keys and agent decide everything."""
+"""A worker behind the system's ssh, with the user's configuration, keys and agent."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from tuilab.model.errors import InputError
 from tuilab.runner.process import TENSORFLOW_LINE
 
 PROGRAM = "TUILAB_SSH"
-"""Environment variable: another ssh program, with options, as a shell would read it."""
+"""Environment variable: another ssh program with options, in shell syntax."""
 REMOTE = "TUILAB_REMOTE"
-"""Environment variable: how tuilab is called at the far end; `tuilab` unless set."""
+"""Environment variable: the tuilab command on the other host; default `tuilab`."""
 
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
@@ -22,9 +22,9 @@ _INSTALL = (
 )
 _NOT_FOUND = 127
 _FAILED = 255
-"""ssh's own code where it did not connect or lost the connection."""
+"""ssh's exit code if it could not connect or lost the connection."""
 
-# What ssh said → what to tell a user. The first that matches wins.
+# ssh's messages → what to tell the user. The first match wins.
 _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "REMOTE HOST IDENTIFICATION HAS CHANGED",
@@ -48,12 +48,10 @@ _CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def command(host: str, options: Sequence[str] = (), what: str = "worker") -> list[str]:
-    """Return the command that starts a worker on `host`: an alias of ssh's configuration or `user@host`.
+    """Return the command that starts a worker on `host`: an alias in ssh's configuration, or `user@host`.
 
-    options: of `tuilab worker`, or of what else is to be started there.
-
-    `BatchMode`: ssh fails instead of asking, so that no prompt lands on the screen and no password passes
-    through here. Raises InputError for what could be taken for an option of ssh.
+    options: for `tuilab worker` or the other command. `BatchMode` makes ssh fail instead of prompting, so no
+    password passes through here. Raises InputError for a name that ssh would read as an option.
     """
     if not _HOST.fullmatch(host):
         raise InputError("--host", host, "an ssh alias, a host or user@host")
@@ -65,9 +63,9 @@ def command(host: str, options: Sequence[str] = (), what: str = "worker") -> lis
 
 
 def explain(host: str, code: int, last_words: Sequence[str]) -> str:
-    """Describe why a worker on `host` ended, in a sentence, from ssh's exit code and what was said last.
+    """Describe why a worker on `host` ended, from ssh's exit code and last output.
 
-    TensorFlow's own lines are left out: they speak of missing files and refused connections too.
+    TensorFlow's lines are skipped: they also mention missing files and refused connections.
     """
     said = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
     return f"{host}: {_cause(host, code, said)}"

@@ -1,4 +1,4 @@
-"""A worker kept ready: requests one at a time, a stop that is always obeyed, a fresh worker when one dies."""
+"""A warm worker: one request at a time, stops always obeyed, a new worker when one dies."""
 
 import asyncio
 import contextlib
@@ -52,11 +52,11 @@ from tuilab.runner.process import Explain, WorkerProcess, contained, local_comma
 from tuilab.runner.zygotes import COUNT, EACH, Zygotes, idle_processors, no_gpu_in_sight, possible, wanted
 
 BESIDE, PREPARING_S = 4, 30.0
-"""Forked processes of a run that are prepared at once, at most, and for how long one is waited for."""
+"""Maximum number of forked processes prepared at once, and seconds to wait for one."""
 SILENT_S = 5.0
-"""A worker that has not said anything for so long is reported of."""
+"""Seconds of silence after which a worker is reported."""
 CANCEL_GRACE_S = 1.4
-"""How long a stop may take before the process is ended: with TERM and KILL, under 2 s in all."""
+"""Seconds that a stop may take before the process is ended with TERM and KILL, under 2 s in all."""
 
 Phase = Literal["down", "starting", "ready", "busy"]
 _QUEUED = (Measure, Declare, Ask)
@@ -64,9 +64,9 @@ _QUEUED = (Measure, Declare, Ask)
 
 @dataclass(eq=False)
 class Further:
-    """A forked process of a run, with what it was asked for.
+    """A forked process of a run and its request.
 
-    ready: it has its arms, and waits for its turn; gone: it will never have one.
+    ready: its arms are built and it waits for its turn. gone: it will never measure.
     """
 
     request: Measure | None = None
@@ -76,13 +76,12 @@ class Further:
 
 
 class Supervisor:
-    """Owns one worker process after another. All methods belong to one event loop.
+    """Owns one worker process after another. All methods run in one event loop.
 
-    on_event: called for every event of the worker, and for those that the supervisor adds: `Finished`
-    for a run whose worker died, `WorkerExited` for each process that ends. command: what starts a worker,
-    here unless given. explain: turns its exit code and last words into a sentence. name: of a worker
-    elsewhere, for messages. forks: a run whose further processes are forked is about to be asked for, so that
-    processes to fork from may start alongside the first worker, on processors that would be idle.
+    on_event: called for every worker event, and for those that the supervisor adds: `Finished` for a run
+    whose worker died, `WorkerExited` for each process that ends. command: starts a worker, local by default.
+    explain: turns exit code and last output into a sentence. name: of a remote worker, for messages. forks: a
+    run that forks will be requested soon, so zygotes may start on idle processors next to the first worker.
     """
 
     def __init__(
@@ -108,17 +107,17 @@ class Supervisor:
         self._code: tuple[str, dict[str, str]] = ("", {})
         self._spoilt = self._measured = self._heard = False
         self._settled = asyncio.Event()
-        # Only workers that are this program's own can be forked.
+        # Only this program's own workers can be forked.
         self._zygotes = None if command else Zygotes(env)
         self._zygote: int | None = None
-        # The process that measures; those of the run that are prepared alongside it, in order; those that
-        # have measured and are idle.
+        # The measuring process; processes that are prepared meanwhile, in order; processes that have measured
+        # and are idle.
         self._measuring = Further()
         self._ahead: deque[Further] = deque()
         self._spent: list[WorkerProcess] = []
         self._largest = EACH
         self._foreseen = forks
-        # A worker behind ssh does not get this environment, and confines itself when it is asked.
+        # ssh does not pass this environment on; a remote worker confines itself on request.
         self._confines = command is None or env is not None
         self._held = ""
         self._samples = RunState()
@@ -128,11 +127,11 @@ class Supervisor:
 
     @property
     def busy(self) -> bool:
-        """Whether a request is under way or waiting."""
+        """True if a request is active or queued."""
         return self._active is not None or bool(self._queue)
 
     async def start(self) -> None:
-        """Start a worker; returns at once, `Ready` follows. Raises OSError if it cannot be started."""
+        """Start a worker. Does not wait; `Ready` follows. Raises OSError if it cannot be started."""
         if self.phase != "down" or self._closed:
             return
         self.phase, self._heard = "starting", False
@@ -163,7 +162,7 @@ class Supervisor:
         return process
 
     async def _wait(self, process: WorkerProcess) -> None:
-        """Say now and then that a worker has not said anything yet, as one at the far end of ssh may not."""
+        """Report now and then that a worker is still silent, as over ssh."""
         begun = time.monotonic()
         while True:
             await asyncio.sleep(SILENT_S)
@@ -172,9 +171,9 @@ class Supervisor:
             self._on_event(Warming(stage="waiting for an answer", elapsed_s=time.monotonic() - begun))
 
     async def _starting(self) -> tuple[Sequence[str], Sequence[int]]:
-        """The command that starts the next worker, and the descriptors that it inherits.
+        """Return the command for the next worker and the descriptors that it inherits.
 
-        A further process of a run is forked, where it can be.
+        A further process of a run is forked if possible.
         """
         self._zygote = None
         further = self._queue[0] if self._queue else None
@@ -193,12 +192,12 @@ class Supervisor:
         return command, (descriptor,)
 
     def _forks(self, request: Measure) -> bool:
-        """Whether the run's further processes are forked."""
-        # Next to workers in other environments it is a fresh one, as theirs are.
+        """Return True if the run's further processes are forked."""
+        # Next to workers of other environments, use fresh processes, as theirs are.
         return self._zygotes is not None and not request.turns and wanted(request, self.machine)
 
     async def send(self, request: Request) -> None:
-        """Queue a question or a run; pass `Painted` and `Cancel` on at once."""
+        """Queue a question or a run; forward `Painted` and `Cancel` at once."""
         if isinstance(request, _QUEUED):
             self._queue.append(request)
             early = self.phase == "starting" and self._process is not None and self._confines
@@ -211,21 +210,21 @@ class Supervisor:
             await self._process.send(request)
 
     async def measure(self, request: Measure) -> None:
-        """Queue a run. A budget of several workers measures in that many fresh processes, one after another.
+        """Queue a run. A budget with several workers uses fresh processes, one after another.
 
-        Arms that multiply as TF32 have processes of their own alongside float32 ones (`parts`).
+        Arms with TF32 run in other processes than float32 arms (`parts`).
         """
         await self.send(request)
 
     async def renew(self) -> None:
-        """End the worker, so that what is asked next is measured in a fresh process."""
+        """End the worker, so that the next request runs in a fresh process."""
         if self._process is not None and self._process.alive:
             await self._process.end()
 
     async def cancel(self, run: str) -> None:
-        """Stop a run: asked first; a call that does not return ends with its process within 2 s.
+        """Stop a run. A call that does not return is ended with its process within 2 s.
 
-        What was measured stays. `Finished` with status "cancelled" follows in any case.
+        Measured rounds stay. `Finished` with status "cancelled" always follows.
         """
         for request in list(self._queue):
             if request.id == run:
@@ -245,7 +244,7 @@ class Supervisor:
                 await process.end()
 
     async def close(self) -> None:
-        """End the worker and everything it started. A run under way is stopped first, as by `cancel`."""
+        """End the worker and everything it started. An active run is stopped first, as by `cancel`."""
         self._closed = True
         self._queue.clear()
         if isinstance(self._active, Measure):
@@ -258,11 +257,11 @@ class Supervisor:
         tasks = self._tasks - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
-        # A process that was about to start is let go of by the loop that started it.
+        # The event loop releases a process that was about to start.
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def kill_now(self) -> None:
-        """End the worker without waiting, for a program that is itself about to end."""
+        """End the worker without waiting, for a program that is about to exit."""
         self._closed = True
         for process in (*filter(None, [self._process]), *self._idle()):
             process.kill_now()
@@ -270,7 +269,7 @@ class Supervisor:
             self._zygotes.kill_now()
 
     def _hear(self, further: Further, event: Event) -> None:
-        """Take in what a process says: the one that measures, or one that is prepared alongside it."""
+        """Handle an event from the measuring process or from one that is being prepared."""
         if further is self._measuring:
             self._receive(event)
         elif isinstance(event, Log):
@@ -283,7 +282,7 @@ class Supervisor:
             self._begin_measuring()
 
     def _begin_measuring(self) -> None:
-        """Give the process that measures its turn, once all that are prepared alongside it are."""
+        """Give the measuring process its turn once all parallel preparations are done."""
         of = self._measuring
         if of.ready and of.process is not None and all(one.ready or one.gone for one in self._ahead):
             of.ready = False
@@ -291,7 +290,7 @@ class Supervisor:
                 self._spawn_task(of.process.send(Turn(id=self._active.id)))
 
     def _idle(self) -> list[WorkerProcess]:
-        """The processes of a run that do not measure; they are ours no more."""
+        """Return the processes of a run that no longer measure, and forget them."""
         idle = [*self._spent, *(one.process for one in self._ahead if one.process is not None)]
         self._spent = []
         self._ahead.clear()
@@ -312,7 +311,7 @@ class Supervisor:
                 self._refuse(event)
                 return
             case Ready():
-                # Said again by a worker that opens other GPUs for what it is asked.
+                # Repeated by a worker that opens other GPUs for a request.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
             case WorkerExited():
                 self._exited(event)
@@ -324,7 +323,7 @@ class Supervisor:
                     self._break_off(event.run, words)
                     return
                 if self._active.part:
-                    return  # it began with the first of its parts
+                    return  # the run began with its first part
                 event = msgspec.structs.replace(event, arms=self._active.arms)
         if self._foreign(event):
             return
@@ -345,14 +344,16 @@ class Supervisor:
             self._next()
 
     def _note_settled(self, event: Event) -> None:
-        """Remember which arms of a run settle at once, by those of its processes that watched them do it."""
+        """Record which arms settle at once, from processes that observed it."""
         if isinstance(event, RunStarted) and self._at_once[0] != event.run:
             self._at_once = event.run, set()
         if isinstance(event, WarmedUp) and event.at_once and isinstance(self._active, Measure):
             self._at_once[1].add(event.arm)
 
     def _changed(self, event: RunStarted) -> str:
-        """Why a process must not measure: it read other code than the run's first one; "" where it may."""
+        """Return why a process must not measure: its code differs from the run's first process; "" if it
+        may.
+        """
         if self._code[0] != event.run:
             self._code = event.run, event.code
         before = self._code[1]
@@ -362,7 +363,7 @@ class Supervisor:
         return f"{', '.join(names[:3])} changed while it was measured; what was measured before is kept"
 
     def _break_off(self, run: str, words: str) -> None:
-        """End a run under way with what it has, and its process."""
+        """End an active run with its data so far, and its process."""
         self._active = None
         self._cancelling.clear()
         self._settled.set()
@@ -371,12 +372,12 @@ class Supervisor:
         self._replace()
 
     def _foreign(self, event: Event) -> bool:
-        """Whether it speaks of another run than what was asked for, whose id somebody may know."""
+        """Return True if the event belongs to another run, whose id someone may have guessed."""
         run = getattr(event, "run", "")
         return bool(run) and (self._active is None or self._active.id != run)
 
     def _spoils(self, event: Event) -> bool:
-        """Whether a user's own code raised: who knows what it left behind in its process."""
+        """Return True if user code raised: its process may be left in any state."""
         active = self._active
         if isinstance(active, Declare):
             return isinstance(event, Refused) and event.request == active.id
@@ -384,7 +385,7 @@ class Supervisor:
         return own and isinstance(event, ArmStatus) and event.status == "failed"
 
     def _replace(self) -> None:
-        """End the worker; `_exited` starts a fresh one."""
+        """End the worker; `_exited` starts a new one."""
         assert self._process is not None
         self.phase = "busy"
         self._spawn_task(self._process.end())
@@ -403,7 +404,7 @@ class Supervisor:
         return False
 
     def _goes_on(self, event: Finished) -> bool:
-        """Whether the run continues in a fresh worker; if so, prepare that."""
+        """Return True if the run continues in a fresh worker, and prepare it."""
         active = self._active
         if not isinstance(active, Measure) or event.run != active.id or event.status != "ok":
             return False
@@ -429,11 +430,11 @@ class Supervisor:
         return True
 
     def _take_turn(self, further: Measure, most: int) -> bool:
-        """Let the next process measure that is prepared; False if there is none."""
+        """Let the next prepared process measure; False if there is none."""
         if not self._ahead or self._ahead[0].gone or self._ahead[0].process is None:
             return False
         assert self._process is not None
-        self._spent.append(self._process)  # it is idle: its end would disturb the next one
+        self._spent.append(self._process)  # it is idle, and ending it would disturb the next one
         self._measuring = self._ahead.popleft()
         self._process = self._measuring.process
         self._active = further
@@ -442,8 +443,9 @@ class Supervisor:
         return True
 
     async def _prepare(self, request: Measure, most: int) -> None:
-        """Have this process of a run and some of those after it build their arms at the same time, while none
-        measures."""
+        """Let this process and some of the following ones build their arms in parallel while none
+        measures.
+        """
         of, active = self._measuring, self._active
         assert of.process is not None and isinstance(active, Measure)
         beside: list[Further] = []
@@ -497,7 +499,7 @@ class Supervisor:
             self._on_event(Refused(request=active.id, message=event.message))
         self._cancelling.clear()
         self._settled.set()
-        # One that dies while starting would die again: say so and wait to be asked.
+        # A worker that dies while starting would die again: report it and wait for a request.
         if not self._closed and was != "starting":
             self._spawn_task(self.start())
         elif self._queue:
@@ -527,7 +529,7 @@ class Supervisor:
             scope = confined_to(first)
             other = bool(self._held) and scope != self._held and bool(scope or not isinstance(first, Ask))
             if other or (isinstance(first, Measure) and first.worker and self._measured):
-                self._replace()  # a further process of a run is one that has measured nothing yet
+                self._replace()  # a further process must not have measured anything before
                 return
             self._held = scope or self._held
             self._measured |= isinstance(first, Measure)
@@ -547,15 +549,15 @@ class Supervisor:
             await process.send(request)
 
     def _note_memory(self, process: WorkerProcess) -> None:
-        """Remember what the largest process took that has measured."""
+        """Record the memory of the largest process that has measured."""
         with contextlib.suppress(psutil.Error):
             self._largest = max(self._largest, psutil.Process(process.pid).memory_info().rss)
 
     def _beside(self, request: Measure) -> int:
-        """Return how many processes of a run may be prepared alongside the next: as many as there are idle
-        processors, and memory for, as much each as the largest so far took.
+        """Return the number of processes to prepare in parallel: limited by idle processors and by memory,
+        using the largest process so far.
 
-        None of a user's own code, which may do as it likes if it is loaded.
+        Zero for user code, which may do anything when it is loaded.
         """
         if request.scenario.file.rpartition(":")[0].endswith(".py") or request.scenario.opening.code:
             return 0
@@ -563,15 +565,15 @@ class Supervisor:
         return max(0, min(idle_processors(), BESIDE - 1, room - 1))
 
     def _as_one_of_several(self, request: Measure) -> Measure:
-        """What a process is asked for, given what the others of the run do, or did."""
+        """Adapt a process's request to what the run's other processes do or did."""
         if request.worker:
-            # A GPU's clock takes its time in each process.
+            # A GPU's clock takes time to settle in each process.
             settled = tuple(sorted(self._at_once[1])) if self._zygote is not None else ()
             return msgspec.structs.replace(request, zygote=self._zygote, settled=settled)
         foreseen, self._foreseen = self._foreseen, False
         if not self._forks(request):
             if foreseen and self._zygotes is not None:
-                self._spawn_task(self._zygotes.close())  # begun in vain
+                self._spawn_task(self._zygotes.close())  # started in vain
             return request
         chase_s = min(request.budget.chase_s or math.inf, FORKED_CHASE_S)
         budget = msgspec.structs.replace(request.budget, chase_s=chase_s)
@@ -584,19 +586,20 @@ class Supervisor:
 
 
 def processes(request: Measure) -> int:
-    """Describe in how many fresh processes a run is measured; a sweep has more only if all are alike."""
+    """Return the number of fresh processes for a run; a sweep has several only if all are alike."""
     budget = request.budget
     if request.turns:
-        return request.worker + 1  # anyone who gives the turns begins each further one
+        return request.worker + 1  # the side that gives turns starts each further process
     return 1 if request.sweep is not None and budget.further_s else budget.workers
 
 
 def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], ...]:
-    """Return a run's arms by the processes that they may share: float32 and tf32 arms of a GPU do not.
+    """Split a run's arms by the processes that they may share: a GPU's float32 and tf32 arms are
+    separated.
 
-    TensorFlow keeps the plans that cuDNN and cuBLASLt chose by shape and dtype, not by whether TF32 was on
-    (its `ConvParametersProto`), so one could compute by the other's. Those of a sweep, and of devices that
-    measure together, stay in one process, which says so.
+    TensorFlow caches cuDNN and cuBLASLt plans by shape and dtype, but not by TF32 (its
+    `ConvParametersProto`), so one arm could use the other's plan. Arms of a sweep, and of devices that
+    measure together, share one process, which reports it.
     """
     gpus = {gpu.name for gpu in machine.gpus} if machine is not None else set()
     own = tuple(arm for arm in request.arms if arm.dtype == "tf32" and arm.device in gpus)
@@ -608,15 +611,15 @@ def parts(request: Measure, machine: Machine | None) -> tuple[tuple[Arm, ...], .
 
 
 def narrowed(request: Measure | Declare | Ask, machine: Machine | None) -> Measure | Declare | Ask:
-    """Return what one process is asked for: its part of a run's arms."""
+    """Return the request for one process: its part of the run's arms."""
     if not isinstance(request, Measure) or len(every := parts(request, machine)) == 1:
         return request
-    # What a worker leaves behind when the lab goes would be a part of the run only.
+    # If the lab disappears, the worker would leave only a part of the run.
     return msgspec.structs.replace(request, arms=every[request.part], spool="")
 
 
 def known(samples: RunState, request: Measure) -> bool:
-    """Return whether each arm is known among enough processes as well as the budget asks for."""
+    """Return True if each arm has reached the budget's precision over enough processes."""
     every = [cell for arm in samples.arms.values() for cell in arm.cells.values() if cell.samples]
     halves = [found.relative_half_width for cell in every if (found := estimate_of(cell)) is not None]
     return request.worker + 1 >= processes(request) and all(
@@ -625,9 +628,9 @@ def known(samples: RunState, request: Measure) -> bool:
 
 
 def following(request: Measure, machine: Machine | None, most: int = 0) -> Measure | None:
-    """Return what the next process of a run is asked for, None after the last; a short one only times.
+    """Return the request for the run's next process; None after the last. Short processes only time.
 
-    most: how many processes there may be; 0 for those that the budget has if none is forked.
+    most: maximum number of processes; 0 for the budget's number without forking.
     """
     if request.part + 1 < len(parts(request, machine)):
         return msgspec.structs.replace(request, part=request.part + 1)

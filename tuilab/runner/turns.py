@@ -1,4 +1,4 @@
-"""Workers of one machine that measure one run by turns, so that their rounds are of the same minute."""
+"""Workers of one machine that take turns in one run, so that their rounds share the same minutes."""
 
 import asyncio
 import random
@@ -14,47 +14,47 @@ from tuilab.model.requests import Cancel, Measure, Turn
 from tuilab.model.scenario import Budget
 
 LEAST_PROCESSES = 3
-"""Of each environment. A process settles at a pace of its own: one of each tells nothing of a difference."""
+"""Per environment. Each process settles at its own pace, so a single one shows no difference."""
 QUICK_S = 2.0
-"""Seconds of rounds of each process of a quick run."""
+"""Seconds of rounds per process of a quick run."""
 
 replace = msgspec.structs.replace
 Tell = Callable[[str, e.Event], None]
 
 
 class Member(Protocol):
-    """A worker that is kept ready: a `Supervisor`."""
+    """A warm worker: a `Supervisor`."""
 
     async def start(self) -> None:
-        """Start a worker where there is none."""
+        """Start a worker if there is none."""
 
     async def renew(self) -> None:
-        """End the worker: the next request is for a fresh one."""
+        """End the worker: the next request needs a fresh one."""
 
     async def measure(self, request: Measure) -> None:
         """Queue a part of the run."""
 
     async def send(self, request: Turn | Cancel) -> None:
-        """Pass it on at once."""
+        """Forward it at once."""
 
     async def cancel(self, run: str) -> None:
         """Stop the run."""
 
 
 def budget_of(budget: Budget) -> Budget:
-    """Return what each environment's processes are to do: equal numbers of rounds, in several processes."""
+    """Return the budget of each environment's processes: equal numbers of rounds, in several processes."""
     if budget.workers < LEAST_PROCESSES:
         budget = replace(budget, workers=LEAST_PROCESSES, further_s=QUICK_S)
     return replace(budget, precision=1e6, chase_s=0.0)
 
 
 class Turns:
-    """One run of several workers, of which one at a time does something.
+    """One run of several workers, of which only one is active at a time.
 
-    A turn of a worker is a round; its first, everything up to its first round: start, building, warm-up. In
-    each cycle each worker has one turn, in random order, and their rounds leave as one. After the last round
-    of all a fresh process of each begins. members: by the hosts that the parts name. tell: given what else
-    they say.
+    A turn is one round; the first turn is everything up to the first round: start, build, warm-up. In each
+    cycle every worker has one turn, in random order, and their rounds are sent as one. After the last round
+    of all, each gets a fresh process. members: by the host names of the parts. tell: receives their other
+    events.
     """
 
     def __init__(self, members: Mapping[str, Member], parts: Mapping[str, Measure], tell: Tell) -> None:
@@ -62,7 +62,7 @@ class Turns:
         self._parts = dict(parts)
         first = next(iter(parts.values()))
         self._run, self._budget = first.id, budget_of(first.budget)
-        # A run that is resumed has some processes already.
+        # A resumed run already has some processes.
         self._first_worker, self._index = first.worker, 0
         self._processes = first.worker + 1
         if first.sweep is None:
@@ -82,20 +82,20 @@ class Turns:
 
     @property
     def hosts(self) -> Collection[str]:
-        """Those that take turns."""
+        """The hosts that take turns."""
         return self._parts.keys()
 
     async def start(self) -> None:
-        """Begin with the first process of each."""
+        """Start the first process of each."""
         self._begin(self._first_worker)
 
     async def cancel(self) -> None:
-        """Stop: those that have not begun are left out, the others end as a single worker does."""
+        """Stop: skip those that have not started; the others end as a single worker does."""
         self._stopped = True
         await asyncio.gather(*(self._members[host].cancel(self._run) for host in self._parts))
 
     def receive(self, host: str, event: e.Event) -> None:
-        """Take in an event of a worker's."""
+        """Handle a worker's event."""
         if isinstance(event, e.Ready):
             self._imports.setdefault(host, []).append(event.import_s)
         elif isinstance(event, e.TurnOver):
@@ -109,19 +109,19 @@ class Turns:
             self._ended(host, event)
             return
         elif isinstance(event, e.RunStarted) and event.worker > self._first_worker and host != self._first:
-            return  # the process of the first tells for all that further ones begin
+            return  # the first host's process reports the start of further ones for all
         self._tell(host, event)
 
     def _begin(self, worker: int) -> None:
         self._worker, self._begun, self._cycle = worker, set(), []
         self._left = set(self._parts) - self._out
         self._first = next(host for host in self._parts if host in self._left)
-        # The first begins first, so that anyone who hears of the run hears its beginning first.
+        # The first host starts first, so that listeners see the run's start first.
         self._cycle = [self._first, *random.sample(sorted(self._left - {self._first}), len(self._left) - 1)]
         self._next()
 
     def _next(self) -> None:
-        """Give the turn to the next worker, and tell the rounds of a cycle that is over."""
+        """Give the turn to the next worker, and report the rounds of a finished cycle."""
         while self._cycle and self._cycle[0] not in self._left:
             self._cycle.pop(0)
         if not self._cycle:
@@ -167,7 +167,7 @@ class Turns:
         await member.measure(request)
 
     def _flush(self) -> None:
-        """The rounds of a cycle as one, so that they are paired."""
+        """Merge the rounds of a cycle, so that they are paired."""
         rounds, self._rounds = self._rounds, []
         if not rounds:
             return
@@ -185,7 +185,7 @@ class Turns:
         self._tell(self._first, merged)
 
     def _ended(self, host: str, event: e.Finished) -> None:
-        """A worker is through with its part of this process, or for good."""
+        """A worker has finished its part of this process, or has ended."""
         if host not in self._left:
             return
         before = self._endings.get(host)
@@ -197,7 +197,7 @@ class Turns:
         self._next()
 
     def _over(self) -> None:
-        """All are through with this process."""
+        """All workers have finished this process."""
         lasting = set(self._parts) - self._out
         if self._worker + 1 < self._processes and lasting and not self._stopped:
             self._begin(self._worker + 1)

@@ -1,7 +1,7 @@
-"""Somebody's own program, started with the observer on its path, and what the observer tells of it.
+"""A user's program, started with the observer on its path, and the observer's messages.
 
-The program has this process's standard streams, terminal, folder and process group. Each of its processes
-that imports TensorFlow connects to a Unix socket of ours.
+The program shares this process's standard streams, terminal, folder and process group. Each of its processes
+that imports TensorFlow connects to our Unix socket.
 """
 
 import contextlib
@@ -34,24 +34,24 @@ from tuilab.model.sanitize import sanitize, sanitize_line
 
 LONGEST_MESSAGE, LONGEST_FILE = 64 * 2**20, 512 * 2**20
 ATTACH_S = 60.0
-"""For TensorFlow's import and the program's answer."""
+"""Seconds for TensorFlow's import and the program's answer."""
 SI_KERNEL = 0x80
-"""Of a signal that the terminal sent, to the program too."""
+"""A signal that the terminal sent to the program too."""
 
 Take = Callable[[int, Told, Path | None], None]
-"""Called from a thread with a process's number, what it told, and where the file of a window lies."""
+"""Called from a thread with a process's number, its message, and the path of a window's file."""
 LONGEST_FOLDER = 74
-"""Bytes of the name of the folder of temporary files: a socket's name has 103 at most."""
+"""Maximum bytes of the temporary folder's name: a socket's name has at most 103."""
 REST_S = 0.25
 KEPT_OUTPUT = 2**20
-"""Bytes of a program's output, its last ones, that are kept while a screen has the terminal."""
+"""Bytes of a program's latest output that are kept while a screen uses the terminal."""
 
 
 class Listener:
-    """Hears the observers. Messages that are no messages end their connection; `faults` says why.
+    """Receives the observers' messages. An invalid message ends its connection; `faults` has the reason.
 
-    take: called from one thread. rest: called from the same, at least every `REST_S` seconds. An observer
-    that is not read gives up, so that its messages are read at once, whatever `take` does meanwhile.
+    take: called from one thread. rest: called from that thread at least every `REST_S` seconds. An observer
+    gives up if nobody reads, so messages are read at once, even while `take` runs.
     """
 
     def __init__(self, take: Take, rest: Callable[[], None] = lambda: None) -> None:
@@ -69,7 +69,7 @@ class Listener:
         self._begin(self._accept)
         self._taking = threading.Thread(target=self._take_on, daemon=True)
         self._taking.start()
-        # Outlives a lab that is killed: its standard input ends with the lab.
+        # Outlives a lab that is killed: its standard input closes with the lab.
         words = ["/bin/sh", "-c", 'read -r _; rm -rf "$0"', os.fspath(self.folder)]
         nowhere = subprocess.DEVNULL
         self._keeper = subprocess.Popen(
@@ -77,7 +77,7 @@ class Listener:
         )
 
     def close(self, patience: float = 1.0) -> None:
-        """Hear no more; what was sent already is taken first."""
+        """Stop listening after handling messages that were already sent."""
         with contextlib.suppress(OSError):
             self.address.unlink()
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -88,7 +88,7 @@ class Listener:
         self._taking.join()
 
     def ask(self, number: int, **what: object) -> bool:
-        """Ask the observer in the process of that number; False if it hears no more."""
+        """Send a request to the observer of that process; False if it no longer listens."""
         try:
             self._connections[number].sendall(msgspec.json.encode(what) + b"\n")
         except (OSError, KeyError):
@@ -96,7 +96,7 @@ class Listener:
         return True
 
     def remove(self) -> None:
-        """Delete the windows' files."""
+        """Delete the profiler windows' files."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self._keeper.communicate()
 
@@ -152,7 +152,7 @@ class Listener:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """Return what to start: a Python file or `-m module` by the Python of the active environment, else the
+    """Return the command: a Python file or `-m module` with the active environment's Python, else the
     words as they are.
 
     Raises InputError if there is nothing to start.
@@ -166,12 +166,12 @@ def command_of(words: Sequence[str]) -> list[str]:
 
 
 def is_python(words: Sequence[str]) -> bool:
-    """Return whether a Python is to run it: a file of it, or `-m module`."""
+    """Return True if it is a Python file or `-m module`."""
     return bool(words) and (words[0] == "-m" or words[0].endswith(".py"))
 
 
 def python() -> str:
-    """Return the Python of the active environment, else this one."""
+    """Return the active environment's Python, else this one."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         found = Path(os.environ.get(name, ""), "bin", "python")
         if os.environ.get(name) and found.exists():
@@ -180,7 +180,7 @@ def python() -> str:
 
 
 def _environment(listener: Listener, options: str) -> dict[str, str]:
-    """This process's, with the observer first on the program's path."""
+    """Return this process's environment with the observer first on the program's path."""
     environment = dict(os.environ)
     environment[observer.ADDRESS], environment[observer.OPTIONS] = os.fspath(listener.address), options
     paths = [os.fspath(observer.FOLDER), environment.get("PYTHONPATH", "")]
@@ -189,11 +189,10 @@ def _environment(listener: Listener, options: str) -> dict[str, str]:
 
 
 class Hosted:
-    """A program in a terminal of its own, while a screen has ours; `output` is the end of what it has
-    written.
+    """A program in its own terminal while a screen uses ours; `output` is the end of its output.
 
-    heard: called from a thread with what it has written. ended: called from a thread with its exit code,
-    negative for a signal. Raises InputError for a program that cannot be started.
+    heard: called from a thread with its output. ended: called from a thread with its exit code, negative for
+    a signal. Raises InputError for a program that cannot be started.
     """
 
     def __init__(
@@ -213,7 +212,7 @@ class Hosted:
         self.resize(*size)
         name = os.ttyname(slave)
         try:
-            # As the leader of a session, whose terminal is the first that it opens.
+            # As a session leader, whose terminal is the first that it opens.
             self.pid = os.posix_spawnp(
                 command[0],
                 list(command),
@@ -239,13 +238,13 @@ class Hosted:
         self._waiting.start()
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give its terminal that size."""
+        """Set the size of its terminal."""
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def type(self, data: bytes) -> None:
-        """Type the bytes at the program's terminal; Ctrl-C is the byte 3."""
-        with contextlib.suppress(OSError):  # its terminal may have gone with it
+        """Type the bytes at its terminal; Ctrl-C is byte 3."""
+        with contextlib.suppress(OSError):  # its terminal may be gone
             os.write(self._terminal, data)
 
     def signal(self, number: int) -> None:
@@ -257,7 +256,7 @@ class Hosted:
         while True:
             try:
                 data = os.read(self._terminal, 65536)
-            except OSError:  # nobody has its terminal open any more
+            except OSError:  # its terminal is closed
                 data = b""
             if not data:
                 return
@@ -271,12 +270,12 @@ class Hosted:
 
     def _wait(self) -> None:
         _, status = os.waitpid(self.pid, 0)
-        # What it wrote last is still to be read; a child of it may hold its terminal for longer.
+        # Read its last output; its children may hold the terminal for longer.
         self._reading.join(1.0)
         self._ended(os.waitstatus_to_exitcode(status))
 
     def hand_over(self) -> None:
-        """Connect it with our terminal, from now to its end: what was kept of its output comes first."""
+        """Connect it to our terminal until it ends, starting with its kept output."""
         with self._lock:
             if left := self.written - len(self.output):
                 _write(f"[the first {left:,} bytes of its output were not kept]\r\n".encode())
@@ -299,7 +298,7 @@ class Hosted:
         resized()
         before = termios.tcgetattr(0) if os.isatty(0) else None
         if before is not None:
-            # Its own terminal does what ours would; the keys of signals stay with ours, for Ctrl-Z.
+            # Its own terminal does the line editing; ours keeps the signal keys, for Ctrl-Z.
             tty.setraw(0, termios.TCSANOW)
             mode = termios.tcgetattr(0)
             mode[3] |= termios.ISIG
@@ -318,7 +317,7 @@ class Hosted:
 
 
 def _write(data: bytes) -> None:
-    """To our terminal, which may have gone."""
+    """Write to our terminal, which may be gone."""
     with contextlib.suppress(OSError):
         view = memoryview(data)
         while len(view):
@@ -326,10 +325,10 @@ def _write(data: bytes) -> None:
 
 
 def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
-    """Start the program, pass signals on, wait for its end; returns its exit code, negative for a signal.
+    """Start the program, forward signals, and wait; returns its exit code, negative for a signal.
 
-    Only from a process's main thread. A signal that the terminal sent has reached the program by itself.
-    Raises InputError for a program that cannot be started.
+    Only from the main thread. Signals from the terminal reach the program by themselves. Raises InputError
+    for a program that cannot be started.
     """
     environment = _environment(listener, options)
     passed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
@@ -350,7 +349,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:
-            # Not for a time: stopped for longer than that, `sigtimedwait` gives a signal that never was.
+            # Without a timeout: after a longer stop, `sigtimedwait` returns a signal that never was.
             told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
             while not states.empty():
                 if not os.WIFSTOPPED(status := states.get()):
@@ -366,9 +365,9 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
 
 
 def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
-    """Tell a thread, by SIGCHLD, each time that a child has stopped, and that it has ended.
+    """Notify a thread with SIGCHLD whenever a child stops or ends.
 
-    What the kernel sends itself goes to any thread, which may have no use for it.
+    The kernel's own SIGCHLD goes to any thread, which may not handle it.
     """
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)
@@ -379,7 +378,7 @@ def _wait(pid: int, states: "queue.SimpleQueue[int]", thread: int) -> None:
 
 
 def end_as(code: int) -> int:
-    """End this process by the signal that ended the program; returns the exit code where none did."""
+    """End this process by the signal that ended the program; returns the exit code if there was none."""
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
@@ -388,8 +387,7 @@ def end_as(code: int) -> int:
 
 
 def attach(address: str, folder: Path, seconds: float) -> bytes:
-    """Return the profiler's file of a program whose profiler server is at HOST:PORT, taken by TensorFlow's
-    client.
+    """Return a profile from the program's profiler server at HOST:PORT, using TensorFlow's client.
 
     Raises InputError if no program answers there.
     """

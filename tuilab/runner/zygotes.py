@@ -1,7 +1,7 @@
-"""Zygotes: processes that have imported TensorFlow, from which a run's further ones are forked.
+"""Zygotes: processes with TensorFlow imported, from which a run forks its further processes.
 
-A fork inherits its parent's memory layout, so there are several, and processes are forked from them in random
-order (docs/measuring.md has what that is worth). None opens a device.
+A fork inherits its parent's memory layout, so there are several zygotes, used in random order
+(docs/measuring.md has the evidence). None opens a device.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from tuilab.runner import forked
 COUNT = 3
 PATIENCE_S = 60.0
 EACH = 700 * 2**20
-"""Bytes that a zygote may take while it starts."""
+"""Bytes that a zygote may need while it starts."""
 
 
 class Zygotes:
-    """Started once they are asked for; ended with `close`, or with this process."""
+    """Start on demand; end with `close` or with this process."""
 
     def __init__(self, env: Mapping[str, str] | None = None, count: int = COUNT) -> None:
         self._env, self._count = env, count
@@ -38,27 +38,27 @@ class Zygotes:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of those that live."""
+        """Process ids of the live zygotes."""
         return tuple(each.pid for each in self._processes if each.returncode is None)
 
     def begin(self, number: int) -> None:
-        """Let that many of them start now, while nothing is measured; returns at once."""
+        """Start that many now, while nothing is measured. Does not wait."""
         self._early = asyncio.ensure_future(self._attempt(min(number, self._count)))
 
     async def quiet(self) -> None:
-        """Wait until those that were begun no longer use a processor."""
+        """Wait until the new zygotes no longer use a processor."""
         if self._early is not None:
             await asyncio.shield(self._early)
 
     async def ready(self) -> bool:
-        """Start them unless they are there, and wait until all can fork; False if that failed."""
+        """Start them if needed and wait until all can fork; False on failure."""
         await self.quiet()
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._attempt(self._count))
         return await asyncio.shield(self._starting)
 
     async def _attempt(self, number: int) -> bool:
-        """Start them until there are that many that can fork."""
+        """Start zygotes until that many can fork."""
         try:
             async with asyncio.timeout(PATIENCE_S):
                 begun = len(self._sockets)
@@ -93,10 +93,10 @@ class Zygotes:
             there.close()
 
     def command(self, worker: Sequence[str]) -> tuple[int, list[str], int]:
-        """Return which zygote the next worker is from, the command that starts it, the descriptor that it
+        """Return the zygote's index for the next worker, its start command, and the descriptor that it
         inherits.
 
-        worker: the command whose place it takes. In random order, each zygote as often as the others.
+        worker: the command to replace. The order is random, with equal counts.
         """
         if not self._turns:
             self._turns = random.sample(range(self._count), self._count)
@@ -106,7 +106,7 @@ class Zygotes:
         return number, [sys.executable, "-I", "-S", stub, str(descriptor), "--", *worker], descriptor
 
     def kill_now(self) -> None:
-        """End them without waiting."""
+        """Kill them without waiting."""
         for each in self._sockets:
             each.close()
         for process in self._processes:
@@ -117,7 +117,7 @@ class Zygotes:
         self._early = self._starting = None
 
     async def close(self) -> None:
-        """End them, and wait for that."""
+        """End them and wait."""
         for task in (self._early, self._starting):
             if task is not None:
                 task.cancel()
@@ -127,7 +127,7 @@ class Zygotes:
 
     @property
     def memory(self) -> int:
-        """Bytes that they take, what they share with others counted in parts."""
+        """Bytes that they use, shared pages counted in parts."""
         return sum(_proportional(pid) for pid in self.pids)
 
 
@@ -140,25 +140,25 @@ def _proportional(pid: int) -> int:
 
 
 def no_gpu_in_sight() -> bool:
-    """Return whether no NVIDIA driver is loaded; what TensorFlow sees is known once a worker is ready."""
+    """Return True if no NVIDIA driver is loaded. A ready worker knows what TensorFlow sees."""
     return not Path("/proc/driver/nvidia/version").exists()
 
 
 def idle_processors() -> int:
-    """Return how many processors are left alongside a worker that imports TensorFlow."""
+    """Return the number of processors left while a worker imports TensorFlow."""
     return len(psutil.Process().cpu_affinity() or ()) - 1 if sys.platform == "linux" else 0
 
 
 def possible() -> bool:
-    """Return whether this machine can fork workers: Linux, with memory to spare."""
+    """Return True if this machine can fork workers: Linux, with memory to spare."""
     return sys.platform == "linux" and psutil.virtual_memory().available > COUNT * EACH
 
 
 def wanted(request: Measure, machine: Machine | None) -> bool:
-    """Return whether a run's further processes may be forked: on a machine without a GPU, of a budget that
-    says so; not those of a sweep, which has none if its budget's are short.
+    """Return True if a run's further processes may be forked: without a GPU and if the budget allows; not
+    for a sweep whose budget has no short processes.
 
-    A process that has opened CUDA cannot be forked, and one that opens it afterwards has saved nothing.
+    A process that has opened CUDA cannot be forked, and opening it afterwards saves nothing.
     """
     budget = request.budget
     several = budget.forks > 0 and not (request.sweep is not None and budget.further_s)

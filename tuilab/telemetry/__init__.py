@@ -1,1 +1,1 @@
-"""Live figures of the device and the host, for the device panel. Imports no TensorFlow and no Textual."""
+"""Live figures of the devices and the host for the device panel. Imports neither TensorFlow nor Textual."""

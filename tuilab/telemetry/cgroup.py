@@ -1,4 +1,4 @@
-"""How far the cgroup of this process may use the CPUs, and how often its quota ran out."""
+"""The CPU quota of this process's cgroup, and how often it ran out."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Periods:
-    """Counters since the group was made: periods with work, and those in which the quota ran out."""
+    """Counters since the group was created: active periods, and throttled periods."""
 
     total: int
     throttled: int
 
 
 class Quota:
-    """The tightest CPU quota among this process's cgroup and its ancestors, version 1 or 2.
+    """The tightest CPU quota of this process's cgroup and its ancestors, version 1 or 2.
 
-    cpus: CPUs' worth of time that it gives, None without a limit.
+    cpus: CPU time per second; None without a limit.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -27,7 +27,7 @@ class Quota:
                 self.cpus, self._folder = cpus, folder
 
     def periods(self) -> Periods | None:
-        """Return the counters now; None without a limit, or where they cannot be read."""
+        """Return the counters now; None without a limit or if they cannot be read."""
         if self._folder is None:
             return None
         numbers = dict(
@@ -40,7 +40,7 @@ class Quota:
 
 
 def _folders(root: Path) -> list[Path]:
-    """The group's own folder and those above it, wherever its version mounts them."""
+    """Return the folders of the group and its ancestors, at the version's mount point."""
     base = root / "sys/fs/cgroup"
     out: list[Path] = []
     for line in _read(root / "proc/self/cgroup").splitlines():

@@ -1,4 +1,4 @@
-"""The host's processors and memory, from the kernel's own counters."""
+"""The host's processors and memory, from the kernel's counters."""
 
 import os
 from pathlib import Path
@@ -11,14 +11,13 @@ from tuilab.telemetry.cgroup import Quota
 
 KILO = 1e3
 MOST_FILES = 32
-"""Of a file that every core has, that many are read: on a host with hundreds of cores a sample stays cheap.
-"""
+"""Maximum number of per-core files to read, to keep samples cheap on hosts with hundreds of cores."""
 
 
 class Host:
-    """Reads one `CpuSample` after another; shares are over the time between two.
+    """Produces `CpuSample`s; shares cover the time between two samples.
 
-    notes: a sentence for each figure that this host does not give.
+    notes: a sentence for each figure that this host does not provide.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -34,10 +33,10 @@ class Host:
         self.notes = [] if self._clocks else ["no CPU clock: this machine does not report it (no cpufreq)"]
 
     def sample(self) -> CpuSample:
-        """Return the host now."""
+        """Sample the host now."""
         before, self._times = self._times, psutil.cpu_times(percpu=True)
         shares = [_shares(old, new) for old, new in zip(before, self._times, strict=False)]
-        # Without a tick between two samples there is nothing to divide by.
+        # Without a tick between two samples, there is nothing to divide by.
         known = [share for share in shares if share is not None]
         memory = psutil.virtual_memory()
         return CpuSample(
@@ -71,9 +70,9 @@ class Host:
 
 
 def _shares(old: Any, new: Any) -> tuple[float, float] | None:
-    """Busy share and stolen share of one CPU between two readings; None without a tick between them.
+    """Return the busy and stolen shares of one CPU between two readings; None without a tick between them.
 
-    `guest` times are already within `user` and `nice` (proc(5)).
+    `guest` times are included in `user` and `nice` (proc(5)).
     """
     spent = {name: max(0.0, getattr(new, name) - getattr(old, name)) for name in new._fields}
     total = sum(seconds for name, seconds in spent.items() if name not in ("guest", "guest_nice"))
@@ -85,7 +84,7 @@ def _shares(old: Any, new: Any) -> tuple[float, float] | None:
 
 
 def _spread(paths: list[Path]) -> list[Path]:
-    """At most MOST_FILES of them, evenly spread."""
+    """Return at most MOST_FILES of them, evenly spread."""
     step = max(1, -(-len(paths) // MOST_FILES))
     return paths[::step]
 

@@ -1,4 +1,4 @@
-"""One process, such as the worker: its share of the CPUs and how often it was pushed off them."""
+"""One process, such as the worker: its CPU share and context switches."""
 
 import os
 import re
@@ -15,7 +15,7 @@ _SWITCHES = re.compile(rb"^(voluntary|nonvoluntary)_ctxt_switches:\s+(\d+)", re.
 
 
 class WatchedProcess:
-    """Reads one `ProcessSample` after another; rates are over the time between two."""
+    """Produces `ProcessSample`s; rates cover the time between two samples."""
 
     def __init__(self, pid: int, root: Path = Path("/")) -> None:
         self.pid = pid
@@ -25,7 +25,7 @@ class WatchedProcess:
         self._switches: dict[str, tuple[int, int]] = {}
 
     def sample(self) -> tuple[ProcessSample | None, str]:
-        """Return the process now, or None and a sentence that says why not."""
+        """Sample the process, or return None and the reason."""
         try:
             process = psutil.Process(self.pid)
             with process.oneshot():
@@ -50,7 +50,9 @@ class WatchedProcess:
         return out, ""
 
     def _read_switches(self) -> dict[str, tuple[int, int]]:
-        """Voluntary and involuntary switches of each thread: /proc/PID/status tells only the first's."""
+        """Return voluntary and involuntary switches of each thread: /proc/PID/status has only the first
+        thread's.
+        """
         out = {}
         try:
             tasks = os.listdir(self._tasks)
@@ -61,15 +63,14 @@ class WatchedProcess:
                 with open(self._tasks / task / "status", "rb") as file:
                     found = dict(_SWITCHES.findall(file.read()))
             except OSError:
-                continue  # the thread has ended meanwhile
+                continue  # the thread has ended
             if len(found) == 2:
                 out[task] = (int(found[b"voluntary"]), int(found[b"nonvoluntary"]))
         return out
 
 
 def looked_up(process: GpuProcess) -> GpuProcess:
-    """Return the same with whose it is and its command line, where a process of that id and name is seen
-    here."""
+    """Add owner and command line, if a process with that id and name is visible here."""
     try:
         here = psutil.Process(process.pid)
         with here.oneshot():
@@ -78,7 +79,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
     except (psutil.Error, OSError, KeyError):
         return process
     if process.name and name and process.name != name:
-        return process  # in a container: another process, which has that id here
+        return process  # in a container: another process with the same id
     return msgspec.structs.replace(
         process, user=sanitize_line(user, 40), command=sanitize_line(command or name, 200)
     )
@@ -87,7 +88,7 @@ def looked_up(process: GpuProcess) -> GpuProcess:
 def _rates(
     before: dict[str, tuple[int, int]], now: dict[str, tuple[int, int]], elapsed: float | None
 ) -> tuple[float | None, float | None]:
-    """Switches per second, voluntary and involuntary. A thread that is new counts from its start."""
+    """Return switches per second, voluntary and involuntary. A new thread counts from its start."""
     if not elapsed or not now:
         return None, None
     gained = [

@@ -1,4 +1,4 @@
-"""One sample of everything that the device panel shows."""
+"""One sample of everything on the device panel."""
 
 import time
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from tuilab.telemetry.process import WatchedProcess, looked_up
 
 def open_nvml(root: Path = Path("/")) -> Nvml:
     """Return an NVML session. Raises NvmlUnavailable, at once if no NVIDIA driver is loaded."""
-    # Windows' own driver serves WSL through /dev/dxg and leaves nothing in /proc.
+    # On WSL, Windows' driver works through /dev/dxg and leaves nothing in /proc.
     if not (root / "proc/driver/nvidia/version").exists() and not (root / "dev/dxg").exists():
         raise NvmlUnavailable("no GPU figures: no NVIDIA driver is loaded on this machine")
     return Nvml()
 
 
 class Telemetry:
-    """Samples this machine. Cheap enough for a few samples a second; not safe for several threads at once.
+    """Samples this machine. Cheap enough for a few samples per second; not thread-safe.
 
-    What cannot be shown is left None, with the reason among the sample's notes. A call into a wedged driver
-    can block, so an app samples in a thread of its own.
+    Missing figures are None, with the reason in the sample's notes. A call into a hung driver can block, so
+    an app samples in a separate thread.
     """
 
     def __init__(self, nvml: Callable[[], Nvml] = open_nvml) -> None:
@@ -39,7 +39,7 @@ class Telemetry:
             self._no_gpu = str(error)
 
     def sample(self, pid: int = 0) -> DeviceSample:
-        """Sample this machine now. pid: of a process to report on too, such as the worker; 0 for none."""
+        """Sample this machine now. pid: a process to include, such as the worker; 0 for none."""
         if pid != (self._watched.pid if self._watched else 0):
             self._watched = WatchedProcess(pid) if pid else None
         at = time.monotonic()
