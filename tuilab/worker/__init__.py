@@ -1,1 +1,1 @@
-"""The other process: the only place where TensorFlow runs."""
+"""The worker process, the only one that runs TensorFlow."""

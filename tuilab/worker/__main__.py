@@ -1,7 +1,7 @@
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # The protocol leaves fd 1 before anything else is imported: TensorFlow prints there.
+    # Take fd 1 for the protocol before any other import, because TensorFlow prints there.
     channel = Channel.from_stdio()
     from tuilab.worker.main import main
 

@@ -1,4 +1,4 @@
-"""The public names of the TensorFlow that this worker imported."""
+"""The public names of the installed TensorFlow."""
 
 import ast
 import inspect
@@ -11,9 +11,9 @@ from typing import Any
 from tuilab.model.api import ApiTable, Signature
 from tuilab.worker.context import Context
 
-# Namespaces that only repeat others: named, but not entered.
+# Namespaces that only repeat others: listed, but not walked.
 LEFT_OUT = ("tf.compat.v2", "tf.compat.v1.compat", "tf.compat.v1.keras", "tf.compat.v1.raw_ops", "keras.src")
-# The classes here inherit hundreds of methods each, which nobody calls by these names.
+# Each class here inherits hundreds of methods that nobody calls by these names.
 WITHOUT_METHODS = ("tf.keras.layers.", "keras.layers.", "tf.compat.v1.")
 OPS = (
     "MatMul",
@@ -29,26 +29,26 @@ OPS = (
     "Sum",
     "Cast",
 )
-# Packages whose modules are the public namespace; any other module found there leaked in.
+# Packages whose modules make up the public namespace. Any other module found there leaked in.
 _PUBLIC = ("tensorflow._api.", "keras._tf_keras.")
-# Part of TensorFlow's inside, there only once something has imported it (the profiler does).
+# An internal part of TensorFlow, present only after something such as the profiler has imported it.
 _INSIDE = ("tf.tsl",)
 _KERAS = "keras."
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def answer(context: Context, body: bytes) -> Iterator[ApiTable]:
-    """Yield one `ApiTable`, of the TensorFlow that this worker imported."""
+    """Yield one `ApiTable` for the imported TensorFlow."""
     yield make(context.tf)
 
 
 def make(tf: Any) -> ApiTable:
-    """Walk the public namespace of the imported module. About a second; nothing is called."""
+    """Walk the public namespace without calling anything. Takes about a second."""
     names: set[str] = set()
     signatures: dict[str, Signature] = {}
     import keras
 
-    # Keras 3 is not `tf.keras`: each has names that the other has not.
+    # Keras 3 is not `tf.keras`: each has names that the other lacks.
     for name, thing in (*_walk(tf, "tf", frozenset()), *_walk(keras, "keras", frozenset())):
         names.add(name)
         if isinstance(thing, type) and not name.startswith(WITHOUT_METHODS):
@@ -70,9 +70,9 @@ def make(tf: Any) -> ApiTable:
 
 
 def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str, Any]]:
-    """Every public (name, thing) below a module. A module inside itself is not entered again."""
+    """Yield every public (name, object) below a module. Skips modules that contain themselves."""
     above = above | {id(module)}
-    # A lazily loaded part whose own dependency is missing raises: it is not there for its users either.
+    # A lazily loaded module raises if its dependency is missing, so users cannot reach it either.
     try:
         words = [word for word in dir(module) if not word.startswith("_")]
     except Exception:
@@ -93,7 +93,7 @@ def _walk(module: Any, prefix: str, above: frozenset[int]) -> Iterator[tuple[str
 
 
 def _is_public(module: ModuleType) -> bool:
-    # TensorFlow's own lazy loaders stand for a public module without saying its name.
+    # TensorFlow's lazy loaders wrap a public module without reporting its name.
     name = getattr(module, "__name__", "")
     if name.startswith(_KERAS) and not name.startswith("keras.src"):
         return True
@@ -101,8 +101,10 @@ def _is_public(module: ModuleType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[tuple[str, Any]]:
-    """The public attributes of a class, those it inherits included, but not Python's own, which its version
-    decides."""
+    """Yield a class's public attributes, including inherited ones.
+
+    Skips attributes of built-in classes, which depend on the Python version.
+    """
     for word in dir(kind):
         owner = next((c for c in kind.__mro__ if word in vars(c)), kind)
         if not word.startswith("_") and owner.__module__ not in ("builtins", "enum"):
@@ -132,7 +134,7 @@ def _sign(into: dict[str, Signature], name: str, thing: Any, bound: bool = False
 
 
 def _modules(package: Path) -> Iterator[str]:
-    """Dotted names of all modules and packages in the folder of the installed package, by listing it."""
+    """Yield the dotted names of all modules and packages in the installed package's folder."""
     for folder, folders, files in os.walk(package):
         folders[:] = [f for f in folders if f.isidentifier() and f not in ("__pycache__", "include")]
         dotted = ".".join(["tensorflow", *Path(folder).relative_to(package).parts])
@@ -146,7 +148,7 @@ def _modules(package: Path) -> Iterator[str]:
 
 
 def _imported(file: Path) -> Iterator[str]:
-    """The names that a package's own file imports or binds, by parsing it."""
+    """Parse a package's `__init__.py` and yield the names that it imports or binds."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -159,7 +161,7 @@ def _imported(file: Path) -> Iterator[str]:
 
 
 def _renames(names: set[str]) -> dict[str, str]:
-    """TensorFlow's own map from old names to new ones, as far as the new ones exist."""
+    """Return TensorFlow's map from old to new names, limited to new names that exist."""
     from tensorflow.tools.compatibility import all_renames_v2
 
     return {
@@ -170,7 +172,7 @@ def _renames(names: set[str]) -> dict[str, str]:
 
 
 def _argument_renames() -> dict[str, dict[str, str]]:
-    """Likewise of keywords, from the upgrade tool."""
+    """Return the renamed keyword arguments by function, from TensorFlow's upgrade tool."""
     from tensorflow.tools.compatibility import tf_upgrade_v2
 
     renames = tf_upgrade_v2.TFAPIChangeSpec("").function_keyword_renames
@@ -182,7 +184,7 @@ def _argument_renames() -> dict[str, dict[str, str]]:
 
 
 def _gpu_dtypes() -> dict[str, tuple[str, ...]]:
-    """Per op the dtypes with a GPU kernel, from the kernel registry."""
+    """Return the dtypes that have a GPU kernel, by op, from the kernel registry."""
     from tensorflow.python.framework import dtypes, kernels
 
     found: dict[str, tuple[str, ...]] = {}

@@ -1,6 +1,6 @@
-"""The arguments of a user's own function: their shapes, and a call on arrays.
+"""The arguments of a user's function: finds their shapes and builds a call on arrays.
 
-Shapes come from `--input`, an `input_signature`, an annotation of `tf.TensorSpec` or a docstring's example.
+Shapes come from `--input`, an `input_signature`, a `tf.TensorSpec` annotation or a docstring example.
 """
 
 import ast
@@ -22,13 +22,13 @@ from tuilab.workloads.base import Build, Case
 
 USUAL = {BATCH: 32, "height": 224, "width": 224}
 USUAL_SIZE = 64
-"""The size of an open dimension to begin with."""
+"""Initial size of a dimension that has no fixed size."""
 TRIES = 8
-"""Calls that may lower the range of integers."""
+"""Maximum number of trial calls that look for the upper limit of integer inputs."""
 
 
 class ShapesNeededError(InputError):
-    """A function has arguments of unknown shape. `lacking` names them."""
+    """A function has arguments of unknown shape; `lacking` names them."""
 
     def __init__(self, name: str, lacking: Sequence[str]) -> None:
         self.lacking = tuple(lacking)
@@ -40,13 +40,13 @@ class ShapesNeededError(InputError):
 
 
 def unwrapped(function: Any) -> Any:
-    """Return the Python function that `tf.function` decorates, else what is given."""
+    """Return the Python function inside a `tf.function`; return any other object unchanged."""
     inner = getattr(function, "python_function", None)
     return inner if callable(inner) and not hasattr(function, "concrete_functions") else function
 
 
 def underlying(function: Any) -> Any:
-    """Return the plain function whose annotations and docstring stand for the callable."""
+    """Return the plain function that holds the callable's annotations and docstring."""
     while isinstance(function, functools.partial):
         function = function.func
     function = unwrapped(function)
@@ -56,7 +56,7 @@ def underlying(function: Any) -> Any:
 
 
 def signature(function: Any, name: str) -> inspect.Signature:
-    """Return the signature of a callable; of a Keras layer that of its `call`. Raises InputError."""
+    """Return the signature of a callable, or of a Keras layer's `call`. Raises InputError."""
     call = getattr(function, "call", None) if not inspect.isroutine(function) else None
     try:
         return inspect.signature(unwrapped(call if callable(call) else unwrapped(function)))
@@ -67,7 +67,9 @@ def signature(function: Any, name: str) -> inspect.Signature:
 
 
 def annotations(function: Any) -> Mapping[str, Any]:
-    """Return the annotations by parameter. Raises InputError if one names what the file lacks."""
+    """Return the annotations by parameter. Raises InputError if one uses a name that the file does not
+    define.
+    """
     try:
         return inspect.get_annotations(underlying(function), eval_str=True)
     except NameError as error:
@@ -78,18 +80,18 @@ def annotations(function: Any) -> Mapping[str, Any]:
 
 @dataclass
 class Arguments:
-    """What a function is called with. Each Shape and Constant in args and kwargs is filled in."""
+    """The arguments of a call. `filled` replaces each Shape and Constant in args and kwargs."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     bound: frozenset[str] = frozenset()
-    """Parameters of the function that they fill."""
+    """The function's own parameters that these arguments fill."""
     highs: dict[str, float] = field(default_factory=dict)
-    """The limit of each integer tensor, once a call has shown it."""
+    """Upper limit of each integer tensor, once a trial call has found it."""
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs with arrays at these values. largest: integers at their limit."""
+        """Return args and kwargs with arrays at these values. largest: set integers to their limit."""
         made = Made(tf)
 
         def fill(leaf: Any) -> Any:
@@ -103,7 +105,9 @@ class Arguments:
         return mapped(fill, self.args), mapped(fill, self.kwargs)
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
-        """Find the limit of integers: call the function on the CPU with ever smaller ones."""
+        """Find the upper limit of integer inputs by calling the function on the CPU with smaller and smaller
+        values.
+        """
         unknown = [
             leaf.name
             for leaf in leaves((self.args, self.kwargs))
@@ -127,7 +131,7 @@ class Arguments:
                 if lower == self.highs:
                     return
                 self.highs = lower
-            except Exception:  # own code may raise anything; the arm's own call reports it
+            except Exception:  # user code may raise anything; the arm's own call reports it
                 return
 
 
@@ -142,16 +146,16 @@ def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> An
 
 
 def leaves(value: Any) -> list[Any]:
-    """Return the leaves of nested tuples, lists and dicts in order."""
+    """Return the leaves of nested tuples, lists and dicts, in order."""
     found: list[Any] = []
     mapped(found.append, value)
     return found
 
 
 def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, Any]) -> Arguments | None:
-    """Return what the callable is to be called with; None if it builds its own inputs.
+    """Return the arguments to call the callable with; None if it builds its own inputs.
 
-    scope: the names of its file. Raises ShapesNeededError, or InputError for an argument it does not have.
+    scope: the names defined in its file. Raises ShapesNeededError, or InputError for an unknown argument.
     """
     if (traced := _traced(target)) is not None:
         return traced
@@ -195,7 +199,9 @@ def find(target: Any, name: str, given: Sequence[Argument], scope: Mapping[str, 
 
 
 def _traced(target: Any) -> Arguments | None:
-    """The arguments of a function that is a graph already: a ConcreteFunction, or one of a SavedModel."""
+    """Return the arguments of a function that is already a graph: a ConcreteFunction or one from a
+    SavedModel.
+    """
     graphs = getattr(target, "concrete_functions", None) or [target]
     structured = getattr(graphs[0], "structured_input_signature", None)
     if structured is None:
@@ -205,12 +211,12 @@ def _traced(target: Any) -> Arguments | None:
 
 
 def is_graph(target: Any) -> bool:
-    """Return whether the callable is a graph already, so that there are no eager ops to measure."""
+    """Return True if the callable is already a graph and has no eager ops to measure."""
     return hasattr(target, "structured_input_signature") or hasattr(target, "concrete_functions")
 
 
 def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional arguments as far as there is no gap, the others by name."""
+    """Return arguments by position up to the first gap, and the rest by name."""
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     gap = False
@@ -224,7 +230,7 @@ def _placed(accepts: inspect.Signature, found: Mapping[str, Any]) -> tuple[tuple
 
 
 def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
-    """Arguments by parameter; `x.0` and `x.1` become a tuple, `x.key` a dict."""
+    """Group arguments by parameter: `x.0` and `x.1` become a tuple, `x.key` a dict."""
     tree: dict[str, Any] = {}
     for argument in given:
         *path, last = argument.name.split(".")
@@ -248,7 +254,7 @@ def _grouped(given: Sequence[Argument]) -> dict[str, Any]:
 
 
 def _signed(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
-    """Shapes by parameter that an `input_signature` or the build of a Keras layer gives."""
+    """Return the shapes by parameter from an `input_signature` or from a built Keras layer."""
     specs = getattr(target, "input_signature", None)
     names = list(accepts.parameters)
     if isinstance(specs, (tuple, list)):
@@ -257,7 +263,7 @@ def _signed(target: Any, accepts: inspect.Signature) -> dict[str, Any]:
 
 
 def _built(layer: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Shapes of a Keras layer's inputs as it was built with them; its batch is a slider."""
+    """Return the input shapes with which a Keras layer was built. Its batch size becomes a slider."""
     config = layer.get_build_config() or {}
     shapes = config.get("shapes_dict") or {"input_shape": config.get("input_shape")}
     found: dict[str, Any] = {}
@@ -286,7 +292,7 @@ def _dimension(size: int | None, rank: int, axis: int) -> Size:
 
 
 def _specified(spec: Any, name: str) -> Any:
-    """Shapes for the TensorSpecs in nested tuples, lists and dicts; other leaves are kept."""
+    """Replace the TensorSpecs in nested tuples, lists and dicts with Shapes; keep other leaves."""
     if isinstance(spec, dict):
         return {key: _specified(each, f"{name}.{key}") for key, each in spec.items()}
     if isinstance(spec, (tuple, list)):
@@ -305,19 +311,19 @@ def _shaped(spec: Any, name: str) -> Shape:
 
 
 def _annotated(hint: Any) -> Any:
-    """The TensorSpec in an annotation, by itself or in `Annotated`."""
+    """Return the TensorSpec in an annotation, alone or inside `Annotated`."""
     found = (each for each in (hint, *get_args(hint)) if type(each).__name__ == "TensorSpec")
     return next(found, None)
 
 
 class _CalledError(Exception):
-    """The example in a docstring has called its function."""
+    """Raised when a docstring example calls its function, to capture the arguments."""
 
 
 def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """Args and kwargs of the function's call in its docstring, as in `>>> step(tf.ones([32, 64]))`.
+    """Return args and kwargs of the function's call in its docstring, as in `>>> step(tf.ones([32, 64]))`.
 
-    Assignments, imports and expressions before that call are run, as a doctest would.
+    Runs the assignments, imports and expressions before that call, as doctest does.
     """
     import numpy
     import tensorflow
@@ -336,13 +342,13 @@ def _example(target: Any, name: str, scope: Mapping[str, Any]) -> tuple[Any, Any
                 exec(compile(parsed, "<docstring>", "exec"), known)
     except _CalledError:
         return caught[0]
-    except Exception:  # an example may be out of date; then it gives no shapes
+    except Exception:  # an outdated example gives no shapes
         return None
     return None
 
 
 def _parameters(arguments: Any) -> tuple[Parameter, ...]:
-    """A slider for each named dimension, and for each whole number."""
+    """Return a slider for each named dimension and each integer argument."""
     found: dict[str, Parameter] = {}
     for leaf in leaves(arguments):
         if isinstance(leaf, Constant) and isinstance(leaf.value, int) and not isinstance(leaf.value, bool):
@@ -355,7 +361,10 @@ def _parameters(arguments: Any) -> tuple[Parameter, ...]:
 
 
 def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Return the dimensions, then the function's own parameters; one that both have begins at its size."""
+    """Return the dimensions followed by the function's own parameters.
+
+    If both define a parameter, it starts at the dimension's size.
+    """
     sizes = {p.name: p for p in dimensions}
     both = {
         p.name: msgspec.structs.replace(p, default=sizes[p.name].default)
@@ -369,7 +378,7 @@ def with_own(parameters: Sequence[Parameter], dimensions: Sequence[Parameter]) -
 
 
 def case(b: Build, step: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Case:
-    """Return an arm that calls `step`. Tensors and arrays are its inputs, other arguments are constant."""
+    """Return an arm that calls `step`. Tensors and arrays are its inputs; other arguments are constants."""
     tf, arrays = b.tf, []
     composites = (tf.RaggedTensor, tf.SparseTensor, tf.IndexedSlices)
 
@@ -417,7 +426,7 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Composite:
-    """A ragged or sparse argument; its parts are inputs."""
+    """A ragged or sparse argument; its component tensors are inputs."""
 
     pack: Callable[[Sequence[Any]], Any]
     parts: Sequence[Any]
@@ -428,7 +437,7 @@ def _packed(tf: Any, like: Any, parts: Sequence[Any]) -> Any:
 
 
 def is_data(tf: Any, value: Any) -> bool:
-    """Return whether a value is a tensor or array, rather than a variable or a Python object."""
+    """Return True for a tensor or array, False for a variable or another Python object."""
     import numpy as np
 
     if isinstance(value, (np.ndarray, np.generic)):

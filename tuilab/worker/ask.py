@@ -1,4 +1,4 @@
-"""Questions other than a run, each answered by its own module."""
+"""Questions that are not runs. A separate module answers each."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from tuilab.worker.context import Context
 Body = msgspec.Struct
 Answers = Callable[[Context, bytes], Iterator[Body]]
 
-# kind of question → the function that yields its answers, loaded when first asked.
+# Question kind → function that yields its answers, imported on first use.
 QUESTIONS: dict[str, str] = {
     "api-table": "tuilab.worker.api_table:answer",
     "explain-op": "tuilab.worker.placement.explain:explain_op",
@@ -25,10 +25,10 @@ QUESTIONS: dict[str, str] = {
 
 
 def ask(context: Context, request: Request) -> None:
-    """Answer a question with one or more structs; the last one says that no more follow.
+    """Answer a question with one or more structs, the last one marked as final.
 
-    A struct whose class says with `more` whether others follow leaves at once; any other waits until it is
-    known whether it is the last.
+    Structs whose class has a `more` field are sent at once. Others are held back until the next one shows
+    whether they are the last.
     """
     assert isinstance(request, Ask)
     if request.kind not in QUESTIONS:

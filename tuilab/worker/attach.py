@@ -1,13 +1,13 @@
-"""A window on a program that runs TensorFlow's own profiler server, by the public client of it.
+"""Capture a profile from a program that runs TensorFlow's profiler server, using TensorFlow's public client.
 
-`python -m tuilab.worker.attach HOST:PORT FOLDER MILLISECONDS` writes the profiler's file into the folder.
+`python -m tuilab.worker.attach HOST:PORT FOLDER MILLISECONDS` writes the profiler's file to the folder.
 """
 
 import sys
 
 
 def main(address: str, folder: str, milliseconds: str) -> None:
-    """Look for that many milliseconds. Raises what the client raises if nobody answers."""
+    """Profile for the given time. Raises the client's error if nothing answers."""
     import tensorflow as tf
 
     tf.profiler.experimental.client.trace(f"grpc://{address}", folder, int(milliseconds))

@@ -1,4 +1,4 @@
-"""What a workload is given to build an arm with: devices, modes, copies."""
+"""What a workload needs to build an arm: devices, modes, copies."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -19,11 +19,14 @@ from tuilab.workloads.parts.device import moved
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
-"""Bytes: no GPU on sale has a larger L2 (Blackwell's B200 has 126 MB), and none tells TensorFlow its own."""
+"""Bytes. No GPU on sale has a larger L2 cache (Blackwell's B200 has 126 MB), and TensorFlow does not report
+it."""
 
 
 def load(scenario: Scenario, tell: Tell | None = None) -> tuple[Workload, Scenario]:
-    """Return the workload and the scenario with its values checked. tell: how far a model's loading is."""
+    """Return the workload and the scenario with checked values. tell: receives the loading progress of a
+    model.
+    """
     if scenario.file:
         from tuilab.worker.user import load as load_file
 
@@ -119,9 +122,9 @@ class ArmBuild:
         )
 
     def _copies(self, inputs: Any) -> int:
-        """How many sets of inputs to rotate: one when hot; when cold, twice the last cache's worth.
+        """Return how many input sets to rotate: one if hot; if cold, enough for twice the last-level cache.
 
-        Where that many small tensors would be too many, it is said that the inputs are not cold.
+        Adds a note that the inputs are not cold if this would take too many small tensors.
         """
         size = sum(a.nbytes for a in inputs)
         if not self.cold or not size:
@@ -158,7 +161,7 @@ def _rotation(sets: list[Any]) -> Callable[[], Any]:
 
 
 def last_level_cache() -> int:
-    """Return the bytes of the host largest cache; 32 MiB where the system does not say."""
+    """Return the size of the largest CPU cache in bytes; 32 MiB if the system does not report it."""
     sizes: list[int] = []
     for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = path.read_text().strip()
@@ -167,7 +170,7 @@ def last_level_cache() -> int:
 
 
 def empty_call(tf: Any, mode: Mode, *arguments: Any) -> Callable[[], Any]:
-    """Return a call that does nothing, made as an arm's of that mode is; a graph hands back its argument."""
+    """Return a call that does nothing, built like an arm of that mode. A graph returns its argument."""
     kept = tf.zeros(())
     if mode == "eager":
         x = arguments[0] if arguments else kept

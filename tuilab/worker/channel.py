@@ -20,9 +20,9 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 class Channel:
-    """Writes events, reads request lines. Writing is safe from any thread.
+    """Writes events and reads request lines. Writing is safe from any thread.
 
-    outward, inward: turn this process's names of devices into the other side's and back, in whole lines.
+    outward, inward: translate device names in whole lines, to the other side's names and back.
     """
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
@@ -37,11 +37,11 @@ class Channel:
 
     @classmethod
     def from_stdio(cls) -> "Channel":
-        """Take fd 0 and 1 for the protocol, for good.
+        """Take over fd 0 and fd 1 for the protocol permanently.
 
-        What anyone prints to fd 1 afterwards (TensorFlow's placement lines, a user's print) goes to fd 2,
-        which the other side reads as log lines. fd 0 becomes empty, so that a user's `input()` ends at
-        once instead of eating requests.
+        Anything printed to fd 1 afterwards (TensorFlow's placement lines, a user's print) goes to fd 2, which
+        the other side reads as log lines. fd 0 becomes empty, so a user's `input()` ends at once and cannot
+        consume requests.
         """
         read_fd, write_fd = os.dup(STDIN), os.dup(STDOUT)
         os.dup2(STDERR, STDOUT)
@@ -53,8 +53,8 @@ class Channel:
         return channel
 
     def be_watched(self) -> None:
-        """See to it that nothing of this process is left when it, or anyone who started it, has gone."""
-        # A worker may run inside another one and inherit its mark. Its guard must not end that one.
+        """Start a guard that ends this process and its children when it or its parent exits."""
+        # A worker may run inside another and inherit its mark; its guard must not end the outer one.
         self._mark = f"{os.environ.get(processes.MARK, '')}/{os.getpid()}-{time.time_ns()}"
         os.environ[processes.MARK] = self._mark
         processes.adopt()
@@ -62,22 +62,23 @@ class Channel:
         self._ends_with_parent(True)
 
     def _ends_with_parent(self, on: bool) -> None:
-        # The guard first finds what is to go with this process; the kernel would leave that behind.
+        # Tell the guard first, so that it finds every process that must end with this one. The kernel's
+        # parent-death signal does not reach them.
         if self._guard is not None:
             self._guard.tell(processes.WITH_PARENT if on else processes.ALONE)
         else:
             processes.die_with_parent(on)
 
     def end_children(self) -> list[processes.Process]:
-        """End every process that own code has left running; returns them."""
+        """End every process that user code left running, and return them."""
         spare = [self._guard.process] if self._guard is not None else []
         return processes.end_all(os.getpid(), self._mark, spare=spare)
 
     def leave(self) -> NoReturn:
-        """End at once, with every process that own code has started; the guard looks for more.
+        """Exit at once and end every process that user code started; the guard looks for more.
 
-        Its group may hold others, such as the programs of a pipeline. So the group is ended only if processes
-        cannot be looked up.
+        The process group may include others, such as the programs of a pipeline. It is killed only if
+        processes cannot be listed.
         """
         if sys.platform != "linux" and os.getpgrp() == os.getpid():
             os.killpg(0, signal.SIGKILL)
@@ -85,7 +86,7 @@ class Channel:
         os._exit(0)
 
     def send(self, event: Event) -> None:
-        """Write one event. If the reader is gone and no run is to be finished, the process ends."""
+        """Write one event. Exits the process if the reader has gone and no run is left to finish."""
         line = self.outward(encode(event))
         with self._lock:
             if self._spool is not None:
@@ -102,14 +103,14 @@ class Channel:
                 self._go_on_alone()
 
     def keep(self, run: str, folder: str, finish: bool = True) -> None:
-        """Write the events of this run to a file too from now on; finish: continue it without a reader."""
+        """From now on also write this run's events to a file. finish: continue the run without a reader."""
         with self._lock:
             self._spool = Spool(run, folder, finish)
             if finish and self._spool.whole:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:
-        """Forget the events of a run that is over, or, without a reader, leave them in the folder and end."""
+        """Stop spooling a finished run: delete its events, or keep them and exit if the reader has gone."""
         with self._lock:
             spool, self._spool = self._spool, None
             if spool is not None:
@@ -120,17 +121,17 @@ class Channel:
 
     @staticmethod
     def _say_closed() -> None:
-        """Own code has closed what the worker speaks through; its standard error may be left."""
+        """User code closed the worker's output; report it on standard error, which may still be open."""
         with contextlib.suppress(OSError):
             os.write(STDERR, f"\n{CLOSED}\n".encode())
 
     @property
     def alone(self) -> bool:
-        """Whether there is no reader any more."""
+        """True if the reader has gone."""
         return self._spool is not None and self._spool.alone
 
     def reader_gone(self) -> None:
-        """Finish a run that is to be finished although the other side has closed, else end at once."""
+        """Handle a closed connection: finish the current run if requested, otherwise exit at once."""
         with self._lock:
             self._go_on_alone()
 
@@ -139,7 +140,7 @@ class Channel:
             self.leave()
 
     def lines(self) -> Iterator[bytes]:
-        """Request lines until the other side closes."""
+        """Yield request lines until the other side closes."""
         with os.fdopen(self._read_fd, "rb", closefd=False) as stream:
             while line := self._line(stream):
                 yield self.inward(line)
@@ -148,14 +149,16 @@ class Channel:
         try:
             return stream.readline()
         except OSError as error:
-            with self._lock:  # held by `give_back` for good: what it closes is no fault, and no end
+            with self._lock:  # `give_back` holds this lock forever: the closing it causes is not an error
                 if error.errno == errno.EBADF:
                     self._say_closed()
                 self.leave()
 
     def give_back(self, kept: int, at: int) -> None:
-        """Undo `from_stdio`, for a program that replaces this one: alongside its standard descriptors it
-        finds `kept` at `at`, and nothing else open. No event can be sent afterwards."""
+        """Undo `from_stdio` for a program that replaces this one. No event can be sent afterwards.
+
+        The program finds its standard descriptors and `kept` at `at`; everything else is closed.
+        """
         self._lock.acquire()
         os.dup2(self._read_fd, STDIN)
         os.dup2(self._write_fd, STDOUT)

@@ -1,7 +1,7 @@
-"""Confine this process before it opens a model file that nobody vouches for.
+"""Confine this process before it opens an untrusted model file.
 
-A confined process and its children write only to their scratch folder, read only what the software and the
-model need, and open no TCP connection.
+A confined process and its children write only to their scratch folder, read only the software and the model,
+and open no TCP connections.
 """
 
 import glob
@@ -19,7 +19,7 @@ from tuilab.model.requests import CONFINE
 from tuilab.worker.temporary import process_folder
 
 HELD = "TUILAB_HELD"
-"""Environment variable of a confined process, and of the program that it replaces itself by: its scope."""
+"""Environment variable that holds the scope of a confined process and of its replacement."""
 
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/nix/store", "/gnu/store", "/proc"),
@@ -35,18 +35,18 @@ _PATHS = (
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
     *("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", guest.FOLDER, guest.COMPILED),
 )
-"""Environment variables that name folders or files of the software."""
+"""Environment variables that list folders or files of the software."""
 
 
 def held() -> str:
-    """Return what this process is confined to, as `confined_to` does; "" unless it is confined."""
+    """Return the scope this process is confined to, as `confined_to` does; "" if it is not confined."""
     return os.environ.get(HELD, "")
 
 
 def confine_if_told() -> None:
-    """Confine this process if its environment says so and the kernel can.
+    """Confine this process if its environment asks for it and the kernel supports it.
 
-    To be called before any thread starts. Raises OSError if the kernel refuses.
+    Call before any thread starts. Raises OSError if the kernel refuses.
     """
     told = os.environ.pop(CONFINE, "")
     if not told or held() or not landlock.version():
@@ -66,13 +66,13 @@ def confine_if_told() -> None:
 
 
 def _opened(scope: Sequence[str]) -> list[str]:
-    """The model, its data, and the folder of its code; a signature may follow a SavedModel's folder."""
+    """Return the model, its data and its code folder. A signature may follow a SavedModel's folder."""
     found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
     return [str(Path(each).parent) if each.endswith(".py") else each for each in found]
 
 
 def _software() -> list[str]:
-    """What the interpreter, TensorFlow and CUDA are read from."""
+    """Return the paths that the interpreter, TensorFlow and CUDA read."""
     listed = [path for name in _PATHS for path in re.split(r"[:\s]", os.environ.get(name, ""))]
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", os.environ.get("XLA_FLAGS", ""))
     own = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *sysconfig.get_paths().values()]

@@ -1,4 +1,4 @@
-"""What every handler in the worker shares: TensorFlow, the machine, the channel, the wish to stop."""
+"""State shared by all request handlers in the worker: TensorFlow, the machine, the channel, stop requests."""
 
 import os
 import threading
@@ -12,20 +12,19 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
 
 Tell = Callable[[str, float, float], None]
-"""Is told what happens, and how many bytes of how many are done."""
+"""Progress callback: stage, bytes done, total bytes."""
 
 
 class Cancelled(BaseException):
-    """A stop was asked for. Not an Exception, so that a user's `except Exception` does not swallow it."""
+    """A stop was requested. Not an Exception, so a user's `except Exception` does not swallow it."""
 
 
 class Context:
-    """State of the worker process. `tf` and `machine` are there once it has started.
+    """State of the worker process. `tf` and `machine` are set once it has started.
 
-    gpus: those that it is to open, then those that it has.
-    painted: set when the screen has drawn the last report. turn: set when it is this worker's.
-    watched: whether there is a screen that might.
-    own_code: what is being measured is a user's own, which may start processes.
+    gpus: the GPUs to open; after the start, the GPUs it opened. painted: set when the screen has drawn the
+    last report. turn: set when it is this worker's turn. watched: True if a screen may be drawing the
+    reports. own_code: True while user code, which may start processes, is being measured.
     """
 
     tf: Any
@@ -41,30 +40,30 @@ class Context:
         self.own_code = False
 
     def send(self, *events: Event) -> None:
-        """Write events, one after the other."""
+        """Write events in order."""
         for event in events:
             if self.own_code and isinstance(event, Finished):
                 self._end_children(event.run)
             self.channel.send(event)
 
     def _end_children(self, run: str) -> None:
-        """What own code started ends with its run, and is named."""
+        """End the processes that user code started when its run ends, and log their names."""
         ended = self.channel.end_children()
         if ended:
             names = ", ".join(f"{process.name} ({process.pid})" for process in ended[:10])
             self.log(f"what your code left running was stopped: {names}", run)
 
     def log(self, text: str, run: str = "") -> None:
-        """Say a line in the lab's own name."""
+        """Log a line with tuilab as its source."""
         self.send(Log(text=text, source="tuilab", run=run))
 
     def keep(self, request: Measure, turn: bool = False) -> None:
-        """Keep the run's events in a file too, if that is asked; if it waits for its turn, from then."""
+        """Also write the run's events to a file if requested; if the run waits for its turn, start then."""
         if request.spool and turn == request.waits:
             self.channel.keep(request.id, request.spool, request.finish)
 
     def telling(self, request: str) -> Tell:
-        """Return what tells the asker of that request how far its answer is; safe from any thread."""
+        """Return a function that reports progress on that request. Safe from any thread."""
 
         def tell(stage: str, done: float, total: float) -> None:
             self.send(Progress(run=request, stage=stage, done=done / 1e6, total=total / 1e6, unit="MB"))
@@ -73,26 +72,26 @@ class Context:
 
     @property
     def cancelled(self) -> frozenset[str]:
-        """The runs of which a stop was asked for."""
+        """The runs for which a stop was requested."""
         return frozenset(self._cancelled)
 
     def cancel(self, run: str) -> None:
-        """Remember that `run` is to stop; safe from the reading thread."""
+        """Record that `run` must stop. Safe from the reading thread."""
         self._cancelled.add(run)
         self.painted.set()
         self.turn.set()
 
     def left_alone(self) -> None:
-        """Expect no `Painted` any more; safe from the reading thread."""
+        """Expect no more `Painted` events. Safe from the reading thread."""
         self.watched = False
         self.painted.set()
         self.turn.set()
 
     def was_cancelled(self, run: str) -> bool:
-        """Return whether a stop of that run was asked for; tens of nanoseconds."""
+        """Return True if a stop of that run was requested. Takes tens of nanoseconds."""
         return run in self._cancelled
 
     def check(self, run: str) -> None:
-        """Raise Cancelled where a stop of that run was asked for."""
+        """Raise Cancelled if a stop of that run was requested."""
         if run in self._cancelled:
             raise Cancelled(run)

@@ -1,4 +1,4 @@
-"""CUDA libraries that TensorFlow's own search path misses, opened before TensorFlow asks for them."""
+"""Load CUDA libraries that TensorFlow's search path misses, before TensorFlow needs them."""
 
 import ctypes
 import importlib.util
@@ -9,13 +9,12 @@ CUSOLVER = "libcusolver.so.11"
 
 
 def preload_cusolver() -> str:
-    """Open the wheel's libcusolver by its full path; call it before TensorFlow is imported.
+    """Load the wheel's libcusolver by its full path. Call before TensorFlow is imported.
 
-    `libtensorflow_framework` of TensorFlow 2.21 searches the folder of every CUDA wheel but
-    `nvidia/cusolver/lib`, so `tensorflow[and-cuda]` alone registers no GPU. The loader matches a library that
-    is open already by its name, so TensorFlow then finds this one. Returns the path that was opened; empty
-    where there is no such wheel, where LD_LIBRARY_PATH names a copy of the user's own, or where it does not
-    open.
+    `libtensorflow_framework` of TensorFlow 2.21 searches the folder of every CUDA wheel except
+    `nvidia/cusolver/lib`, so `tensorflow[and-cuda]` alone registers no GPU. The loader matches loaded
+    libraries by name, so TensorFlow then finds this one. Returns the loaded path; empty if there is no such
+    wheel, if LD_LIBRARY_PATH contains the user's own copy, or if loading fails.
     """
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     if any(folder and os.path.exists(os.path.join(folder, CUSOLVER)) for folder in folders):

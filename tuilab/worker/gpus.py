@@ -1,8 +1,9 @@
-"""Which of the machine's GPUs this process opens, and what it calls them.
+"""Which of the machine's GPUs this process opens, and under which names.
 
-A context on a GPU takes memory and time, and other people's work lies next to it, so that only the GPUs are
-opened that a run asks for: the first, until one asks for others. TensorFlow cannot open another later, nor go
-on after one could not be opened, so the process then replaces itself: same process id, same pipes.
+A GPU context takes memory and time, and other people may be using the GPU. So the process opens only the GPUs
+that a run needs: the first, until a run asks for others. TensorFlow cannot open another one later, or
+continue after one failed to open. In these cases the process replaces itself and keeps its process id and
+pipes.
 """
 
 import os
@@ -22,9 +23,9 @@ from tuilab.worker.channel import Channel
 
 FAILED = "TUILAB_GPUS_FAILED"
 WHY = "TUILAB_GPUS_WHY"
-"""Which could not be opened by this process before it replaced itself, and what was said."""
+"""Environment variable with the reason why GPUs failed to open before the process replaced itself."""
 REQUESTS = "TUILAB_REQUESTS"
-"""The file descriptor from which a process that replaced itself reads what was asked of it before."""
+"""Environment variable with the file descriptor that holds the requests from before the replacement."""
 
 _ASKED = re.compile(rb'"device":"GPU:(\d+)"')
 _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
@@ -32,10 +33,10 @@ _NAMED = re.compile(rb"\bGPU:(\d+)\b|\bgpu(\d+)(?=\.(?:eager|graph|xla)\b)")
 
 @dataclass(frozen=True)
 class Gpus:
-    """Numbers as the machine counts them.
+    """GPU indices, numbered as the machine numbers them.
 
-    opened: in TensorFlow's order here. failed: not to be tried again, for the reason `why`. count: how many
-    there are.
+    opened: in this process's TensorFlow order. failed: not to be retried, because of `why`. count: number of
+    GPUs.
     """
 
     opened: tuple[int, ...] = (0,)
@@ -45,7 +46,7 @@ class Gpus:
 
     @classmethod
     def wanted(cls, environment: Mapping[str, str]) -> "Gpus":
-        """Return what the environment says."""
+        """Return the GPUs that the environment asks for."""
         return cls(
             _numbers(environment.get(OPEN_GPUS, "0")),
             _numbers(environment.get(FAILED, "")),
@@ -53,18 +54,18 @@ class Gpus:
         )
 
     def among(self, count: int) -> "Gpus":
-        """Return the GPUs that exist where the machine has `count`."""
+        """Drop GPUs that do not exist on a machine with `count` of them."""
         usable = [n for n in self.opened if n < count and n not in self.failed]
         return Gpus(tuple(usable), self.failed, self.why, count)
 
     def lacks(self, asked: Iterable[int]) -> tuple[int, ...]:
-        """Return what to open instead for a request that asks for these; empty if nothing is to change."""
+        """Return the GPUs to open instead to serve the request; empty if no change is needed."""
         wanted = {n for n in asked if n < self.count and n not in self.failed}
         return tuple(sorted(wanted)) if not wanted <= set(self.opened) else ()
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The machine's numbers in the order of this process's: the opened ones first."""
+        """The machine's GPU indices in the order of this process: opened ones first."""
         return (*self.opened, *(n for n in range(self.count) if n not in self.opened))
 
 
@@ -73,18 +74,18 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 class Names:
-    """Turns this process's names of GPUs (`GPU:0`, `gpu0.graph…`) into the machine's and back, in lines."""
+    """Translates GPU names in lines (`GPU:0`, `gpu0.graph…`) between this process and the machine."""
 
     def __init__(self, order: Sequence[int]) -> None:
         self._out = {inside: number for inside, number in enumerate(order) if inside != number}
         self._in = {number: inside for inside, number in self._out.items()}
 
     def outward(self, line: bytes) -> bytes:
-        """Return a line of this process for the other side."""
+        """Translate a line of this process for the other side."""
         return _renamed(line, self._out)
 
     def inward(self, line: bytes) -> bytes:
-        """Return a line of the other side for this process."""
+        """Translate a line of the other side for this process."""
         return _renamed(line, self._in)
 
 
@@ -100,9 +101,10 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
 
 
 def asked(request: Request, gpus: Gpus) -> set[int]:
-    """Return the GPUs, by the machine's numbers, that a request names or over which its workload spreads."""
+    """Return the machine's indices of the GPUs that a request names or that its workload uses."""
     if isinstance(request, Measure):
-        request = msgspec.structs.replace(request, roofs=None)  # what is known of a GPU asks for none
+        # known roofs of a GPU do not require opening it
+        request = msgspec.structs.replace(request, roofs=None)
     inside = {int(match) for match in _ASKED.findall(encode(request))}
     numbers = {gpus.order[n] if n < gpus.count else n for n in inside}
     if isinstance(request, Measure) and numbers and not request.scenario.file:
@@ -116,7 +118,7 @@ def _replicas(request: Measure) -> int:
     try:
         declared = find(request.scenario.workload).declaration
     except InputError:
-        return 0  # anyone who carries it out will say so
+        return 0  # the handler of the request reports the error
     parameter = declared.parameter(declared.replicas)
     if parameter is None:
         return 0
@@ -126,9 +128,9 @@ def _replicas(request: Measure) -> int:
 def replace_process(
     channel: Channel, opened: Sequence[int], failed: Sequence[int], why: str, pending: Iterable[bytes]
 ) -> NoReturn:
-    """Begin again as this process with these GPUs.
+    """Replace this process with a new one that opens these GPUs.
 
-    pending: lines by the machine's names, to be carried out then.
+    pending: request lines for the new process, with the machine's device names.
     """
     environment = {
         **os.environ,
@@ -146,7 +148,7 @@ def replace_process(
 
 
 def asked_before() -> list[bytes] | None:
-    """Return the lines that `replace_process` kept; None in a process that replaced none."""
+    """Return the lines that `replace_process` kept; None if this process replaced no other."""
     descriptor = os.environ.pop(REQUESTS, "")
     if not descriptor:
         return None

@@ -21,7 +21,7 @@ _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 
 
 def describe(tf: Any, gpus: Gpus) -> Machine:
-    """Return host, processor, versions and the devices that TensorFlow lists, opened or not."""
+    """Return the host, processor, versions and all devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
     folder, settings = guest.own()
     memory = psutil.virtual_memory().total
@@ -64,10 +64,10 @@ def _gpu(tf: Any, gpus: Gpus, number: int, inside: int) -> Device:
 
 @cache
 def created(opened: tuple[int, ...]) -> dict[str, Any]:
-    """Return what TensorFlow tells of each GPU that this process has opened, by its name (`GPU:0`).
+    """Return TensorFlow's device attributes of each GPU that this process opened, by name (`GPU:0`).
 
-    Its public API has neither the memory limit nor the PCI bus id. The call creates every device that its
-    options show, once more: those opened are shown, and it is made once.
+    The public API has neither the memory limit nor the PCI bus id. The call creates every visible device
+    again, so it shows only the opened ones and runs once.
     """
     if not opened:
         return {}
@@ -75,7 +75,7 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
     from tensorflow.python.client import device_lib
 
     shown = config_pb2.GPUOptions(visible_device_list=",".join(map(str, opened)), allow_growth=True)
-    # Devices of plug-ins have options of their own in later versions; before, the GPUs' held for them too.
+    # Later versions have separate options for plug-in devices; earlier ones apply the GPU options to them.
     there = config_pb2.ConfigProto.DESCRIPTOR.fields_by_name
     kinds = [kind for kind in ("gpu_options", "pluggable_device_options") if kind in there]
     config = config_pb2.ConfigProto(**dict.fromkeys(kinds, shown))
@@ -84,20 +84,23 @@ def created(opened: tuple[int, ...]) -> dict[str, Any]:
 
 
 def buses(gpus: Gpus) -> dict[str, str]:
-    """Return the PCI bus id of each open GPU, by TensorFlow's name for it; NVML may count otherwise."""
+    """Return the PCI bus id of each open GPU by TensorFlow's name. NVML may number GPUs differently."""
     found = {name: _BUS.search(d.physical_device_desc) for name, d in created(gpus.opened).items()}
     return {name: match[1] for name, match in found.items() if match}
 
 
 def built_for(tf: Any) -> tuple[str, ...]:
-    """Return what the build has kernels for: `sm_80`, machine code; `compute_90`, PTX for the driver."""
+    """Return the compute capabilities that the build has kernels for: `sm_80` is machine code, `compute_90`
+    is PTX.
+    """
     return tuple(tf.sysconfig.get_build_info().get("cuda_compute_capabilities", ()))
 
 
 def from_ptx(built: Sequence[str], capability: str) -> bool:
-    """Return whether the driver must compile kernels for a GPU of that compute capability (`9.0`).
+    """Return True if the driver must compile kernels for a GPU of that compute capability (`9.0`).
 
-    Machine code runs on GPUs of its own major version and the same or a later minor one; PTX on any later.
+    Machine code runs on GPUs of the same major and the same or a later minor version; PTX runs on any later
+    GPU.
     """
     major, _, minor = capability.partition(".")
     if not (major.isdigit() and minor.isdigit()) or not built:
@@ -126,7 +129,7 @@ def _driver() -> str:
 
 
 def _why_no_gpu(build: Any) -> str:
-    """The nearest cause that can be seen without probing; `tuilab doctor` looks further."""
+    """Return the most likely cause that is visible without probing; `tuilab doctor` looks further."""
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not build.get("is_cuda_build"):
         return "this TensorFlow was built without CUDA"

@@ -19,7 +19,7 @@ from tuilab.worker.gpus import asked, asked_before, replace_process
 from tuilab.worker.start import start
 from tuilab.worker.tracebacks import text_of
 
-# Loaded when first asked, so that a worker is ready as soon as TensorFlow is.
+# Imported on first use, so that a worker is ready as soon as TensorFlow is.
 HANDLERS: dict[type[requests.Request], str] = {
     requests.Measure: "tuilab.worker.measure.run:measure",
     requests.Declare: "tuilab.worker.user:declare",
@@ -28,7 +28,7 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 
 def main(channel: Channel) -> int:
-    """Serve until the other side closes its end; returns the exit code."""
+    """Serve requests until the other side closes its end; return the exit code."""
     confine_if_told()
     before = asked_before()
     if before is None:
@@ -66,7 +66,7 @@ def main(channel: Channel) -> int:
 
 
 def _may_serve(context: Context, request: requests.Request) -> bool:
-    """Refuse what a confined process cannot do: anyone who asks starts another worker for it."""
+    """Refuse requests that a confined process cannot serve; the caller then starts another worker."""
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
     scope = requests.confined_to(request)
@@ -79,9 +79,9 @@ def _may_serve(context: Context, request: requests.Request) -> bool:
 def _replace_process_for(
     context: Context, request: requests.Request, inbox: "queue.SimpleQueue[requests.Request]"
 ) -> None:
-    """Continue as a fresh process if the request needs a GPU that is not open, or a confined process.
+    """Replace the process if the request needs a GPU that is not open, or confinement.
 
-    Threads that TensorFlow has started would stay unconfined.
+    Confining this process would leave TensorFlow's existing threads unconfined.
     """
     gpus = context.gpus
     wanted = gpus.lacks(asked(request, gpus))
@@ -100,7 +100,7 @@ def _replace_process_for(
 
 
 def _serve(context: Context, request: requests.Request) -> None:
-    """Carry one request out; whatever it raises becomes an event, and the worker continues."""
+    """Handle one request. Errors become events and the worker continues."""
     module, _, name = HANDLERS[type(request)].partition(":")
     try:
         handler: Callable[[Context, requests.Request], None] = getattr(importlib.import_module(module), name)
@@ -119,10 +119,10 @@ def _say(context: Context, request: requests.Request, message: str, detail: str,
 
 
 def _read(channel: Channel, context: Context, inbox: "queue.SimpleQueue[requests.Request]") -> None:
-    """Read requests for ever. Cancellations take effect at once, whatever the main thread does."""
+    """Read requests forever. Cancellations take effect at once, even while the main thread is busy."""
     for line in channel.lines():
         _take(channel, context, inbox, line)
-    # The other side has gone: unless a run is to be finished for it, no call may keep the process alive.
+    # The other side has gone. Unless a run must be finished, no call may keep the process alive.
     channel.reader_gone()
     context.left_alone()
 

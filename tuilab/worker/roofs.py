@@ -1,6 +1,6 @@
-"""The machine's own roofs: bandwidth, peaks, links, and what a call costs that does nothing.
+"""Measures the machine's limits: bandwidth, peak FLOP/s, links, and the cost of an empty call.
 
-Every figure is the best of several tries: a roof is what the machine can do, not what it mostly does.
+Every figure is the best of several tries, because a roof is the machine's maximum, not its average.
 """
 
 import os
@@ -27,33 +27,31 @@ ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4
 """STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
 MEMORY_SHARE = 8
-"""At most an eighth of the host memory is taken for it."""
+"""Use at most one eighth of host memory."""
 SLICES = 4
-"""Memory is gone through slice by slice: on a busy machine a short pass finds a quiet moment sooner."""
+"""Process memory slice by slice: on a busy machine a short pass is more likely to run undisturbed."""
 PASS_BYTES = 32 * 2**20
-"""What one timed pass over a set that fits into a cache moves, at least."""
+"""Bytes that one timed pass over a cached working set moves, at least."""
 SIDES = (1_024, 2_048)
-"""Of the matrix products that show the peak."""
+"""Matrix sizes for measuring the peak."""
 CPU_DTYPES = ("float32", "float64", "bfloat16")
 GPU_DTYPES = ("float32", "tf32", "float64", "float16", "bfloat16")
 TRIES = 8
-"""Of each pass over a GPU's memory."""
+"""Number of passes over a GPU's memory."""
 CALLS, BLOCKS = 50, 8
-"""Of an empty call: that many in a block, the fastest of that many blocks."""
+"""Empty calls per block, and number of blocks, of which the fastest counts."""
 
 NOISE_RUNS = 7
-"""Of a call against itself, about 0.1 s each."""
+"""Number of noise runs that compare a call with itself, about 0.1 s each."""
 
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
-    """Answer the question `roofs`: what this machine does at most, measured now."""
+    """Answer the question `roofs` by measuring this machine's limits now."""
     yield measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds)
 
 
 def measure_roofs(context: Context, seconds: float) -> Roofs:
-    """Measure the roofs of the processor and of each GPU, in about that many seconds, more on slow
-    machines.
-    """
+    """Measure the roofs of the processor and each GPU in about `seconds`; slow machines take longer."""
     tf, begun = context.tf, time.monotonic()
     every = Stopwatch(tf.test.experimental.sync_devices)
     devices = roofed(context)
@@ -72,21 +70,21 @@ def measure_roofs(context: Context, seconds: float) -> Roofs:
 
 
 def roofed(context: Context) -> list[str]:
-    """Return the processor and the GPUs that this process opened; emulated ones have no roofs."""
+    """Return the processor and the GPUs that this process opened. Emulated GPUs have no roofs."""
     emulated = {device.name for device in context.machine.gpus if device.emulated}
     gpus = [device.name.rpartition("/device:")[2] for device in context.tf.config.list_logical_devices("GPU")]
     return ["CPU:0", *(name for name in gpus if name not in emulated)]
 
 
 class _Busy:
-    """How much of the processors other processes take meanwhile."""
+    """Measures how much of the processors other processes use."""
 
     def __init__(self) -> None:
         self._all, self._own = psutil.cpu_times(), time.process_time()
         self._begun = time.monotonic()
 
     def others(self) -> float:
-        """Their share (0 … 1) of all processors since the beginning."""
+        """Return other processes' share (0 to 1) of all processors since the beginning."""
         now, own = psutil.cpu_times(), time.process_time() - self._own
         whole = (time.monotonic() - self._begun) * (os.cpu_count() or 1)
         idle = sum(getattr(now, f, 0.0) - getattr(self._all, f, 0.0) for f in ("idle", "iowait"))
@@ -94,7 +92,7 @@ class _Busy:
 
 
 def _device(tf: Any, name: str, seconds: float) -> DeviceRoofs:
-    """The roofs of one device in about that many seconds: a third for memory, half for products."""
+    """Measure one device in about `seconds`: a third for memory, half for matrix products."""
     stopwatch = Stopwatch(sync_of(tf, name))
     if family(name) == "CPU":
         memory, triad = _host_memory(seconds / 3)
@@ -109,7 +107,7 @@ def _device(tf: Any, name: str, seconds: float) -> DeviceRoofs:
 
 
 def _best(run: Callable[[], object], seconds: float, least: int = 3) -> float:
-    """The shortest of as many runs as fit into the time, in seconds."""
+    """Return the shortest of as many runs as fit into the time, in seconds."""
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
         start = time.perf_counter()
@@ -119,11 +117,13 @@ def _best(run: Callable[[], object], seconds: float, least: int = 3) -> float:
     return best
 
 
-# The host's memory.
+# Host memory.
 
 
 def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
-    """Bytes per second in memory and in the caches, by all processors together; and the triad's in memory."""
+    """Return bytes per second of memory and caches with all processors in use, and of STREAM's triad in
+    memory.
+    """
     import numpy as np
 
     threads, cache = len(os.sched_getaffinity(0)), last_level_cache()
@@ -133,7 +133,7 @@ def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
     sets = [each for each in sets if each < largest // 2] + [largest]
     share = seconds / (3 * len(sets))
     found = []
-    # The arrays of each thread are its own, first touched by it.
+    # Each thread has its own arrays and touches them first, so that they are local to it.
     with ThreadPoolExecutor(threads) as pool:
         for working_set in sets:
             count = max(64, working_set // (STREAM_ARRAYS * ITEM * threads))
@@ -146,7 +146,7 @@ def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
                 for arrays, step in ((3, _Arrays.add), (2, _Arrays.copy), (2, _Arrays.read))
             )
             found.append(MemoryRoof(int(working_set), max(add, copy, read)))
-    # STREAM's Add moves what its Triad moves, and NumPy has no fused multiply and add.
+    # STREAM's Add moves as much as its Triad, and NumPy has no fused multiply-add.
     return tuple(found), add
 
 
@@ -156,11 +156,11 @@ def _everywhere(pool: ThreadPoolExecutor, step: "Callable[[_Arrays], None]", par
 
 
 class _Arrays:
-    """Three arrays of one thread. A call of NumPy goes through a slice of them, many times if it is small."""
+    """Three arrays of one thread. Each NumPy call covers one slice, many times if the slice is small."""
 
     def __init__(self, np: Any, count: int, again: int, slices: int) -> None:
         self._np, length = np, count // slices
-        # A stride of nothing: the same elements as often as is wanted, without the cost of a call each time.
+        # A stride of zero repeats the same elements without the overhead of more calls.
         strided = np.lib.stride_tricks.as_strided
         whole = [np.full(count, value) for value in (0.0, 1.0, 2.0)]
         pieces = [
@@ -180,13 +180,13 @@ class _Arrays:
         self._np.copyto(a, b)
 
     def read(self) -> None:
-        """The largest of b and of c."""
+        """Read all of b and c by taking their maximum."""
         _, b, c = self._next()
         self._np.maximum.reduce(b, axis=1)
         self._np.maximum.reduce(c, axis=1)
 
 
-# A GPU's memory and link.
+# GPU memory and link.
 
 
 def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryRoof, ...], float]:
@@ -196,7 +196,7 @@ def _gpu_memory(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[tuple[MemoryR
         try:
             fused = tf.function(lambda x, y: x + 3.0 * y, jit_compile=True)
             fused(b, c)
-        except Exception:  # no XLA for this device: STREAM's Add, one kernel, stands for the triad
+        except Exception:  # no XLA for this device: use STREAM's Add, one kernel, in place of the triad
             fused = tf.add
         triad = 12 * count / min(stopwatch.time(lambda: fused(b, c)) for _ in range(TRIES))
         copy = 8 * count / min(stopwatch.time(lambda: tf.raw_ops.DeepCopy(x=b)) for _ in range(TRIES))
@@ -222,7 +222,7 @@ def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
 def _peaks(
     tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float
 ) -> dict[str, float]:
-    """FLOP per second of the fastest product, by dtype; a dtype without a kernel is left out."""
+    """Return FLOP per second of the fastest matrix product, by dtype. Leaves out dtypes without a kernel."""
     found = {}
     for dtype in dtypes:
         try:
@@ -253,11 +253,11 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) 
     return max(rates)
 
 
-# A call that does nothing.
+# Empty calls.
 
 
 def _launches(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[dict[str, float], dict[str, float]]:
-    """Seconds of an empty call by mode, as an arm's is made; and with the code around it that copies."""
+    """Return seconds of an empty call by mode, and of the same call with copies in and out."""
     launch: dict[str, float] = {}
     copied: dict[str, float] = {}
     for mode in MODES:
@@ -274,7 +274,7 @@ def _launches(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[dict[str, float
 
 
 def _copying(tf: Any, call: Callable[[], Any], x: Any, name: str) -> Callable[[], Any]:
-    """What an arm whose input is copied does around its call (`worker.build`)."""
+    """Wrap a call with the copies that an arm with copied inputs makes (`worker.build`)."""
 
     def whole() -> Any:
         moved(tf, x, f"/{name}")

@@ -1,4 +1,4 @@
-"""Starting TensorFlow in the worker, saying what it does meanwhile."""
+"""Starts TensorFlow in the worker and reports progress."""
 
 import gc
 import os
@@ -17,16 +17,16 @@ from tuilab.worker.machine import describe
 from tuilab.worker.temporary import keep_generated_code_apart
 
 LOGICAL_CPUS = "TUILAB_LOGICAL_CPUS"
-"""Environment variable for tests: split the host's CPU into that many logical devices."""
+"""Environment variable for tests: split the host's CPU into this many logical devices."""
 
 REPORT_EVERY_S = 0.5
 FIRST = [0.0] * 1_024
-"""Of the first op on a device. If a device gives no memory at all, TensorFlow asks for ever for tensors of
-256 bytes and less, and for ten seconds for this one."""
+"""Input of the first op on a device. If a device has no free memory, TensorFlow retries forever for tensors
+of 256 bytes or less, and for only ten seconds for this one."""
 
 
 class _Ticker:
-    """Says every half second what the start is at."""
+    """Reports the current start-up step every half second."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._begun, self._over = context, time.monotonic(), threading.Event()
@@ -48,13 +48,13 @@ class _Ticker:
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Import TensorFlow, bring its devices up, run one op on each, and say `Ready`.
+    """Import TensorFlow, initialise its devices, run one op on each and send `Ready`.
 
-    Where a GPU cannot be opened, the process replaces itself by one that leaves it alone. pending: what it is
-    to carry out then.
+    If a GPU cannot be opened, the process replaces itself with one that skips it. pending: requests for the
+    replacement.
     """
     ticker = _Ticker(context)
-    # A forked worker has imported it before: that is no time of an import.
+    # A forked worker has TensorFlow imported already, so it has no import time to report.
     forked = "tensorflow" in sys.modules
     begun = time.monotonic()
     preload_cusolver()
@@ -87,7 +87,7 @@ def start(context: Context, pending: Sequence[bytes] = ()) -> None:
 
 
 def _open(tf: Any, gpus: Sequence[Any]) -> None:
-    """Bring up the CPU and these GPUs alone."""
+    """Initialise the CPU and only these GPUs."""
     logical = int(os.environ.get(LOGICAL_CPUS, "1"))
     if logical > 1:
         cpu = tf.config.list_physical_devices("CPU")[0]
@@ -95,7 +95,7 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
         tf.config.set_logical_device_configuration(cpu, parts)
     tf.config.set_visible_devices(gpus, "GPU")
     for gpu in gpus:
-        # Grow instead of taking all of the memory: other people share this GPU.
+        # Let memory grow instead of reserving all of it: other people share this GPU.
         tf.config.experimental.set_memory_growth(gpu, True)
     for device in tf.config.list_logical_devices():
         if device.device_type in ("CPU", "GPU"):
@@ -104,10 +104,10 @@ def _open(tf: Any, gpus: Sequence[Any]) -> None:
 
 
 def import_tensorflow() -> Any:
-    """Return the module, imported without collecting garbage, which takes a quarter of the time and finds
-    none.
+    """Import TensorFlow with garbage collection off, which saves a quarter of the time.
 
-    What has been loaded lives for good: later collections do not look at it, 0.1 s each time otherwise.
+    Collections during the import find nothing. Afterwards the loaded objects are frozen, so later collections
+    skip them; otherwise each would take 0.1 s more.
     """
     gc.disable()
     try:

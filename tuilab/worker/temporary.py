@@ -1,4 +1,4 @@
-"""A folder for the temporary files of this process; its guard removes it, or else the next start does."""
+"""The folder for this process's temporary files. Its guard removes it, or else the next start does."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ LOADER = "tensorflow.python.autograph.pyct.loader"
 
 
 def folder_name() -> Path | None:
-    """Return the folder that belongs to this process and to no later one of its number; None off Linux."""
+    """Return the folder of this process, which no later process with its id shares; None unless on Linux."""
     begun = since(os.getpid())
     place = Path(tempfile.gettempdir())
     if place.name == f"tuilab-worker-{os.getuid()}-{os.getpid()}-{begun}":  # this process has replaced itself
@@ -24,7 +24,7 @@ def folder_name() -> Path | None:
 
 
 def process_folder() -> Path | None:
-    """Make that folder, and clear those that killed processes left; None if it cannot be made."""
+    """Create the folder and delete those left by killed processes; None if it cannot be created."""
     own = folder_name()
     if own is None:
         return None
@@ -42,9 +42,9 @@ def process_folder() -> Path | None:
 
 
 def keep_generated_code_apart() -> None:
-    """Have AutoGraph write to that folder, once TensorFlow is imported.
+    """Make AutoGraph write to that folder. Call after TensorFlow is imported.
 
-    TensorFlow removes its files when a process ends by itself, but not those of a killed one.
+    TensorFlow removes its files when a process exits normally, but not when it is killed.
     """
     loader = sys.modules.get(LOADER)
     if loader is not None and hasattr(loader, "tempfile") and (own := process_folder()) is not None:

@@ -1,4 +1,4 @@
-"""Tracebacks as the author of the failing code wants them."""
+"""Tracebacks that show the author of failing code where it failed."""
 
 import re
 import traceback
@@ -13,7 +13,7 @@ _own: set[str] = set()
 
 
 def owns(folder: str) -> None:
-    """Remember that the files in `folder` are a user's own."""
+    """Treat files in `folder` as user code."""
     _own.add(folder)
 
 
@@ -24,17 +24,16 @@ _ROOT = re.compile(r"\s*\(\d+\) [A-Z_]+: *")
 _TRACED = "in user code:"
 _FRAME = re.compile(r'File "([^"\n]+)", line ([0-9]{1,9}), in (\w+)')
 OWN = 100
-"""Characters of what an error of own code says, before the line that raised it."""
+"""Maximum characters quoted from an error of user code, before the line that raised it."""
 _NO_ROOM = "Dst tensor is not initialized."
-"""All that TensorFlow says where a copy finds no memory."""
+"""TensorFlow's whole message when a copy runs out of memory."""
 
 
 def cause(error: BaseException) -> str:
-    """Describe what an error says, in one line.
+    """Return the error's message in one line.
 
-    An error of a graph begins with where the graph was made, frame by frame; what went wrong stands behind
-    the last blank line, among names of nodes and hints. One of a user's own code ends with the line of it
-    that raised.
+    A graph's error starts with the frames that built the graph; the actual message follows the last blank
+    line, among node names and hints. An error of user code ends with the line that raised it.
     """
     text, place = text_of(error).strip(), _place(error)
     if text.startswith(_TRACED):
@@ -50,23 +49,23 @@ def cause(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """` (model.py, line 15, in step)`: the innermost line of own code that the error came through."""
+    """Return the innermost line of user code that raised the error: ` (model.py, line 15, in step)`."""
     if not _own:
         return ""
     frames = [(f.filename, f.lineno or 0, f.name) for f in traceback.extract_tb(error.__traceback__)]
-    # What TensorFlow traced ran from a file that it made; its message names the user's.
+    # Traced code ran from a file that TensorFlow generated; its message names the user's file.
     frames += [(file, int(line), name) for file, line, name in _FRAME.findall(text_of(error))]
     mine = [frame for frame in frames if _is_own(frame[0])]
     if not mine:
         return ""
     file, line, name = mine[-1]
-    # AutoGraph and Python name no function where it is a lambda.
+    # AutoGraph and Python give a lambda no usable name.
     within = f", in {sanitize_line(name, 80)}" if name.isidentifier() and name != "None" else ""
     return f" ({sanitize_line(Path(file).name, 80)}, line {line}{within})"
 
 
 def text_of(error: BaseException) -> str:
-    """Describe what an error says; of one that fails to say it, that."""
+    """Return the error's text, or a note if its `__str__` raises."""
     try:
         return str(error)
     except BaseException as fault:
@@ -74,10 +73,10 @@ def text_of(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> str:
-    """Return the traceback with the frames of own files alone, where it has any; cleaned.
+    """Return the traceback, limited to frames of user code if there are any, and sanitized.
 
-    While own code is loaded, an error of TensorFlow's about it comes without the lab's frames, and an
-    InputError, whose message says all, without any traceback.
+    While user code is loading, TensorFlow's errors about it come without tuilab's frames. An InputError comes
+    without a traceback because its message is complete.
     """
     if isinstance(error, InputError) and _own:
         return ""
@@ -94,8 +93,7 @@ def _trim(of: traceback.TracebackException | None) -> None:
     if of is None or not _own:
         return
     mine = [frame for frame in of.stack if _is_own(frame.filename)]
-    # A file that cannot be parsed has no frame of its own, nor has what TensorFlow traced: the error itself
-    # names the line.
+    # A file that fails to parse has no frames, and neither has traced code: the error itself names the line.
     named = [getattr(of, "filename", None), *(file for file, _, _ in _FRAME.findall(str(of)))]
     if not mine and not any(map(_is_own, named)):
         mine = [frame for frame in of.stack if not Path(frame.filename).is_relative_to(PACKAGE)]

@@ -1,19 +1,21 @@
-"""A user's own code as a workload: `path/to/file.py:name`.
+"""Loads user code as a workload: `path/to/file.py:name`.
 
-The name stands for one of
+The name refers to one of:
 
-- a Keras model or layer, whose call on a random batch is measured;
-- a callable with arguments of known shape (`worker.arguments`), which is measured on random tensors;
-- a function of the declared parameters. What it returns says what is measured: tensors, the function itself;
-  a callable, that callable; a callable and its inputs, `(step, (x, y))` or `(step, x, y)`, a dict last for
-  those by keyword, the callable on these inputs, which live on the device or are copied there in each call;
-  a callable and a `tf.data.Dataset`, the callable on each of its elements, drawn in the call; a Keras model,
-  its call on a random batch;
-- a `tuilab.workloads.base.Workload`, taken as it is.
+- a Keras model or layer: measures its call on a random batch;
+- a callable with arguments of known shape (`worker.arguments`): measures it on random tensors;
+- a function of the declared parameters; its return value decides what is measured:
+  tensors: the function itself;
+  a callable: that callable;
+  a callable and its inputs, `(step, (x, y))` or `(step, x, y)`, with a final dict for keyword arguments: the
+  callable on these inputs, which stay on the device or are copied there in each call;
+  a callable and a `tf.data.Dataset`: the callable on each element, including the time to fetch it;
+  a Keras model: its call on a random batch;
+- a `tuilab.workloads.base.Workload`: used unchanged.
 
-`name` may have dots: `model.encode` of an object, `Model.encode` of a class that needs no arguments.
+`name` may contain dots: `model.encode` of an object, or `Model.encode` of a class without required arguments.
 
-A model file is opened by `worker.models`.
+`worker.models` opens model files.
 """
 
 import dataclasses
@@ -61,12 +63,12 @@ from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
 
 BATCH = LogInteger(name="batch", help="Examples in one call of the model.", default=32, low=1, high=4_096)
 _imported: set[int] = set()
-"""Iterators that a file makes while it is loaded, by their ids: every arm of it draws from them."""
+"""Ids of iterators that a file creates while loading. All of its arms draw from them."""
 _loaded: dict[str, tuple[tuple[int, int], ModuleType]] = {}
 
 
 def declare(context: Context, request: Request) -> None:
-    """Answer a Declare request with the declaration; if the code raises, with its own traceback."""
+    """Answer a Declare request with the declaration. If the code raises, answer with its own traceback."""
     assert isinstance(request, Declare)
     try:
         declaration = load(request.file, request.opening, context.telling(request.id)).declaration
@@ -88,9 +90,9 @@ def declare(context: Context, request: Request) -> None:
 
 
 def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Workload:
-    """Return the workload in `path/to/file.py:name`, or of a model file. tell: how far a model's loading is.
+    """Return the workload in `path/to/file.py:name` or in a model file. tell: receives loading progress.
 
-    Raises InputError, or whatever the file's own code raises.
+    Raises InputError, or whatever the file's code raises.
     """
     path, colon, name = file.rpartition(":")
     if not path.endswith(".py") and not file.endswith(".py"):
@@ -116,14 +118,14 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
         owners.append(target)
         target = getattr(target, part)
     made = _workload(target, name, place, opening.inputs, vars(module))
-    # A method that tf.function decorates holds its object weakly.
+    # A method decorated with tf.function holds its object by a weak reference.
     return dataclasses.replace(made, holds=(made.holds, owners))
 
 
 def _workload(
     target: Any, name: str, place: str, inputs: Sequence[Argument], scope: Mapping[str, Any]
 ) -> Workload:
-    """The workload that a thing of a user's file stands for. Raises InputError if it stands for none."""
+    """Return the workload for an object from a user's file. Raises InputError if it is unsupported."""
     if isinstance(target, Workload):
         return target
     if isinstance(target, type):
@@ -152,7 +154,7 @@ def _workload(
 
 
 def _instance(target: type, place: str) -> Any:
-    """An object of a class that needs no arguments. Raises InputError for another."""
+    """Create an instance. Raises InputError if the class needs arguments."""
     try:
         inspect.signature(target).bind()
     except (TypeError, ValueError):
@@ -162,7 +164,7 @@ def _instance(target: type, place: str) -> Any:
 
 
 def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> Case:
-    """The callable on random tensors of the shapes that are known, and on its own parameters' values."""
+    """Return a case that calls the callable on random tensors of known shape and its parameters' values."""
     step = _cloned(b, target) if _is_layer(target) else unwrapped(target)
     if own_values := {name: value for name, value in b.values.items() if name in names}:
         step = functools.partial(step, **own_values)
@@ -172,7 +174,7 @@ def _called(b: Build, target: Any, found: Arguments, names: Collection[str]) -> 
 
 
 def _is_offered(value: Any, module: ModuleType) -> bool:
-    """Whether a name of the file is one that can be measured: its own functions, and models."""
+    """Return True if a name in the file can be measured: the file's own functions, and models."""
     if _is_model(value) or isinstance(value, Workload):
         return True
     return callable(value) and getattr(value, "__module__", "") == module.__name__
@@ -182,7 +184,7 @@ LARGEST = 8_000_000
 
 
 def _module(path: Path) -> ModuleType:
-    """The file as a module, run again if it has changed since."""
+    """Import the file, or import it again if it has changed."""
     with open_regular(path, LARGEST) as file:
         status = os.fstat(file.fileno())
     key, version = str(path.resolve()), (status.st_mtime_ns, status.st_size)
@@ -213,10 +215,9 @@ def _module(path: Path) -> ModuleType:
 
 
 def versions(scenario: Scenario) -> dict[str, str]:
-    """Return a hash of the file that own code or a model lies in, and of each of a user's own that was
-    imported.
+    """Return a hash of each user file: the workload or model, and the user's modules it imports.
 
-    By the files' names, below the folder of the first if they lie there; {} for a workload of the lab's.
+    Keys are file names, relative to the first file's folder where possible; {} for built-in workloads.
     """
     if not scenario.file:
         return {}
@@ -233,7 +234,7 @@ def versions(scenario: Scenario) -> dict[str, str]:
 
 
 def _imported_files() -> list[Path]:
-    """The files of modules that are neither Python's, nor installed, nor the lab's."""
+    """Return the files of modules that are not part of Python, installed packages or tuilab."""
     paths = {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix, str(PACKAGE)}
     others = tuple(f"{path}{os.sep}" for path in paths)
     names = map(_file_of, list(sys.modules.values()))
@@ -241,7 +242,7 @@ def _imported_files() -> list[Path]:
 
 
 def _file_of(module: object) -> str:
-    """As it lies in the module: one that is imported when it is used would be by asking it, and may raise."""
+    """Read a module's `__file__` without triggering a lazy import, which may raise."""
     if not issubclass(type(module), ModuleType):
         return ""
     return str(object.__getattribute__(module, "__dict__").get("__file__", ""))
@@ -264,7 +265,7 @@ def _version(file: Path) -> str:
 
 
 def _print_at_once() -> None:
-    """A line that the file prints becomes a line of the log when it is printed, not when a buffer is full."""
+    """Flush the file's prints line by line, so that they reach the log at once."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(line_buffering=True)
@@ -292,7 +293,7 @@ def _model_declaration(model: Any, name: str) -> Declaration:
 
 
 def _case(b: Build, function: Callable[..., Any]) -> Case:
-    """What the function returns, at the arm's values and inside its device scope, says what is measured."""
+    """Call the function at the arm's values in its device scope; its return value decides what to measure."""
     values: Mapping[str, Value] = dict(b.values)
     before = {id(each) for each in _iterators(b.tf)} - _imported
     with b.tf.device(b.device):
@@ -305,13 +306,13 @@ def _case(b: Build, function: Callable[..., Any]) -> Case:
 
 
 def _iterators(tf: Any) -> list[Any]:
-    """Every iterator of tf.data that is alive."""
+    """Return all live tf.data iterators."""
     gc.collect()
     return [each for each in gc.get_objects() if issubclass(type(each), tf.data.Iterator)]
 
 
 def _drained(case: Case, draw: Callable[[], object]) -> Case:
-    """The case with its pipelines drawn empty before a block and at rest after it, where they work ahead."""
+    """Return the case with its prefetching pipelines drained before each block and idle after it."""
     drain = Drain(draw)
     drain.pace()
     drain.empty()
@@ -324,7 +325,7 @@ def _drained(case: Case, draw: Callable[[], object]) -> Case:
 
 
 def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
-    """The step on each element of the dataset, which begins again at its end."""
+    """Run the step on each element of the dataset, restarting at its end."""
     compiled, iterator = b.compiled(step), iter(dataset)
 
     def drawn() -> tuple[Any, ...]:
@@ -332,7 +333,7 @@ def _fed(b: Build, step: Callable[..., Any], dataset: Any) -> Case:
         try:
             element = next(iterator)
         except StopIteration:
-            # Not `repeat`: TensorFlow would put a prefetch of its own behind it.
+            # Not `repeat`: TensorFlow would add a prefetch after it.
             iterator = iter(dataset)
             element = next(iterator)
         return element if isinstance(element, tuple) else (element,)
@@ -382,7 +383,7 @@ RETURNED = "tensors, a callable, (callable, inputs), (callable, dataset) or a Ke
 
 
 def _is_step(tf: Any, value: Any) -> bool:
-    """Whether a part of what a function returns is to be called, rather than a result."""
+    """Return True if part of the return value is a step to call rather than a result."""
     return callable(value) and not is_data(tf, value) and not isinstance(value, tf.Variable)
 
 
@@ -394,8 +395,9 @@ def _described(returned: Any) -> str:
 
 
 def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional and keyword arguments of `return step, …`: one tuple holds them all; a dict of the step's
-    own parameters, in last place, is by keyword.
+    """Return the positional and keyword arguments of `return step, …`.
+
+    A single tuple holds all of them. A final dict with the step's parameter names holds keyword arguments.
     """
     if len(inputs) == 1 and type(inputs[0]) in (tuple, list):
         return tuple(inputs[0]), {}
@@ -407,7 +409,7 @@ def _inputs(step: Any, inputs: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str
 
 
 def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
-    """Whether a callable has parameters of all these names."""
+    """Return True if the callable has parameters with all these names."""
     try:
         accepts = signature(step, "return value").parameters.values()
     except InputError:
@@ -417,7 +419,7 @@ def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
 
 
 def _model_case(b: Build, model: Any) -> Case:
-    """A call of the model on random inputs of the batch that the scenario names."""
+    """Return a case that calls the model on random inputs of the scenario's batch size."""
     import numpy as np
 
     batch = b.integer("batch") if "batch" in b.values else BATCH.default
@@ -435,7 +437,7 @@ def _model_case(b: Build, model: Any) -> Case:
 
 
 def _cloned(b: Build, model: Any) -> Any:
-    """The model or layer with its weights on the arm's device: the file's own lie where it was loaded."""
+    """Copy the model or layer to the arm's device. The file's own weights stay where they were loaded."""
     with b.tf.device(b.device):
         try:
             if _is_model(model):

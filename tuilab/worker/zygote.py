@@ -1,9 +1,9 @@
-"""A process that has imported TensorFlow and forks workers: `python -m tuilab.worker.zygote DESCRIPTOR`.
+"""A process that imports TensorFlow and forks workers: `python -m tuilab.worker.zygote DESCRIPTOR`.
 
-Importing TensorFlow is nearly all that a fresh worker costs. A zygote has done that, has opened no device and
-started no thread of its own, and forks a worker for each process that asks over the socket DESCRIPTOR
-(`tuilab.runner.forked`), whose descriptors, environment and folder the worker takes. It ends once anyone who
-holds the other end of the socket has gone and its last worker has ended.
+The import is nearly the whole start-up cost of a worker. The zygote opens no device and starts no threads. It
+forks a worker for each process that asks over the socket DESCRIPTOR (`tuilab.runner.forked`); the worker
+takes over that process's descriptors, environment and folder. The zygote exits once the other end of the
+socket is closed and its last worker has ended.
 """
 
 import array
@@ -21,14 +21,14 @@ import traceback
 from typing import Any, NoReturn
 
 APART = 200
-"""Descriptors from here on are out of the way of those that a worker is to have."""
+"""Descriptors from here on do not collide with those of the worker."""
 LONGEST = 2**20
 MOST_DESCRIPTORS = 64
 READY = b"ready"
 
 
 def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Read what a process that would be a worker says of itself, and its descriptors; None at the end."""
+    """Read one request for a worker: its description and descriptors. None at the end."""
     room = socket.CMSG_SPACE(MOST_DESCRIPTORS * array.array("i").itemsize)
     body, found, _, _ = asked.recvmsg(LONGEST, room)
     descriptors = array.array("i")
@@ -39,7 +39,7 @@ def received(asked: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def kill(pid: int) -> None:
-    """End a worker that has not been waited for, with all of its session; it may not have one yet."""
+    """Kill a worker that has not been waited for, with its session if it already has one."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -47,7 +47,7 @@ def kill(pid: int) -> None:
 
 
 def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
-    """Take the place of the process that asked, in the forked one: its descriptors, environment, folder."""
+    """In the forked child, take over the asking process's descriptors, environment and folder."""
     os.setsid()
     apart = [fcntl.fcntl(number, fcntl.F_DUPFD, APART) for number in descriptors]
     os.closerange(0, APART)
@@ -76,14 +76,14 @@ def become_worker(told: dict[str, Any], descriptors: list[int]) -> NoReturn:
 
 
 def serve(asking: socket.socket) -> None:
-    """Fork a worker for each that asks, and tell it how the worker ended; return when all have gone."""
+    """Fork a worker for each request and report how it ended. Return when all clients have gone."""
     selector = selectors.DefaultSelector()
     selector.register(asking, selectors.EVENT_READ)
     workers: dict[int, tuple[int, socket.socket]] = {}
     open_ = True
     while open_ or workers:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # ended by an event before this one
+            if key.fileobj not in selector.get_map():  # an earlier event of this batch ended it
                 continue
             if key.fileobj is asking:
                 try:
@@ -104,7 +104,7 @@ def serve(asking: socket.socket) -> None:
                 selector.register(answer, selectors.EVENT_READ, pid)
                 selector.register(ended := os.pidfd_open(pid), selectors.EVENT_READ)
                 workers[ended] = pid, answer
-            elif key.data is not None:  # anyone who asked has gone
+            elif key.data is not None:  # the client has gone
                 kill(key.data)
                 selector.unregister(key.fileobj)
             elif key.fileobj in workers:
@@ -121,8 +121,9 @@ def serve(asking: socket.socket) -> None:
 
 
 def convert(tf: Any) -> None:
-    """Have AutoGraph rewrite what TensorFlow wraps its own functions in, as a process does when it first
-    traces: a tenth of a second of each fork. A graph of its own opens no device.
+    """Trigger AutoGraph's one-time conversion of TensorFlow's wrappers, which saves each fork 0.1 s.
+
+    Uses a separate graph, so that no device is opened.
     """
     with tf.Graph().as_default():
         tf.autograph.to_graph(lambda: tf.signal.stft(tf.zeros((64,)), 16, 8))()
@@ -133,7 +134,7 @@ def _main(descriptor: int) -> None:
 
     asking = socket.socket(fileno=descriptor)
     tf = import_tensorflow()
-    # What a worker loads before it measures.
+    # Modules that a worker loads before it measures.
     import numpy.random  # noqa: F401
 
     import tuilab.worker.main

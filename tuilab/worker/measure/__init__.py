@@ -1,13 +1,13 @@
-"""The instrument: builds the arms of a run, warms them up and times them in rounds.
+"""The measuring engine: builds the arms of a run, warms them up and times them in rounds.
 
-A run goes through `run` → `sweep` (point after point), and there for each arm through
+`run` calls `sweep` for each point, which takes every arm through these steps:
 
-- `prepare`: built, first and second call timed apart, the device that computed observed;
-- `warmup`: called until its pace is steady, the calls of a block doubled until it is long enough;
-- `rounds`: every arm a block in turn, in random order, until each is known well or the time is over
+- `prepare`: build it, time the first and second call separately, observe which device computes;
+- `warmup`: call it until its timings are steady, doubling the calls per block until a block is long enough;
+- `rounds`: time one block of every arm per round, in random order, until all are precise or the time is over
   (`stopwatch` times a block, `interference` watches the machine);
-- `caveats`: what is doubtful about the figures, in words;
-- `phases`: if a call's time goes, in a pass of its own.
+- `caveats`: describe doubts about the figures;
+- `phases`: find where a call's time goes, in a separate pass.
 
-`tuilab.worker.selftest` holds the same engine against things of known length.
+`tuilab.worker.selftest` checks this engine against calls of known duration.
 """

@@ -1,4 +1,4 @@
-"""What every step of one run shares: the request, the arms being timed, the way out for events."""
+"""State that the steps of one run share: the request, the arms being timed, the outgoing events."""
 
 import random
 import time
@@ -24,7 +24,9 @@ from tuilab.workloads.base import Case, Workload
 
 @dataclass(frozen=True)
 class Warmth:
-    """How a warm-up ended: busy seconds, calls made, whether the pace was steady in the end, and at once."""
+    """How a warm-up ended: busy seconds, calls, whether timings became steady, and whether they were from the
+    start.
+    """
 
     seconds: float
     calls: int
@@ -34,13 +36,12 @@ class Warmth:
 
 @dataclass
 class TimedArm:
-    """What is timed, how many calls make a block of it, and its figures so far.
+    """An arm being timed: the number of calls per block, and its figures so far.
 
-    device: the one that computed, as observed. ops: TensorFlow ops in one call; host_ops: those among them
-    that ran on the CPU although another device computed. calls: in a block. call_s: seconds of one call, as
-    last seen. visit_s: seconds that its last turn took in all. counted: what the ops of a call of a
-    person's code have to do; of_graph: likewise of a model's graph. work: as
-    it was reported. samples: seconds per call, one a block.
+    device: where it was observed to compute. ops: TensorFlow ops per call; host_ops: those that ran on the
+    CPU although another device computed. calls: per block. call_s: seconds per call, as last measured.
+    visit_s: total seconds of its last turn. counted: the work of the ops in a call of user code; of_graph:
+    the work of a model's graph. work: as reported. samples: seconds per call, one per block.
     """
 
     arm: Arm
@@ -61,7 +62,7 @@ class TimedArm:
 
     @property
     def cost_s(self) -> float:
-        """Seconds that its next turn should take, with the scope, the lead-in and the single call."""
+        """Expected seconds of its next turn, with the scope, the lead-in call and the single call."""
         return self.visit_s or self.call_s * (self.calls + (2 if self.calls > 1 else 0))
 
 
@@ -70,10 +71,10 @@ PAINT_S = 0.25
 
 
 class Reporter:
-    """Holds rounds back until it is time, and waits for the screen where they share processors.
+    """Buffers rounds between reports, and waits for the screen if both share processors.
 
-    pace: after something was said, `settle` waits for the screen to have painted it, 0.25 s at most.
-    state: the run as everyone else sees it, folded from what was said. holding: nothing leaves meanwhile.
+    pace: after each report, `settle` waits until the screen has drawn it, at most 0.25 s. state: the run as
+    other parts see it, built from the reported events. holding: send nothing meanwhile.
     """
 
     def __init__(
@@ -87,13 +88,15 @@ class Reporter:
         self._unpainted = False
 
     def say(self, *events: Event) -> None:
-        """Say them now, with whatever was held back before."""
+        """Send these events now, after any buffered ones."""
         for event in events:
             self._hold(event)
         self.flush()
 
     def round(self, event: Round) -> bool:
-        """Hold a round until a quarter of a second has passed since the last report; True when it left."""
+        """Buffer a round; flush if a quarter of a second has passed since the last report. Returns True if
+        flushed.
+        """
         self._hold(event)
         due = self.due
         if due:
@@ -102,7 +105,7 @@ class Reporter:
 
     @property
     def due(self) -> bool:
-        """Whether a quarter of a second has passed since the last report."""
+        """True if a quarter of a second has passed since the last report."""
         return self._clock() - self._said >= EVERY_S
 
     def _hold(self, event: Event) -> None:
@@ -110,7 +113,7 @@ class Reporter:
         self.state.apply(event)
 
     def flush(self) -> None:
-        """Send what is held."""
+        """Send the buffered events."""
         if not self._held or self.holding:
             return
         self._context.painted.clear()
@@ -119,23 +122,23 @@ class Reporter:
         self._said, self._unpainted = self._clock(), True
 
     def settle(self) -> None:
-        """Let the screen finish painting what was last said, before timing."""
+        """Wait until the screen has drawn the last report, before timing starts."""
         if self._pace and self._unpainted and self._context.watched:
             self._context.painted.wait(PAINT_S)
         self._unpainted = False
 
 
 def is_short(request: Measure) -> bool:
-    """Return whether a process is a further one of a run whose further ones are short."""
+    """Return True for an additional process of a run that limits the time of additional processes."""
     return request.worker > 0 and request.budget.further_s > 0
 
 
 @dataclass
 class Bench:
-    """The request, what it is carried out with, and how far the run's rounds have come.
+    """The request, the tools to run it, and the progress of the run's rounds.
 
-    values: of every parameter, checked. rounds, elapsed_s: of all points together. pressures: one a point.
-    disturbed: rounds kept although the canary had moved.
+    values: of every parameter, checked. rounds, elapsed_s: over all points. pressures: one per point.
+    disturbed: rounds kept although the canary had changed.
     """
 
     context: Context
@@ -152,10 +155,10 @@ class Bench:
     disturbed: int = 0
     gpus: GpuWatch = field(default_factory=lambda: GpuWatch({}, ()))
     stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
-    """By device: each waits for that one alone."""
+    """By device; each waits for that device only."""
 
     def stopwatch_of(self, cell: TimedArm) -> Stopwatch:
-        """Return the stopwatch that waits for the arm's own device, not for others' work on the next."""
+        """Return the stopwatch that waits for the arm's own device only."""
         return self.stopwatches.get(cell.arm.device, self.stopwatch)
 
     @property
@@ -165,30 +168,32 @@ class Bench:
 
     @property
     def budget(self) -> Budget:
-        """What this process is to do of the run's budget."""
+        """This process's part of the run's budget."""
         return self.request.budget.of_process(self.request.worker)
 
     @property
     def short(self) -> bool:
-        """Whether this is a further process that only adds an observation."""
+        """True for an additional process that only adds one observation."""
         return is_short(self.request)
 
     @property
     def state(self) -> RunState:
-        """The run as everyone else sees it."""
+        """The run as other parts see it."""
         return self.reporter.state
 
     def ran(self, arm: str) -> bool:
-        """Return whether the arm was seen to compute anywhere in this run."""
+        """Return True if the arm was observed computing anywhere in this run."""
         known = self.state.arms.get(arm)
         return known is not None and known.device is not None
 
     def check(self) -> None:
-        """Raise Cancelled where a stop was asked for."""
+        """Raise Cancelled if a stop was requested."""
         self.context.check(self.request.id)
 
     def wait_for_turn(self) -> None:
-        """Let the other workers of the run have theirs. Raises Cancelled if a stop was asked for."""
+        """Give the turn to the run's other workers and wait for it back. Raises Cancelled if a stop was
+        requested.
+        """
         turn = self.context.turn
         turn.clear()
         self.check()
@@ -197,9 +202,9 @@ class Bench:
         self.check()
 
     def wait_prepared(self) -> None:
-        """Let the other processes of the run prepare and measure, where it is asked to wait for its turn.
+        """Wait while the run's other processes prepare and measure, if the request says so.
 
-        Raises Cancelled if a stop was asked for.
+        Raises Cancelled if a stop was requested.
         """
         if not self.reporter.holding:
             return
@@ -215,12 +220,12 @@ class Bench:
     def progress(
         self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "", arm: str = ""
     ) -> None:
-        """Describe what the run does now; also if a stop is obeyed."""
+        """Report what the run is doing. Raises Cancelled if a stop was requested."""
         self.check()
         self.reporter.say(Progress(run=self.run, stage=stage, done=done, total=total, unit=unit, arm=arm))
 
     def flag(self, flags: Iterable[Caveat]) -> None:
-        """Say doubts; of a run of several processes, in which of them they arose."""
+        """Report caveats; if the run has several processes, with the process they arose in."""
         request = self.request
         several = request.worker > 0 or (request.budget.workers > 1 and not request.budget.further_s)
         for flag in flags:

@@ -1,4 +1,4 @@
-"""Doubts about figures, in words."""
+"""Caveats about figures, in words."""
 
 import os
 from collections.abc import Iterable
@@ -15,11 +15,11 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 CANARY_SHARE = 0.05
 CLOCK_STEP_S = 1.0
 KEPT_SHARE = 0.25
-"""Of a GPU's memory."""
+"""Share of a GPU's memory."""
 
 
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
-    """Return the doubts about a cell's figures: outliers, levels, drift, not warm, not precise."""
+    """Return the caveats about a cell's figures: outliers, levels, drift, not warm, not precise."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
@@ -27,9 +27,9 @@ def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list
 
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
-    """Return the doubts about the whole run: a shared processor, a machine whose own pace moved.
+    """Return the caveats about the whole run: shared processors, or a machine whose speed changed.
 
-    disturbed: rounds that were kept although the canary had moved.
+    disturbed: rounds that were kept although the canary had changed.
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
@@ -41,7 +41,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
-    """Return what is to be known of the GPUs that a run is to use before any figure of theirs is read."""
+    """Return the caveats about the GPUs that a run will use, before any of their figures."""
     out: list[Caveat] = []
     arms = {arm.device for arm in bench.request.arms}
     for gpu in bench.context.machine.gpus:
@@ -67,7 +67,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
 
 
 def kept_memory(bench: Bench) -> list[Caveat]:
-    """Return what TensorFlow has taken for good of each used GPU's memory, where that is a large share."""
+    """Return a caveat for each used GPU of whose memory TensorFlow has permanently reserved a large share."""
     out: list[Caveat] = []
     sizes = {device.name: device.memory for device in bench.context.machine.gpus if device.memory}
     used = {arm.device for arm in bench.request.arms}
@@ -80,7 +80,7 @@ def kept_memory(bench: Bench) -> list[Caveat]:
 
 
 def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
-    """Return the run's length by the wall clock against that by a clock which nobody sets."""
+    """Return a caveat if the wall clock was set during the run, judged by a monotonic clock."""
     step = wall_s - steady_s
     if abs(step) < CLOCK_STEP_S:
         return []
@@ -122,7 +122,7 @@ def _not_warm(cell: TimedArm) -> Doubt | None:
 
 
 def _precision(cell: TimedArm, budget: Budget) -> Doubt | None:
-    """Also where the interval is narrow enough and only the rounds are too few."""
+    """Return a caveat if the interval is too wide, or if there are too few rounds."""
     known, n = estimate(cell.samples), len(cell.samples)
     half = known.relative_half_width if known else None
     if half is not None and half <= budget.precision and n >= budget.rounds:

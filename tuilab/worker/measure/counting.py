@@ -1,9 +1,9 @@
-"""What a graph has to do: its arithmetic, the bytes it touches, the ops it starts; by op, so by scope too.
+"""Counts a graph's work by op and scope: arithmetic, bytes accessed, and ops launched.
 
-XLA's own cost analysis has no way out of TensorFlow's wheel and counts a loop's body once, so ops are counted
-by their shapes, as the compilers leave them: what no result needs is left out, what follows from constants is
-done when the graph is made, equal ops are one, called functions are gone into, and loops count as often as
-they run where that follows from constants. What is not counted is named.
+TensorFlow's wheel does not expose XLA's cost analysis, which also counts a loop's body only once. So ops are
+counted by their shapes, as the compilers leave them: ops that no result needs are left out, constant
+expressions are folded, equal ops count once, called functions are followed, and loops count as often as they
+run if constants determine that. Ops that cannot be counted are listed.
 """
 
 import itertools
@@ -35,19 +35,19 @@ from tuilab.worker.placement.reasons import stays
 from tuilab.worker.placement.registry import known
 
 Key = Hashable
-"""Names a stretch of memory: an argument, a variable, what an op made."""
+"""Identifies a piece of memory: an argument, a variable or an op's output."""
 
 FOLDED = 100 * 1024
-"""Bytes that the optimiser makes a constant of, however small what they follow from is."""
+"""Bytes up to which the optimiser folds an output into a constant, however small its inputs are."""
 MOST_TRIPS = 200_000
 
 
 @dataclass(frozen=True)
 class Part:
-    """One op of the graph and all its executions in a call.
+    """One op of the graph with all its executions in a call.
 
-    name: with the names of the ops around it, `model/dense/MatMul`. flop: operations of all executions; None
-    where they are not known, for the reason `why`. reads: bytes by what is read; writes: so too.
+    name: with the enclosing scopes, `model/dense/MatMul`. flop: operations of all executions; None if
+    unknown, for the reason `why`. reads, writes: bytes by piece of memory.
     """
 
     name: str
@@ -60,15 +60,15 @@ class Part:
     kernel: bool = False
     why: str = ""
     stays: str = ""
-    """Why it stays on the CPU whatever the device; "" for an op that a GPU runs."""
+    """Why the op stays on the CPU whatever the device; "" if a GPU can run it."""
 
 
 @dataclass
 class Counted:
-    """The parts of a call, and of what is read and written how large it is.
+    """The parts of a call, and the sizes of the memory that they read and write.
 
-    arguments: the call's own, in their order. state: variables and what else the graph holds. results: what
-    the call hands back.
+    arguments: the call's own, in order. state: variables and other memory that the graph holds. results: what
+    the call returns.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -77,13 +77,13 @@ class Counted:
     state: set[Key] = field(default_factory=set)
     results: dict[Key, float] = field(default_factory=dict)
     loops: dict[str, float] = field(default_factory=dict)
-    """How often the body of each loop runs in a call, where that is known; by the loop's name as the runtime
-    writes functions out, `while/body/while`."""
+    """How often each loop's body runs in a call, if known, by the loop's name as the runtime writes it:
+    `while/body/while`."""
     notes: list[str] = field(default_factory=list)
     _read: tuple[int, Counter[Key]] = field(default=(-1, Counter()), repr=False)
 
     def flop(self) -> dict[str, float]:
-        """Return operations by the dtype that they compute in."""
+        """Return operations by the dtype they compute in."""
         return flop(self.parts)
 
     def stays(self) -> tuple[Stay, ...]:
@@ -111,10 +111,10 @@ class Counted:
         )
 
     def touched(self, parts: Sequence[Part] | None = None) -> tuple[dict[Key, float], dict[Key, float]]:
-        """Return the bytes that these parts (all of them) read from outside, and that they leave there, each
+        """Return the bytes that these parts (default: all) read from outside and leave there, each counted
         once.
 
-        What one of them makes for another is neither: it may stay in a cache or a register.
+        Excludes data that one part produces for another, because it may stay in a cache or a register.
         """
         some = self.parts if parts is None else parts
         read: dict[Key, float] = defaultdict(float)
@@ -137,13 +137,15 @@ class Counted:
         return read_in, left
 
     def _readers(self) -> Counter[Key]:
-        """Count the parts that read each stretch of memory."""
+        """Count the parts that read each piece of memory."""
         if self._read[0] != len(self.parts):
             self._read = len(self.parts), Counter(key for part in self.parts for key in part.reads)
         return self._read[1]
 
     def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
-        """Return the parts by the first names of theirs: `model/dense` at depth 2. "" holds what has none."""
+        """Return the parts by the first `depth` scopes of their names: `model/dense` at depth 2. "" is for no
+        scope.
+        """
         found: dict[str, list[Part]] = {}
         for part in self.parts:
             scopes = part.name.split("/")[:-1]
@@ -152,7 +154,7 @@ class Counted:
 
 
 def flop(parts: Iterable[Part]) -> dict[str, float]:
-    """Return the operations of parts by the dtype that they compute in."""
+    """Return the operations of parts by the dtype they compute in."""
     found: dict[str, float] = defaultdict(float)
     for part in parts:
         if part.flop:
@@ -161,7 +163,9 @@ def flop(parts: Iterable[Part]) -> dict[str, float]:
 
 
 def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
-    """Return the types of ops whose arithmetic is not counted, with the reason if any; most run first."""
+    """Return the types of ops whose arithmetic is not counted, with the reason if known; most
+    executed first.
+    """
     found: Counter[str] = Counter()
     for part in parts:
         if part.flop is None:
@@ -172,10 +176,10 @@ def uncounted(parts: Iterable[Part]) -> tuple[str, ...]:
 def of_graph(
     graph: Any, outputs: Iterable[Any], shapes: Sequence[Shape] = (), *, arguments: int | None = None
 ) -> Counted:
-    """Return what one run of a FuncGraph does for these of its tensors and for its side effects.
+    """Return the work of one run of a FuncGraph for these of its tensors and for its side effects.
 
-    shapes: of its inputs in the call, where the graph leaves some open. arguments: how many of its inputs are
-    the call's own; the others are what it holds.
+    shapes: input shapes of the call, needed if the graph leaves some open. arguments: number of inputs that
+    are the call's own; the others are captured.
     """
     return _Graphs().whole(graph, list(outputs), shapes, arguments)
 
@@ -219,7 +223,7 @@ class _Graphs:
 
 
 class _Body:
-    """One graph's walk. lies: where each tensor lies; holds: values that are known; by the tensor's name."""
+    """Walks one graph. By tensor name, lies: the memory of each tensor; holds: known values."""
 
     def __init__(
         self,
@@ -231,7 +235,7 @@ class _Body:
         holds: dict[str, Any],
         written: str = "",
     ) -> None:
-        """written: what the runtime puts before the names of the ops when it writes functions out."""
+        """written: prefix of op names when the runtime writes functions out."""
         self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
         self.written = written
         self.lies, self.holds = lies, holds
@@ -271,12 +275,12 @@ class _Body:
             return
         self.lies[made.name] = key
         if source.dtype.name == "resource":
-            # A variable's size is known where it is read.
+            # A variable's size is known only where it is read.
             size = float(_nbytes(made) or 0)
             self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
 
     def _new(self, op: Any) -> bool:
-        """Whether the op runs: it follows from more than constants, and no equal one ran before."""
+        """Return True if the op runs: it does not depend on constants only, and no equal op ran before."""
         stateful = op.op_def is None or op.op_def.is_stateful
         known = [self._constant.get(t.name) for t in op.inputs]
         if not stateful and op.type not in LOOPS | BRANCHES | CALLS and all(k is not None for k in known):
@@ -336,7 +340,7 @@ class _Body:
         for tensor in op.outputs:
             key = self._make(tensor)
             if op.type == "TensorListSetItem":
-                # The list is changed if it lies.
+                # The list is updated in place.
                 self.lies[tensor.name] = self.lies.get(op.inputs[0].name, key)
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs
@@ -360,7 +364,7 @@ class _Body:
         )
 
     def _launches(self, op: Any, uses: Counter[str]) -> bool:
-        """Whether the op needs a kernel of its own on a GPU; not what joins the product before it."""
+        """Return True if the op needs its own GPU kernel, False if it is fused into the preceding product."""
         if op.type in NO_LAUNCH or all(t.dtype.name in HOST_DTYPES for t in op.outputs):
             return False
         if op.type in PRODUCTS or op.type.startswith("FusedBatchNorm"):
@@ -392,7 +396,7 @@ class _Body:
         return inner
 
     def _prefix(self, op: Any, graph: Any) -> str:
-        """The names of the scopes around the op, where those of the body do not begin with them already."""
+        """Return the scopes around the op, unless the body's names already begin with them."""
         scope = op.name.rpartition("/")[0]
         around = (op.name + "/", scope + "/") if scope else (op.name + "/",)
         if not scope or any(node.name.startswith(around) for node in graph.get_operations()):
@@ -433,7 +437,7 @@ class _Body:
         for index, (tensor, operand) in enumerate(zip(body.inputs, op.inputs, strict=True)):
             passed = _origin(body.outputs[index]) is tensor if index < len(body.outputs) else True
             key = self.lies.get(operand.name)
-            # What the loop changes lies at the same place; a list too, however it is handed on.
+            # The loop updates variables in place, and lists too, however they are passed on.
             inner.lies[tensor.name] = self._make(operand) if key is None else key
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
@@ -447,7 +451,7 @@ class _Body:
                 self.holds[made.name] = left[index]
 
     def _branch(self, op: Any) -> None:
-        """The branch with the least arithmetic: that much is done whichever is taken."""
+        """Count the branch with the least arithmetic: a lower bound whichever branch runs."""
         if op.type.endswith("If"):
             names = [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
         else:
@@ -486,7 +490,7 @@ class _Body:
         self._leave(op, least[2], least[3].outputs, self.runs)
 
     def _value(self, tensor: Any) -> Any:
-        """What a tensor holds, where it follows from constants; None if it does not."""
+        """Return the tensor's value if it depends on constants only, else None."""
         try:
             return _Values(self.holds).of(tensor)
         except _NotKnown:
@@ -494,7 +498,7 @@ class _Body:
 
 
 def _traffic(op: Shaped, sizes: Sequence[float], made: Sequence[float]) -> dict[int, tuple[float, float]]:
-    """Bytes that one execution reads of each input, and writes back into it."""
+    """Return the bytes that one execution reads from each input, and writes back to it."""
     if op.op in BY_SHAPE or op.op in ("VarHandleOp", "Const"):
         return {}
     found = {index: (size, 0.0) for index, size in enumerate(sizes)}
@@ -524,7 +528,7 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
 
 
 def attributes(op: Any) -> bytes:
-    """Return all that distinguishes two ops of a type alongside their inputs."""
+    """Return everything except inputs that distinguishes two ops of a type."""
     node = op.node_def
     kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
     return repr((kept, node.device)).encode()
@@ -547,7 +551,7 @@ def _shape(tensor: Any) -> Shape:
 
 
 def _nbytes(tensor: Any) -> int | None:
-    """Bytes of a tensor; None if its shape is not known or its elements have no fixed size."""
+    """Return the bytes of a tensor; None if its shape is unknown or its elements have no fixed size."""
     shape = _shape(tensor)
     if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
         return None
@@ -555,7 +559,7 @@ def _nbytes(tensor: Any) -> int | None:
 
 
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
-    """Return the graph of a function, with its callers' shapes if it was traced for any."""
+    """Return the graph of a function, retraced with its caller's shapes if it was traced for any shape."""
     known = getattr(graph._get_function(name), "graph", None)
     inner = known if known is not None else _graph_of(name, [_shape(t) for t in operands])
     if inner is None:
@@ -574,12 +578,14 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     ]
     try:
         return _with_shapes(inner, [t.name for t in inner.outputs], shapes, operands)[0]
-    except Exception:  # a graph that cannot be made again keeps what it knows
+    except Exception:  # a graph that cannot be retraced stays as it is
         return inner
 
 
 def _held(handle: Any) -> bool:
-    """Whether it is known what that variable or list holds: a SavedModel's functions do not tell."""
+    """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
+    them.
+    """
     from tensorflow.python.ops import handle_data_util
 
     found = handle_data_util.get_resource_handle_data(handle)
@@ -589,9 +595,9 @@ def _held(handle: Any) -> bool:
 def _with_shapes(
     graph: Any, outputs: Sequence[str], shapes: Sequence[Shape], operands: Sequence[Any] = ()
 ) -> tuple[Any, list[Any]]:
-    """The graph with inputs of these shapes (None: as they were), and its outputs of these names.
+    """Return the graph with these input shapes (None: unchanged), and its outputs of these names.
 
-    operands: what it is called with, where that tells what variables and lists hold.
+    operands: the call's arguments, if they tell what variables and lists hold.
     """
     import tensorflow as tf
     from tensorflow.python.framework import func_graph
@@ -623,11 +629,11 @@ def _with_shapes(
     return anew, list(results[: len(outputs)])
 
 
-# Trips.
+# Trip counts.
 
 
 class _NotKnown(Exception):
-    """A value that depends on the data."""
+    """A value depends on the data."""
 
 
 def _origin(tensor: Any) -> Any:
@@ -637,13 +643,13 @@ def _origin(tensor: Any) -> Any:
 
 
 class _Values:
-    """Works out small tensors as the runtime would. holds: values of inputs, by the tensor's name."""
+    """Evaluates small tensors as the runtime would. holds: values of inputs, by tensor name."""
 
     def __init__(self, holds: Mapping[str, Any]) -> None:
         self._known: dict[str, Any] = dict(holds)
 
     def of(self, tensor: Any) -> Any:
-        """Raises _NotKnown."""
+        """Return the tensor's value. Raises _NotKnown."""
         name = tensor.name
         if name not in self._known:
             self._known[name] = self._work_out(tensor)
@@ -675,7 +681,7 @@ class _Values:
         return np.asarray(made(*given), dtype=tensor.dtype.as_numpy_dtype)
 
     def _slice(self, op: Any) -> Any:
-        """Of a list of numbers, such as a shape, one or some."""
+        """Evaluate a strided slice of a list of numbers, such as a shape."""
         import numpy as np
 
         masks = [op.get_attr(f"{name}_mask") for name in ("begin", "end", "shrink_axis")]
@@ -688,7 +694,7 @@ class _Values:
         return given[slice(None if masks[0] else first, None if masks[1] else last, step)]
 
     def _logical(self, op: Any) -> Any:
-        """One side may decide alone."""
+        """Evaluate and/or; one side alone may decide the result."""
         decides = op.type == "LogicalOr"
         known: list[bool] = []
         for each in op.inputs:
@@ -742,9 +748,9 @@ _SMALL = _small()
 
 
 def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None, dict[int, Any]]:
-    """How often a loop runs, by working out its counters; and what they hold then, by position.
+    """Return how often a loop runs, by evaluating its counters, and their final values by position.
 
-    None if that depends on the data. values: of what the loop begins with, None if not known.
+    The count is None if it depends on the data. values: the loop's initial values, None if unknown.
     """
     places = {t.name: i for i, t in enumerate(condition.inputs)}
     inner = {t.name: i for i, t in enumerate(body.inputs)}
@@ -777,7 +783,7 @@ def _trips(condition: Any, body: Any, values: Sequence[Any]) -> tuple[int | None
 
 
 def _inputs_of(tensor: Any) -> set[str]:
-    """Names of the placeholders that a tensor follows from."""
+    """Return the names of the placeholders that a tensor depends on."""
     waiting, seen, found = [tensor.op], set(), set()
     while waiting:
         op = waiting.pop()
@@ -790,12 +796,12 @@ def _inputs_of(tensor: Any) -> set[str]:
     return found
 
 
-# Ops that run one by one.
+# Eager ops.
 
 
 @contextmanager
 def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
-    """Count the eager ops and the functions that this thread runs inside. Slows them; not for timing.
+    """Count the eager ops and functions that this thread runs inside the context. Slows them; not for timing.
 
     arguments: tensors that are the call's own.
     """
@@ -810,7 +816,7 @@ def counting(arguments: Iterable[Any] = ()) -> Iterator["Recorder"]:
 
 
 class Recorder:
-    """Counts what TensorFlow tells it after each eager op."""
+    """Counts each eager op, as a TensorFlow op callback."""
 
     def __init__(self, arguments: list[Any]) -> None:
         from tensorflow.python.eager import context
@@ -888,7 +894,7 @@ class Recorder:
         )
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
-        """A function called among eager ops: its graph, with what it is given here."""
+        """Count the graph of a function called eagerly, with the arguments of this call."""
         graph = _graph_of(name, [_shape(t) for t in flat])
         if graph is None:
             self.counted.parts.append(Part(name, "a function", "", 1, None, {}, {}))
@@ -924,18 +930,18 @@ class Recorder:
                     self._made.add(mine)
 
     def hand_back(self, results: Iterable[Any]) -> None:
-        """Report what the call hands back, while it is still held."""
+        """Record the call's results while they are still alive."""
         self.counted.results = {self.place(t): float(_eager_bytes(t)) for t in results if _eager(t)}
 
 
 def loops_of(name: str, shapes: Sequence[Shape] = ()) -> dict[str, float]:
-    """Return how often each loop's body runs in a call of a function of the runtime (`Counted.loops`)."""
+    """Return how often each loop's body runs in a call of a runtime function (`Counted.loops`)."""
     graph = _graph_of(name, shapes)
     if graph is None:
         return {}
     try:
         return of_graph(graph, graph.outputs, shapes).loops
-    except Exception:  # what cannot be counted has loops of unknown length
+    except Exception:  # a graph that cannot be counted has unknown loops
         return {}
 
 
@@ -950,11 +956,11 @@ def _eager_bytes(tensor: Any) -> int:
 def _small_value(tensor: Any) -> Any:
     if (_nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
         return None
-    return tensor._numpy()  # the public one is watched
+    return tensor._numpy()  # the public method is being watched
 
 
 def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
-    """The graph of a function that the runtime knows, for arguments of these shapes; None if it has none."""
+    """Return the graph of a runtime function for arguments of these shapes; None if there is none."""
     import tensorflow as tf
     from tensorflow.python.eager import context
     from tensorflow.python.framework import function_def_to_graph
@@ -964,5 +970,5 @@ def _graph_of(name: str, shapes: Sequence[Shape] = ()) -> Any:
         return function_def_to_graph.function_def_to_graph(
             context.context().get_function_def(name), input_shapes=given, include_library_functions=True
         )
-    except Exception:  # a function that cannot be read is reported as not counted
+    except Exception:  # an unreadable function is reported as not counted
         return None

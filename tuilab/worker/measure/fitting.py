@@ -1,4 +1,4 @@
-"""The largest batch of a model whose call fits into the memory of the device that computes it."""
+"""Finds the largest batch of a model that fits into the memory of the device that computes it."""
 
 import gc
 import time
@@ -19,19 +19,19 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Workload
 
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
-"""How long one arm's memory is looked at; what is not tried by then is worked out from what was."""
+"""Seconds for measuring one arm's memory. Larger batches are extrapolated from what was measured by then."""
 LONGEST_CALL_S = 4.0
-"""A batch whose call would take longer is not tried."""
+"""Do not try a batch whose call would take longer, in seconds."""
 GROWTH, TELLING = 4, 0.05
-"""Batches grow by that factor until they take that share of the memory more: then the line is known."""
+"""Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
 KEPT = 0.97
-"""Of what the line says; the allocator cannot use the last of the memory. The batch itself is not tried: one
-that does not fit waits ten seconds (`max_millis_to_wait` of TensorFlow's allocator), and one that does takes
-the whole GPU from others."""
+"""Share of the extrapolated limit to use, because the allocator cannot use the last of the memory. That batch
+is not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's
+allocator), and if it fits, it takes the whole GPU from others."""
 
 
 def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the batches that fit by the shapes of what its calls make."""
+    """Return the model with the batches that fit, estimated from the shapes that its calls produce."""
     batch = _batch(bench.workload, model)
     if batch is None:
         return model
@@ -53,7 +53,7 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
 
 
 def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
-    """Return the model with the batches that fit on its GPUs, as calls of them showed. Raises Cancelled."""
+    """Return the model with the batches that fit on its GPUs, as measured by calling it. Raises Cancelled."""
     batch = _batch(bench.workload, model)
     if batch is None or not any(family(arm.device) == "GPU" for arm in bench.request.arms):
         return model
@@ -81,14 +81,14 @@ def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
 
 
 def _asked(bench: Bench) -> Iterator[tuple[str, str]]:
-    """The devices that are here, each with each variant of the run."""
+    """Return each available device with each variant of the run."""
     here = {device.name for device in bench.context.machine.devices}
     devices = dict.fromkeys(arm.device for arm in bench.request.arms if arm.device in here)
     return product(devices, dict.fromkeys(arm.variant for arm in bench.request.arms))
 
 
 def _memory(bench: Bench, device: str) -> int:
-    """Bytes that a call may take of the device; of a GPU what TensorFlow found free when it opened it."""
+    """Return the bytes that a call may use; for a GPU, what TensorFlow found free when it opened it."""
     limit = next((d.memory for d in bench.context.machine.gpus if d.name == device), 0)
     return limit or free_memory()
 
@@ -108,7 +108,7 @@ def _with(model: ModelInfo, found: list[Fit]) -> ModelInfo:
 
 
 class _Search:
-    """Calls of growing batches: a line through their peaks, then the batch at which it meets the limit."""
+    """Calls growing batches, fits a line through their peak memory, and solves for the batch at the limit."""
 
     def __init__(self, bench: Bench, arm: Arm, batch: LogInteger) -> None:
         self._bench, self._arm, self._batch = bench, arm, batch
@@ -118,7 +118,7 @@ class _Search:
         self._call_s = 0.0
 
     def largest(self) -> Fit | None:
-        """Return the largest batch that fits; None if the memory of a call cannot be seen."""
+        """Return the largest batch that fits; None if the memory of a call cannot be measured."""
         high = self._batch.high
         begin = int(self._bench.values.get(self._batch.name, self._batch.default))
         small, one = min(begin, high), None
@@ -151,7 +151,7 @@ class _Search:
         return _fit(self._arm.device, self._arm.variant, batch, self._batch.high, self._limit, source)
 
     def _peak(self, batch: int) -> int | None:
-        """The most bytes that TensorFlow held of the device in two calls; None if they did not fit."""
+        """Return the peak bytes on the device over two calls; None if they did not fit."""
         bench, memory = self._bench, self._tf.config.experimental
         bench.check()
         gc.collect()

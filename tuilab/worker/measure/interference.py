@@ -1,4 +1,4 @@
-"""What else happens while the lab measures: the machine's own pace, its processors, its GPUs."""
+"""Watches for interference during measurements: the machine's speed, its processors and its GPUs."""
 
 import os
 import resource
@@ -24,7 +24,7 @@ MEMORY = 25
 
 
 def work() -> int:
-    """Compute with integers in the interpreter for about 50 µs, in registers and the first-level cache."""
+    """Compute with integers for about 50 µs, using only registers and the first-level cache."""
     total = 0
     for i in range(LOOPS):
         total += i * i
@@ -32,11 +32,12 @@ def work() -> int:
 
 
 class Canary:
-    """Sings before and after each round; a song more than 5% off the usual one disturbs the round.
+    """Runs a short fixed computation before and after each round; more than 5 % off the usual time disturbs
+    the round.
 
-    One song is the fastest of three tries, so that a single interruption (which the block itself would
-    have survived as an outlier) is not heard, and a change of the processor's pace is. The usual one is the
-    median of the last 25 accepted, so that a lasting change is complained of for a while and then accepted.
+    Each sample is the fastest of three tries. This ignores a single interruption, which a block survives as
+    an outlier, but detects a change of processor speed. The usual time is the median of the last 25 accepted
+    samples, so a lasting change is reported for a while and then accepted.
     """
 
     def __init__(self, now: Callable[[], float], work: Callable[[], object] = work) -> None:
@@ -45,18 +46,20 @@ class Canary:
         self._before = 0.0
 
     def start(self) -> None:
-        """Sing before a round, where the last song is too long ago."""
+        """Take a sample before a round."""
         self._before = self._sing()
 
     def after(self) -> tuple[float, bool]:
-        """Sing after a round: the slower song of the two around it in seconds, and whether one had moved."""
+        """Take a sample after a round. Returns the slower of the two around it, and whether either had
+        changed.
+        """
         before, self._before = self._before, self._sing()
         around = (before, self._before)
         usual = statistics.median(self._usual) if self._usual else min(around)
         return max(around), any(abs(song / usual - 1) > MOVED for song in around)
 
     def accept(self) -> None:
-        """Count the round: its song joins the usual ones."""
+        """Accept the round: add its sample to the usual ones."""
         self._usual.append(self._before)
 
     def _sing(self) -> float:
@@ -69,7 +72,7 @@ class Canary:
 
 
 SHORTEST_S = 0.2
-"""Below, the kernel's ticks of 10 ms are too coarse to tell anything."""
+"""Seconds. Below this the kernel's ticks of 10 ms are too coarse."""
 
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _GROUPS = Path("/sys/fs/cgroup")
@@ -82,7 +85,9 @@ _QUOTA = (
 
 @dataclass(frozen=True)
 class Counters:
-    """The counters at one moment, in seconds but for `switches`; None for what this system does not tell."""
+    """Counters at one moment, in seconds except `switches`; None for counters that this system does not
+    report.
+    """
 
     at: float
     switches: int
@@ -92,7 +97,7 @@ class Counters:
     own_s: float
 
     def without(self, a: "Counters", b: "Counters") -> "Counters":
-        """Leave out what they gained from `a` to `b`, while others had their turn."""
+        """Subtract the growth from `a` to `b`, while other workers had their turn."""
         return Counters(
             at=self.at + b.at - a.at,
             switches=self.switches + b.switches - a.switches,
@@ -104,7 +109,7 @@ class Counters:
 
 
 def read_counters() -> Counters:
-    """Return the counters now; call it from the thread that measures."""
+    """Return the counters now. Call from the measuring thread."""
     return Counters(
         at=time.monotonic(),
         switches=resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw,
@@ -116,7 +121,7 @@ def read_counters() -> Counters:
 
 
 def pressure_since(before: Counters) -> Pressure | None:
-    """Return what the counters gained since `before`; None if that is too short a while to judge."""
+    """Return the growth of the counters since `before`; None if the interval is too short to judge."""
     now = read_counters()
     if now.at - before.at < SHORTEST_S:
         return None
@@ -132,14 +137,15 @@ def pressure_since(before: Counters) -> Pressure | None:
 
 
 WINDOW_S = 0.25
-"""Long enough for the kernel's ticks to tell what others used, and shorter than most that others do."""
+"""Long enough for the kernel's ticks to show other processes' use, and shorter than most of their
+activity."""
 
 
 class HostWatch:
-    """Looks at what else happens over windows of successive rounds.
+    """Watches other activity over windows of successive rounds.
 
-    whole: all rounds are one window, which begins with the warm-up before them: those of a short process are
-    over before the ticks tell anything.
+    whole: treat all rounds and the warm-up as one window, because the rounds of a short process end before
+    the kernel's ticks show anything.
     """
 
     def __init__(
@@ -154,17 +160,17 @@ class HostWatch:
         self._first, self._before = 0, read()
 
     def start(self, index: int) -> None:
-        """Begin a window at that round; what an unfinished one has seen is forgotten."""
+        """Start a window at that round and discard an unfinished one."""
         self._first, self._songs, self._before = index, [], self._read()
 
     def after(self, song: float, index: int) -> None:
-        """End that round; song: the slower canary around it."""
+        """End that round. song: the slower canary sample around it."""
         self._songs.append(song)
         if not self._whole:
             self._close(index, WINDOW_S)
 
     def windows(self, index: int) -> tuple[HostWindow, ...]:
-        """Return all that were seen since this was last asked; index: of the round to come."""
+        """Return the windows since the last call. index: the next round."""
         if self._songs:
             self._close(index - 1, SHORTEST_S / 2 if self._whole else SHORTEST_S)
         seen, self._seen = tuple(self._seen), []
@@ -209,18 +215,18 @@ def _throttled() -> float | None:
 
 
 def _busy() -> float | None:
-    """CPU seconds spent by anyone, this virtual machine's neighbours included, on the CPUs we may use."""
+    """Return CPU seconds used by anyone, including other virtual machines, on the CPUs available to us."""
     every = psutil.cpu_times(percpu=True)
     mine = [times for cpu, times in enumerate(every) if cpu in os.sched_getaffinity(0)]
     return sum(sum(times[:8]) - times.idle - getattr(times, "iowait", 0.0) for times in mine)
 
 
 SLOWED_SHARE = 0.01
-"""Of the measuring: a GPU held back for less is not worth a word."""
+"""Share of the measuring time. Shorter slowdowns of a GPU are not reported."""
 
 
 class GpuWatch:
-    """Looks after the GPUs that a run uses. Costs nothing if there are none or NVML cannot be read."""
+    """Watches the GPUs that a run uses. Does nothing if there are none or NVML is unavailable."""
 
     def __init__(self, by_name: dict[str, str], used: Iterable[str]) -> None:
         self._buses = {name: by_name[name] for name in sorted(set(used)) if name in by_name}
@@ -228,7 +234,7 @@ class GpuWatch:
         self._before = {name: nvml.slowed(bus) for name, bus in self._buses.items()}
 
     def flags(self, run: str) -> list[Caveat]:
-        """Return doubts over all that was measured since: slowed clocks, other processes at work on a GPU."""
+        """Return caveats about the time since the start: lower clocks, other processes on a GPU."""
         out = []
         elapsed = max(time.monotonic() - self._begun, 1e-9)
         for name, bus in self._buses.items():

@@ -1,4 +1,4 @@
-"""A model's layers: of each its arithmetic, its bytes and its part of the time in which kernels run."""
+"""A model's layers: arithmetic, bytes and share of the kernel time of each."""
 
 import re
 from collections import Counter, defaultdict
@@ -13,13 +13,13 @@ from tuilab.worker.measure.counting import Counted, Part
 from tuilab.worker.measure.work import computed_as
 
 Tree = Mapping[str, Any]
-"""Layers by name: the kind of each, or of a model within the model its own tree."""
+"""Layers by name: the kind of each layer, or the subtree of a nested model."""
 
 MOST = 2_000
-"""Layers that are reported of, those that take longest first."""
+"""Maximum number of layers reported, slowest first."""
 _CALLS = re.compile(r"(?:Stateful)?PartitionedCall(?:_\d+)?")
 _ASIDE = ("gradient_tape", "ConstantFolding", "ArithmeticOptimizer")
-"""Scopes that TensorFlow puts around the names of what a layer asked for."""
+"""Scopes that TensorFlow adds around a layer's op names."""
 _LOSS = "compile_loss"
 _IN_LOOP = re.compile(r"(?:^|/)while(?:_\d+)?(?:_grad)?/")
 """A scope of `tf.while_loop`, or of its gradient."""
@@ -32,17 +32,17 @@ _UPDATES = (
     "ResourceScatter",
     "ResourceSparseApply",
 )
-"""How ops are called that change variables by what they hold."""
+"""Names of ops that update variables."""
 MOST_FUSED = 4
-"""Ops that one kernel does after a product, at most."""
+"""Maximum number of ops that one kernel fuses after a product."""
 WHOLE = 0.95
-"""Of the arithmetic: a scope with so much of it is the model, and no layer."""
+"""Share of the arithmetic from which a scope is the whole model and not a layer."""
 
 
 class Layers:
-    """Whose layer an op is, by its name.
+    """Maps ops to layers by name.
 
-    tree: a Keras model's layers; None if only name scopes tell. parts: what the call was counted to do.
+    tree: a Keras model's layers; None if there are only name scopes. parts: the counted parts of the call.
     """
 
     def __init__(self, tree: Tree | None, parts: Sequence[Part]) -> None:
@@ -56,11 +56,11 @@ class Layers:
         self._optimizers = {scopes[0] for scopes in updates if scopes and not self._path(scopes)}
 
     def ran(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer of an op as it ran: a fused one is that whose product it computes."""
+        """Return the layer of an op as it ran. A fused op belongs to the layer of its product."""
         return self.of(self._products.of(name, op), op)
 
     def of(self, name: str, op: str) -> tuple[str, str]:
-        """Return the layer's name and kind, `("block/conv", "Conv2D")`; "" for what is not known."""
+        """Return the layer's name and kind, `("block/conv", "Conv2D")`; "" for unknown parts."""
         scopes = _scopes(name)
         if self._tree is None:
             depth = len(self._root)
@@ -77,7 +77,9 @@ class Layers:
         return beside, "scope" if beside else ""
 
     def _path(self, scopes: Sequence[str]) -> tuple[str, str] | None:
-        """Find the layer that these scopes lead to and its kind, "" for one of layers; None without any."""
+        """Return the layer that these scopes lead to and its kind ("" for a nested model); None if there is
+        none.
+        """
         found, level = list[str](), self._tree or {}
         for scope in scopes:
             child = self._child(level, scope)
@@ -91,13 +93,15 @@ class Layers:
         return ("/".join(found), "") if found else None
 
     def _child(self, level: Tree, scope: str) -> str | None:
-        """The layer that a scope is of: Keras may enter it more than once, and it is numbered then."""
+        """Return the layer of a scope. If Keras enters a layer more than once, it numbers the scope."""
         plain = _AGAIN.sub("", scope)
         order = (scope, plain) if self._exact else (plain, scope)
         return next((name for name in order if name in level), None)
 
     def _votes(self, scopes: Iterable[str]) -> bool:
-        """Whether scopes bear the layers' names as they are: `dense_1` may be that layer, or `dense`'s."""
+        """Return True if scopes use the layers' exact names: `dense_1` may be that layer, or the second use
+        of `dense`.
+        """
         votes = 0
         for scope in scopes:
             plain = _AGAIN.sub("", scope)
@@ -109,9 +113,9 @@ class Layers:
 
 
 def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0) -> tuple[LayerWork, ...]:
-    """Return each layer with its work and its share of the computing, those that take longest first.
+    """Return each layer with its work and its share of the computing time, slowest first.
 
-    started: the share of the account's dispatch that ops take; the rest starts the call itself.
+    started: share of the dispatch time that ops take; the rest starts the call itself.
     """
     whose = Layers(tree, found.parts)
     parts: dict[str, list[Part]] = defaultdict(list)
@@ -126,7 +130,7 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
             name, kind = whose.ran(key.name, key.op)
             spent[name] += time
             kinds.setdefault(name, kind)
-    # Counted, not profiled: once an op has proved cheap, TensorFlow's executor records it no more.
+    # Counted, not profiled: TensorFlow's executor stops recording an op once it has proved cheap.
     looping: dict[str, float] = defaultdict(float)
     for part in found.parts:
         if _IN_LOOP.search(part.name):
@@ -148,14 +152,16 @@ def layers_of(found: Counted, of: Sums, tree: Tree | None, started: float = 1.0)
 
 
 class _Products:
-    """Of a kernel that does a product and what follows it, the product: the work is that one's layer's."""
+    """Maps a kernel that fuses a product with later ops to the product, whose layer did the work."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = {part.name: part for part in parts}
         self._makers = {key: part for part in parts for key in part.writes}
 
     def of(self, name: str, op: str) -> str:
-        """The name of the product's op; the op's own if it is no fused one, or none is found."""
+        """Return the name of the product's op, or the given name if the op is not fused or no product is
+        found.
+        """
         known = _CALLS.sub("", name).lstrip("/") if name not in self._parts else name
         part = self._parts.get(known)
         if part is None or not op.startswith(_FUSED):
@@ -189,12 +195,12 @@ def _work(found: Counted, parts: Sequence[Part]) -> Work:
 
 
 def has_loops(found: Counted) -> bool:
-    """Return whether the graph has a loop whose ops were counted."""
+    """Return True if the graph has a loop whose ops were counted."""
     return any(_IN_LOOP.search(part.name) for part in found.parts)
 
 
 def _kind(parts: Sequence[Part]) -> str:
-    """Of a name scope the op that computes most in it."""
+    """Return the op with the most arithmetic in a name scope."""
     most: Counter[str] = Counter()
     for part in parts:
         most[part.op] += int(part.flop or 0)
@@ -202,12 +208,12 @@ def _kind(parts: Sequence[Part]) -> str:
 
 
 def _scopes(name: str) -> list[str]:
-    """The scopes around an op that say whose it is."""
+    """Return the scopes around an op that identify its layer."""
     return [each for each in name.split("/")[:-1] if each not in _ASIDE and not _CALLS.fullmatch(each)]
 
 
 def _root(scopes: Sequence[tuple[float, list[str]]]) -> list[str]:
-    """The scopes that hold the whole model."""
+    """Return the scopes that enclose the whole model."""
     root: list[str] = []
     whole = sum(flop for flop, _ in scopes)
     while whole:

@@ -1,4 +1,4 @@
-"""How fast data travels from one device to another: α + bytes / β."""
+"""Measures the speed of copies between two devices: α + bytes / β."""
 
 import functools
 from typing import Any
@@ -15,7 +15,7 @@ TRIES = 10
 
 
 def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> CopyCost:
-    """Measure copies from one device to another (`/CPU:0`, `/GPU:0`), synchronised; the fastest of ten."""
+    """Measure synchronised copies from one device to another (`/CPU:0`, `/GPU:0`); the fastest of ten."""
     times = []
     for count in SIZES:
         with tf.device(source):
@@ -26,6 +26,6 @@ def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> Cop
 
 
 def said(link: CopyCost) -> str:
-    """Return `8.0 µs + 24.1 GB/s`."""
+    """Format as `8.0 µs + 24.1 GB/s`."""
     rate = f"{size(link.bytes_per_s)}/s" if link.bytes_per_s else "no time for each byte"
     return f"{seconds(link.latency_s)} + {rate}"

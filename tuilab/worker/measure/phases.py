@@ -1,4 +1,4 @@
-"""Where one call's time goes: a short profile after the rounds, and what is timed apart."""
+"""Where one call's time goes: a short profile after the rounds, and parts that are timed separately."""
 
 import os
 import statistics
@@ -30,31 +30,30 @@ from tuilab.worker.profile.record import MOST, record
 from tuilab.workloads.base import Case
 
 SECONDS: dict[BudgetName, float] = {"quick": 0.05, "standard": 0.1, "publish": 0.2}
-"""How long an arm is profiled, unless one call takes longer."""
+"""Seconds to profile an arm, unless one call takes longer."""
 LONGEST_S = 3.0
-"""The profiler keeps an event every microsecond or two: a call that takes longer could fill the memory."""
+"""Seconds. The profiler records an event every microsecond or two, so a longer call could fill the memory."""
 GRAPH_LONGEST_S, GRAPH_OPS = 15.0, 100_000
-"""Not so a graph that runs no more ops than these, known by their count, however long they take."""
+"""Limits for a graph known to run at most this many ops: it may take longer."""
 LARGEST = 4_000_000
-"""Bytes of a profile: what is larger takes too long to read."""
+"""Bytes. A larger profile takes too long to read."""
 EVENTS, FEWEST_EVENTS, EAGER_EVENTS = 8_000, 20, 9
-"""Of all profiled calls together, about; of a call alongside its ops; of an op that Python starts."""
+"""Approximate number of events: of all profiled calls, of a call without its ops, of an op launched from
+Python."""
 OWN_S, OWN_FEWEST, OWN_CALLS = 0.02, 5, 20
-"""How long Python's own time is looked for, in how many calls at least (of long ones one) and at most."""
+"""Measuring Python's own time: seconds, minimum number of calls (one if long), maximum number of calls."""
 NOTEWORTHY = 0.02
-"""Of a call: Python's own time is only looked for where Python and dispatch are that much of it."""
+"""Share of a call. Python's own time is measured only if Python and dispatch take at least this much."""
 LIBRARIES = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}, "<")
-"""Where Python's own and installed modules lie, and what begins the name of code that lies in no file."""
+"""Folders of the standard library and installed modules, and the prefix of code without a file."""
 
 
 def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
-    """Yield the account of the arm's calls, and what it cost; of a model's graph its layers too.
+    """Yield the account of the arm's calls with its cost, and the layers of a model's graph.
 
-    Raises what its calls raise.
-
-    A block of calls is profiled as it is timed. Python's own time is counted apart. A call that cannot be
-    profiled has its copies timed apart, and an equal call without work for what starting it takes; what that
-    leaves over is not known, and is called so.
+    A block of calls is profiled as it is timed; Python's own time is measured separately. For a call that
+    cannot be profiled, copies are timed separately, and an empty call of the same kind measures the launch
+    cost. The rest is reported as unknown. Raises what its calls raise.
     """
     begun = time.perf_counter()
     if cell.call_s > _longest_s(cell):
@@ -74,7 +73,7 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
 
 
 def _started(bench: Bench, cell: TimedArm, account: Account) -> float:
-    """Return the share of the dispatch that is left to ops once an equal call without work is taken off."""
+    """Return the ops' share of the dispatch time, after subtracting that of an empty call."""
     dispatch = account.seconds("dispatch")
     if cell.of_graph is None or not dispatch or not has_loops(cell.of_graph):
         return 1.0
@@ -83,9 +82,9 @@ def _started(bench: Bench, cell: TimedArm, account: Account) -> float:
 
 
 def _longest_s(cell: TimedArm) -> float:
-    """Seconds of a call that is profiled, at most."""
+    """Return the longest call to profile, in seconds."""
     parts = cell.of_graph.parts if cell.of_graph is not None else ()
-    endless = any(part.op in LOOPS for part in parts)  # their trips depend on the data
+    endless = any(part.op in LOOPS for part in parts)  # their trip counts depend on the data
     few = not endless and 0 < sum(part.runs for part in parts) <= GRAPH_OPS
     return GRAPH_LONGEST_S if few else LONGEST_S
 
@@ -101,7 +100,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
         ), None
     recording = read(taken.data)
     found = sums(activity(recording.lines))
-    # What a device's own clock tells is held against the rounds: it is not scaled to them afterwards.
+    # Times from a device's own clock are checked against the rounds, not scaled to them.
     timed_apart = family(cell.device) != "CPU" and cell.samples
     account = account_of(
         recording,
@@ -115,7 +114,7 @@ def _profiled(bench: Bench, cell: TimedArm) -> tuple[Account, Sums | None]:
 
 
 def _most_calls(cell: TimedArm) -> int:
-    """That many that their profile is read soon."""
+    """Return the largest number of calls whose profile can be read quickly."""
     events = FEWEST_EVENTS + cell.ops * (EAGER_EVENTS if cell.arm.mode == "eager" else 2)
     return max(1, min(MOST, EVENTS // events))
 
@@ -129,10 +128,10 @@ def account_of(
     drained: bool,
     own_python: Callable[[], Sequence[float]] | None = None,
 ) -> Account:
-    """Return the account of what was recorded.
+    """Return the account of a recording.
 
-    plain_s: seconds of a call without the profiler. device: the one that computed. own_python: counts the
-    seconds of some calls that are Python's own.
+    plain_s: seconds of a call without the profiler. device: the one that computed. own_python: measures the
+    seconds that Python's own code takes in some calls.
     """
     if not found.calls or not any(found.phases.values()):
         return unknown(plain_s, "the profiler lost the calls")
@@ -157,11 +156,10 @@ def account_of(
 
 
 def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
-    """Return the seconds of each of some calls in which Python runs what is not TensorFlow's or Keras'.
+    """Return, for each of some calls, the seconds in Python code outside TensorFlow and Keras.
 
-    Libraries that it calls are included.
-
-    Every call of a Python function is seen; the clock stands while one of TensorFlow's is the innermost.
+    Includes other libraries that this code calls. Traces every Python function call and stops the clock while
+    a TensorFlow function is innermost.
     """
     clock = OwnClock(_folders(tf))
     calls, spent, begun = 0, [], time.perf_counter()
@@ -178,16 +176,16 @@ def own_python(tf: Any, case: Case, sync: Callable[[], object]) -> list[float]:
 
 
 def _folders(tf: Any) -> tuple[str, ...]:
-    """Where TensorFlow's and Keras' own Python lies."""
+    """Return the folders of TensorFlow's and Keras' own Python code."""
     keras = sys.modules.get("keras")
     files = [getattr(module, "__file__", None) for module in (tf, keras)]
     return tuple(os.path.dirname(file) for file in files if file)
 
 
 class OwnClock:
-    """Runs while Python is at code that is not in these folders.
+    """Runs while Python executes code outside these folders.
 
-    A library's function is whosever calls it; a user's own, called back by TensorFlow, is own.
+    A library function belongs to its caller. User code called back by TensorFlow counts as the user's own.
     """
 
     def __init__(self, folders: tuple[str, ...]) -> None:
@@ -197,7 +195,7 @@ class OwnClock:
         self._spent = self._since = 0
 
     def time(self, call: Callable[[], object]) -> float:
-        """Return the seconds of one call that are Python's own."""
+        """Return the seconds of one call that Python's own code takes."""
         before, self._own, self._spent = sys.getprofile(), [True], 0
         self._since = time.perf_counter_ns()
         sys.setprofile(self._seen)
@@ -224,7 +222,7 @@ class OwnClock:
             self._since = time.perf_counter_ns()
 
     def _is_own(self, file: str) -> bool | None:
-        """Null for a library, which is its caller's."""
+        """Return None for a library, which belongs to its caller."""
         if file not in self._whose:
             theirs = file.startswith(self._folders)
             self._whose[file] = False if theirs else None if file.startswith(LIBRARIES) else True
@@ -232,7 +230,7 @@ class OwnClock:
 
 
 def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
-    """What can be known without a profile: copies, and starting a call."""
+    """Return what can be known without a profile: copies, and the cost of launching a call."""
     stopwatch, case, parts = bench.stopwatch_of(cell), cell.case, dict[str, Known]()
     with case.scope():
         if case.copy_in is not None:
@@ -248,7 +246,7 @@ def _apart(bench: Bench, cell: TimedArm, why: str) -> Account:
 
 
 def _empty_calls(bench: Bench, cell: TimedArm) -> list[float]:
-    """Seconds of equal calls without work: of as many ops where each is started from Python."""
+    """Return seconds of equivalent calls without work; in eager mode with the same number of ops."""
     tf, eager = bench.context.tf, cell.arm.mode == "eager"
     given = cell.case.arguments if all(tf.is_tensor(each) for each in cell.case.arguments) else ()
     call, often = empty_call(tf, cell.arm.mode, *(() if eager else given)), 50 if eager else 20

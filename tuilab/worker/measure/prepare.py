@@ -1,4 +1,4 @@
-"""From an arm to one that can be timed: room for it, built, called twice, its device known."""
+"""Prepares an arm for timing: checks memory, builds it, calls it twice, finds its device."""
 
 import re
 from collections.abc import Sequence
@@ -28,14 +28,16 @@ from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
 MEMORY_SHARE = 0.9
-"""Of the free memory; the rest is left to the system and to what no workload foresees."""
+"""Share of the free memory; the rest is for the system and what workloads do not foresee."""
 
 _GROUP = Path("/sys/fs/cgroup")
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
 
 
 def free_memory() -> int:
-    """Return the bytes that this process may still take: what the system has left, or its control group."""
+    """Return the bytes that this process may still allocate, within the system's and its control group's
+    limits.
+    """
     left = psutil.virtual_memory().available
     for limit, used in _LIMITS:
         try:
@@ -46,7 +48,7 @@ def free_memory() -> int:
 
 
 def refuse(workload: Workload, values: Values, variant: str = "") -> None:
-    """Raise Unavailable where the workload says that such an arm needs more memory than is free."""
+    """Raise Unavailable if the arm needs more memory than is free, according to its workload."""
     needed = workload.needs(values, variant)
     available = free_memory()
     if needed > MEMORY_SHARE * available:
@@ -54,9 +56,9 @@ def refuse(workload: Workload, values: Values, variant: str = "") -> None:
 
 
 def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
-    """Describe what the arms of a point need together, where that is more than is free; "" where it is not.
+    """Return a note if the arms of a point together need more memory than is free; "" otherwise.
 
-    All of them are held while they take turns, though some share their data, so the last may be refused.
+    All arms stay in memory while they take turns, although some share data, so the last one may be refused.
     """
     needed = sum(workload.needs(values, arm.variant) for arm in arms)
     available = free_memory()
@@ -66,7 +68,7 @@ def tight(workload: Workload, values: Values, arms: Sequence[Arm]) -> str:
 
 
 def missing_device(machine: Machine, arm: Arm) -> str:
-    """Describe why this machine does not have the arm's device; empty if it has it."""
+    """Return why this machine lacks the arm's device; "" if it has it."""
     names = [d.name for d in machine.devices]
     if arm.device in names:
         return ""
@@ -79,9 +81,9 @@ def missing_device(machine: Machine, arm: Arm) -> str:
 
 
 def mismatch(arm: Arm, observed: str, why: str = "") -> str:
-    """Describe what is wrong when another device computed than was asked for; empty if nothing is.
+    """Describe the mismatch if another device computed than requested; "" if they agree.
 
-    why: what is known of the reason.
+    why: the reason, if known.
     """
     if observed == arm.device:
         return ""
@@ -91,7 +93,7 @@ def mismatch(arm: Arm, observed: str, why: str = "") -> str:
 
 
 def computed(tf: Any, outputs: Any) -> str:
-    """Return the device that computed (`GPU:0`): where the largest output lives; "" if that is not known."""
+    """Return the device that computed (`GPU:0`): where the largest output is; "" if unknown."""
     tensors = [t for t in tf.nest.flatten(outputs) if getattr(t, "backing_device", None)]
     if not tensors:
         return ""
@@ -100,10 +102,10 @@ def computed(tf: Any, outputs: Any) -> str:
 
 
 def decide_device(arm: Arm, seen: str, case: Case) -> str:
-    """Return the device whose name the figure may bear: what was seen of the ops, else what the workload saw.
+    """Return the device to report: as observed from the ops, else as the workload reports.
 
-    A copy to the host has no op on the other side, so there the workload's observation counts.
-    If no TensorFlow op ran at all, the host's processor did what there was to do.
+    A copy to the host runs no op on the other side, so the workload's report counts. If no TensorFlow op ran
+    at all, the host's processor did the work.
     """
     if case.copies:
         return case.device
@@ -114,7 +116,7 @@ REASON = 500
 
 
 def failed(run: str, arm: str, error: BaseException, point: int | None = None) -> ArmStatus:
-    """Return the event that says an arm raised: reason, cleaned traceback, the error's type and its bases."""
+    """Return the event for an arm that raised: reason, sanitized traceback, the error's type and bases."""
     name = type(error).__name__
     said = cause(error)
     named = said if isinstance(error, InputError) else f"{name}: {said}" if said else name
@@ -133,27 +135,27 @@ _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) 
 
 
 def without_kernel(error: BaseException) -> str:
-    """Return why XLA cannot compile an arm that has an op it lacks; "" where something else went wrong."""
+    """Return why XLA cannot compile an arm with an unsupported op; "" for other errors."""
     found = _NO_KERNEL.search(text_of(error))
     return f"XLA cannot compile {found[1]}; eager and graph mode run it" if found else ""
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:
-    """Return the event that says an arm cannot run here, and why."""
+    """Return the event for an arm that cannot run here, with the reason."""
     return ArmStatus(
         run=run, arm=arm, point=point, status="unavailable", reason=sanitize_line(reason, REASON)
     )
 
 
 HLO_FIRST_CALL_S = 2.0
-"""Looking into an XLA program compiles it once more: not done where the first call took longer."""
+"""Inspecting an XLA program compiles it once more, so skip that if the first call took longer."""
 
 
 def prepare(bench: Bench, arm: Arm, values: Values, point: int) -> TimedArm:
-    """Build the arm at these values, time its first and second call, and see which device computes.
+    """Build the arm at these values, time its first and second call, and observe which device computes.
 
-    Raises Unavailable with the reason if it computes elsewhere than asked, and whatever the workload
-    raises. The case is closed then.
+    Raises Unavailable if it computes on another device than requested, and whatever the workload raises.
+    Closes the case in both.
     """
     bench.progress("building", arm=arm.id)
     request = bench.request
@@ -192,7 +194,7 @@ def _prepare(bench: Bench, cell: TimedArm) -> None:
 def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
-    """Describe where a call does not compute what it was asked to, or where its calls are not alike."""
+    """Report if a call does not compute what was requested, or if its calls differ from each other."""
     found: list[tuple[str, str]] = []
     try:
         if own is not None:
@@ -238,10 +240,10 @@ def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[flo
 
 
 def _without_strings(case: Case) -> None:
-    """Raise Unavailable where the function is given strings, arguments or what it holds: XLA has none.
+    """Raise Unavailable if the function takes or holds strings, which XLA does not support.
 
-    TensorFlow 2.21 keeps the call that it then refused, and ends the process when a later one is compared
-    with it (`Check failed: DataTypeCanUseMemcpy`). The function is traced here, as its first call would.
+    TensorFlow 2.21 keeps the rejected call and aborts the process when it compares a later one with it
+    (`Check failed: DataTypeCanUseMemcpy`). Traces the function, as its first call would.
     """
     function = case.function
     if function is None or not hasattr(function, "get_concrete_function"):
@@ -251,7 +253,7 @@ def _without_strings(case: Case) -> None:
 
 
 def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
-    """Describe of a float32 figure of a GPU that has TF32 whether it was multiplied as such."""
+    """Report whether a float32 figure used TF32, on a GPU that has it."""
     tf, device = bench.context.tf, cell.device
     capability = next((d.compute_capability for d in bench.context.machine.gpus if d.name == device), "")
     if not capability or float(capability.partition(".")[0]) < TF32_FROM[0]:
@@ -268,7 +270,10 @@ def _tell_tf32(bench: Bench, cell: TimedArm) -> None:
 
 
 def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[Node, ...], float | None]:
-    """Set the observed device, say where the ops ran; why not on the requested one, those ops, XLA's work."""
+    """Set the observed device and report where the ops ran.
+
+    Returns the reason for a device mismatch, the ops, and XLA's work.
+    """
     seen, reason, arithmetic = None, "", None
     nodes: tuple[Node, ...] = ()
     if bench.request.placement and (found := _watch(bench, cell, first_s)) is not None:
@@ -282,14 +287,14 @@ def _observe(bench: Bench, cell: TimedArm, first_s: float) -> tuple[str, tuple[N
 
 
 def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
-    """What a call was seen to do; None if watching itself went wrong."""
+    """Return what a call was observed to do; None if observing it failed."""
     bench.progress("recording where it runs", arm=cell.arm.id)
     try:
         found = observe(
             bench.context, cell.case, cell.arm, hlo=first_s <= HLO_FIRST_CALL_S and not bench.rounds
         )
     except Exception as error:
-        # The calls before went well, so the figures can be had without the log.
+        # The earlier calls succeeded, so the arm can be timed without its placement.
         bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {text_of(error)}", bench.run)
         return None
     nodes = _by_layer(bench, cell, found.nodes)
@@ -301,10 +306,10 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
 
 
 def _by_layer(bench: Bench, cell: TimedArm, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The nodes, those of a model's graph with the layer that each is of."""
+    """Return the nodes; those of a model's graph with their layers."""
     try:
         counted = of_model(bench, cell)
-    except Exception:  # what cannot be counted is reported when its work is
+    except Exception:  # counting errors are reported with the arm's work
         counted = None
     if counted is None:
         return nodes

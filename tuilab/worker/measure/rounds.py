@@ -1,4 +1,4 @@
-"""Rounds: every arm takes its turn once, in random order, until all are known well or the time is over."""
+"""Rounds: each arm takes one turn per round, in random order, until all are precise or the time is over."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,12 +10,13 @@ from tuilab.worker.measure.bench import Bench, TimedArm
 
 
 def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
-    """Return every how many rounds each cell has its turn, so that the wanted rounds fit into the limit.
+    """Return for each cell the interval in rounds between its turns, so that `rounds` rounds fit into the
+    limit.
 
-    costs: seconds of one block of each cell. Where all cells every round would take longer than `limit_s`,
-    the time is shared out as water fills vessels: cheap cells keep all of their `rounds` turns, and what
-    they leave is split evenly among the expensive ones, each of which has one turn at least. A 10 s call
-    alongside 5 ms ones then neither starves them nor is starved.
+    costs: seconds of one block of each cell. If all cells in every round would exceed `limit_s`, the time is
+    shared max–min fair (water-filling): cheap cells keep all of their `rounds` turns, and expensive cells
+    share the rest equally, with at least one turn each. So a 10 s call does not starve 5 ms calls, nor the
+    reverse.
     """
     left, waiting, most = limit_s, len(costs), rounds
     turns = [rounds] * len(costs)
@@ -32,9 +33,9 @@ def strides(costs: Sequence[float], rounds: int, limit_s: float) -> list[int]:
 def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
     """Return which finished cells stay in the rounds, as indices into `finished` (their blocks' seconds).
 
-    Ratios pair blocks of the same round, so a finished cell is worth keeping while others continue. The
-    cheapest stay as long as they together cost no more than the unfinished ones: a round is at most twice as
-    long as it has to be.
+    Ratios pair blocks of the same round, so finished cells are worth keeping while others continue. The
+    cheapest stay as long as their total cost does not exceed that of the unfinished ones, so a round takes at
+    most twice the necessary time.
     """
     stay, spent = [], 0.0
     for index in sorted(range(len(finished)), key=finished.__getitem__):
@@ -47,20 +48,20 @@ def companions(finished: Sequence[float], unfinished_s: float) -> list[int]:
 
 REPEATS = 2
 WASTE_SHARE = 0.05
-"""Disturbed rounds are repeated twice at most, and cost no more than this share of the time so far: if the
-machine is never still, disturbed rounds are what there is to measure."""
+"""Disturbed rounds are repeated at most twice, and repeats take at most this share of the time so far. On a
+machine that is always busy, disturbed rounds are all there is to measure."""
 
 SLOW_S = 0.5
-"""A block expected to last longer is announced, so that the screen does not seem to stand still."""
+"""Announce a block expected to take longer, so that the screen does not seem frozen."""
 
 Fail = Callable[[TimedArm, BaseException], None]
 
 
 class RoundRobin:
-    """Measures cells until each is known well enough, or `limit_s` is over; stops only at a round's end.
+    """Measures cells until each is precise enough or `limit_s` is over; stops only at the end of a round.
 
-    A cell that raises leaves, and `fail` is reported; the others continue. Every cell has one block at least,
-    however long its call. watch: one that has begun already.
+    A cell that raises is removed and passed to `fail`; the others continue. Every cell gets at least one
+    block, however long its call. watch: a watch that is already running.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class RoundRobin:
         self._every = {id(cell): stride for cell, stride in zip(cells, every, strict=True)}
 
     def run(self) -> None:
-        """Run all rounds. Raises Cancelled, once what the broken-off round had measured is said."""
+        """Run all rounds. Raises Cancelled after reporting what the interrupted round measured."""
         self._bench.reporter.settle()
         self._counted = interference.read_counters()
         self._bench.canary.start()
@@ -101,13 +102,13 @@ class RoundRobin:
             seen = interference.pressure_since(self._counted)
             self._bench.pressures += [seen] if seen else []
             windows = self._watch.windows(self._bench.rounds)
-            # Rounds of workers that take turns are put together elsewhere, where they have other numbers.
+            # Rounds of workers that take turns are merged elsewhere, under other numbers.
             if windows and not self._bench.request.turns:
                 self._bench.reporter.say(HostWatched(run=self._bench.run, windows=windows))
             self._bench.reporter.flush()
 
     def _let_others(self) -> None:
-        """The other workers' turns, which are none of this one's time."""
+        """Let the other workers take their turns, without counting that time here."""
         before, begun = interference.read_counters(), self._bench.stopwatch.now()
         self._bench.wait_for_turn()
         self._counted = self._counted.without(before, interference.read_counters())
@@ -115,7 +116,7 @@ class RoundRobin:
         self._bench.canary.start()
 
     def finished(self, cell: TimedArm) -> bool:
-        """Return whether a cell has the rounds and precision of the budget, or gets no more time."""
+        """Return True if a cell has the budget's rounds and precision, or gets no more time."""
         if len(cell.samples) < self._budget.rounds:
             return False
         if 0 < self._budget.chase_s <= self._elapsed:
@@ -135,7 +136,7 @@ class RoundRobin:
         return not cell.samples or cell.cost_s <= self._limit_s - self._elapsed
 
     def _wanted(self) -> list[TimedArm]:
-        """The cells that need more and whose next block ends within the limit."""
+        """Return the cells that need more rounds and whose next block ends within the limit."""
         return [cell for cell in self._cells if self._fits(cell) and not self.finished(cell)]
 
     def _companions(self, due: list[TimedArm], index: int) -> list[TimedArm]:
@@ -144,7 +145,7 @@ class RoundRobin:
         return [others[i] for i in stay]
 
     def _round(self, turn: list[TimedArm]) -> None:
-        """One round, repeated where the canary says that the machine was disturbed meanwhile."""
+        """Run one round, and repeat it if the canary shows that the machine was disturbed."""
         self._bench.random.shuffle(turn)
         attempt = 0
         while True:
@@ -168,7 +169,7 @@ class RoundRobin:
         self._watch.after(song, self._bench.rounds - 1)
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
-        """One block of one cell, and a single call alongside it where that is another thing."""
+        """Time one block of a cell, and also a single call unless the block is one."""
         bench = self._bench
         bench.check()
         if cell.cost_s > SLOW_S:
@@ -188,7 +189,7 @@ class RoundRobin:
         )
 
     def _accept(self, blocks: list[Block], song: float | None, repeated: bool) -> None:
-        """Take the round's figures in and say them."""
+        """Record the round's figures and report them."""
         if not blocks:
             return
         bench, cells = self._bench, {cell.arm.id: cell for cell in self._cells}

@@ -29,13 +29,15 @@ from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
 
 QUIET = BUSY / 2
-"""Of the processors: if others use less, roofs that were seen on a busy machine are measured again."""
+"""Share of the processors. If other processes use less, remeasure roofs that were measured on a busy
+machine."""
 ROOFS_S = 1.0
-"""About how long roofs are measured at the end of a machine's first run; `tuilab machine` takes longer."""
+"""Approximate seconds for measuring roofs at the end of a machine's first run; `tuilab machine` takes
+longer."""
 
 
 def measure(context: Context, request: Request) -> None:
-    """Carry out a Measure request; everything it finds leaves as events. Raises InputError."""
+    """Handle a Measure request; results are sent as events. Raises InputError."""
     assert isinstance(request, Measure)
     bench = _bench(context, request)
     bench.reporter.holding = request.waits
@@ -74,9 +76,9 @@ def measure(context: Context, request: Request) -> None:
 
 
 def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
-    """Whether roofs are to be measured: a device has none, or it is quiet now and was not then.
+    """Return True if roofs must be measured: a device has none, or it is quiet now and was busy then.
 
-    Roofs that an arm of the run beat count as seen busy from `QUIET` on.
+    Roofs that an arm of the run exceeded count as measured on a machine that was busy to the level `QUIET`.
     """
     devices = set(roofed(bench.context))
     if not any(devices <= roofs.devices.keys() for roofs in known):
@@ -89,12 +91,12 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 
 def limit_s(request: Measure) -> float:
-    """Return the seconds of rounds that this process has for a point."""
+    """Return the seconds of rounds that this process has per point."""
     return request.budget.of_process(request.worker).limit_s
 
 
 def reached(state: RunState) -> float | None:
-    """Return the largest relative half-width of the 95% intervals, None if there is none."""
+    """Return the largest relative half-width of the 95 % intervals; None if there is none."""
     known = [estimate(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()]
     halves = [e.relative_half_width for e in known if e and e.relative_half_width is not None]
     return max(halves, default=None)
@@ -148,7 +150,7 @@ def _bench(context: Context, request: Measure) -> Bench:
 
 
 def _present(bench: Bench) -> list[Arm]:
-    """The arms whose device is here; of the others it is said why they cannot run."""
+    """Return the arms whose device is available, and report why the others cannot run."""
     present = []
     for arm in bench.request.arms:
         reason = missing_device(bench.context.machine, arm)

@@ -1,4 +1,4 @@
-"""Timing a block of calls, the cost of synchronising taken off."""
+"""Times blocks of calls and subtracts the cost of synchronising."""
 
 import gc
 import itertools
@@ -11,20 +11,19 @@ from tuilab.workloads.base import Case
 
 BLOCK_S = 0.005
 SYNCS_PER_BLOCK = 200
-"""A block lasts at least that many empty syncs: what is left of the sync's jitter is then below 1%."""
+"""Minimum length of a block in empty syncs, so that the sync's remaining jitter is below 1 %."""
 
 LEAD_IN_FROM = 4
-"""From that many calls on, a block begins with one untimed call.
+"""Blocks of at least this many calls start with one untimed call.
 
-Where cells take turns, the first call of a block finds the caches full of its predecessor's data: 50% slower
-in a 0.13 ms graph call, which would lift a 5 ms block by 2% over what the same call costs when repeated.
-"""
+When cells take turns, the first call of a block finds the caches full of its predecessor's data. This makes a
+0.13 ms graph call 50 % slower, and would raise a 5 ms block 2 % above the cost of repeated calls."""
 
 EMPTY_SYNCS = 101
 
 
 def sync_of(tf: Any, device: str) -> Callable[[], object]:
-    """Wait until one device has done what it was given; the work of others continues."""
+    """Return a function that waits until one device is idle; other devices continue."""
 
     def sync() -> None:
         with tf.device(f"/{device}"):
@@ -36,9 +35,8 @@ def sync_of(tf: Any, device: str) -> Callable[[], object]:
 class Stopwatch:
     """Times calls with a steady clock.
 
-    sync: waits until the device, or every one, is idle. clock: nanoseconds. block_s: seconds that a block is
-    to last at least. empty_s: seconds of a sync with nothing to
-    wait for (median of 101), subtracted from each figure.
+    sync: waits until the device, or every device, is idle. clock: nanoseconds. block_s: minimum seconds of a
+    block. empty_s: seconds of a sync with nothing to wait for (median of 101), subtracted from each figure.
     """
 
     def __init__(
@@ -53,7 +51,7 @@ class Stopwatch:
 
     @property
     def block_s(self) -> float:
-        """The least length of a block: as given, or 200 empty syncs where these are longer."""
+        """Minimum seconds of a block: as given, or 200 empty syncs if longer."""
         return max(self._block_s, SYNCS_PER_BLOCK * self.empty_s)
 
     def now(self) -> float:
@@ -61,13 +59,13 @@ class Stopwatch:
         return self._clock() * 1e-9
 
     def block(self, case: Case, calls: int) -> float:
-        """Return the seconds of `calls` calls in a row with one sync at the end, in the case's scope."""
+        """Return the seconds of `calls` consecutive calls with one sync at the end, in the case's scope."""
         return self.visit(case, calls, latency=False)[0]
 
     def visit(self, case: Case, calls: int, *, latency: bool) -> tuple[float, float | None]:
-        """Return the seconds of a block, and with `latency` those of one more call, synchronised by itself.
+        """Return the seconds of a block and, with `latency`, of one more call with its own sync.
 
-        A block of one call is such a call.
+        A block of one call serves as that call.
         """
         with case.scope():
             if calls >= LEAD_IN_FROM:
@@ -78,7 +76,9 @@ class Stopwatch:
             return seconds, self.time(case.call) if latency else None
 
     def time(self, call: Callable[[], object], calls: int = 1) -> float:
-        """Return seconds of `calls` calls and one sync, from an idle device, garbage collection held back."""
+        """Return seconds of `calls` calls and one sync, starting from an idle device, without garbage
+        collection.
+        """
         collecting = gc.isenabled()
         self.sync()
         gc.disable()
@@ -96,8 +96,7 @@ class Stopwatch:
     def split(self, call: Callable[[], object]) -> tuple[float, float]:
         """Return seconds until one call returned, and until its work was done.
 
-        On a GPU the first is the time to enqueue the work; where ops run in the caller's thread the two
-        are the same.
+        On a GPU the first is the time to enqueue the work. If ops run in the caller's thread, both are equal.
         """
         self.sync()
         begun = self._clock()

@@ -1,4 +1,4 @@
-"""A run along one or two axes: point after point, then new sizes if two arms change places."""
+"""A run along one or two axes: every point in turn, then new sizes around each crossover."""
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
@@ -25,17 +25,17 @@ from tuilab.worker.tracebacks import text_of
 from tuilab.workloads.base import Unavailable
 
 WARM_AGAIN = 0.3
-"""At the later points of a sweep the process is warm already and only the new function is not."""
+"""Warm-up share at later points of a sweep: the process is already warm and only the function is new."""
 WARM_CPU = 0.5
-"""A processor has its clock within milliseconds, where a GPU takes up to a second."""
+"""Warm-up share of a CPU: it reaches its clock within milliseconds, a GPU takes up to a second."""
 
 
 def measure_point(
     bench: Bench, point: Point, values: Values, arms: Sequence[Arm], limit_s: float
 ) -> dict[str, ArmStatus]:
-    """Measure the arms at one point. Returns what was said of those that could not be, by arm.
+    """Measure the arms at one point. Returns the status of those that could not be measured, by arm.
 
-    Raises Cancelled. Memory is free again afterwards, however it ends.
+    Raises Cancelled. Always frees the memory afterwards.
     """
     return _Point(bench, point, values, limit_s).measure(arms)
 
@@ -48,7 +48,7 @@ class _Point:
         self._troubles: dict[str, ArmStatus] = {}
         self._warming: list[float] = []
         self._watch = HostWatch(whole=True) if bench.short else None
-        # Whether a sample of this run may be on the plot.
+        # True if a sample of this run may already be on the plot.
         self._seen = bench.rounds > 0 or bench.short
 
     def measure(self, arms: Sequence[Arm]) -> dict[str, ArmStatus]:
@@ -62,7 +62,7 @@ class _Point:
             for arm in (*telling, *others):
                 cell = self._prepare(arm)
                 if cell is not None and not begun and (arm in telling or not self._seen):
-                    # The person sees a figure of each device before the other arms are built.
+                    # The user sees one figure per device before the other arms are built.
                     self._try(cell, self._warm)
             self._bench.wait_prepared()
             if self._watch is not None:
@@ -127,7 +127,9 @@ class _Point:
         )
 
     def _told(self, cell: TimedArm, per_call_s: float) -> None:
-        """Let the screen see the warm-up as seldom as rounds, but the first of it at once: a slider moved."""
+        """Report the warm-up as rarely as rounds, but its first block at once, so that moving a slider shows
+        an effect.
+        """
         self._warming.append(per_call_s)
         reporter = self._bench.reporter
         if reporter.due or not self._seen:
@@ -151,7 +153,7 @@ class _Point:
                 bench.flag(caveats.of_cell(bench.run, cell, bench.budget, self._where))
 
     def _phases(self, cell: TimedArm) -> None:
-        """Where the time goes is an extra: if it cannot be found out, the arm's figures stay."""
+        """Report where the time goes. This is optional: if it fails, the arm's figures stay."""
         bench = self._bench
         bench.progress("phases", arm=cell.arm.id)
         bench.reporter.settle()
@@ -185,9 +187,9 @@ class _Point:
 
 
 def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
-    """Return the arms that answer the question, of each device a graph, and the others.
+    """Return the arms that answer the question first (one graph arm per device), and the others.
 
-    A preset may have fifty arms, of which each takes a second or more to build.
+    A preset may have fifty arms, each taking a second or more to build.
     """
     first: dict[str, Arm] = {}
     for arm in arms:
@@ -197,21 +199,21 @@ def telling_first(arms: Sequence[Arm]) -> tuple[list[Arm], list[Arm]]:
 
 
 BUDGETS = 4
-"""A sweep's rounds may take that many times the budget's seconds, all points together."""
+"""A sweep's rounds may take this multiple of the budget's seconds, over all points."""
 
 REFINING = 0.25
-"""The share of that time kept for new sizes; what the first points leave of theirs comes on top."""
+"""Share of that time reserved for new sizes; time that the first points leave unused is added."""
 
 
 def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], limit_s: float) -> None:
-    """Measure every point, then refine. A point or an arm that fails ends neither. Raises Cancelled.
+    """Measure every point, then refine. A failing point or arm does not stop the others. Raises Cancelled.
 
-    limit_s: of one point's rounds; a sweep has four times as much for all of its points, split evenly, what
-    one leaves going to those after it.
+    limit_s: of one point's rounds. A sweep has four times as much for all points, split evenly; unused time
+    goes to later points.
     """
     sweep = bench.request.sweep
-    # Sizes that several workers chose for themselves would not be the same, and who measures some points
-    # of a run does not know the others.
+    # Several workers would choose different sizes, and a process that measures only some of the points does
+    # not know the others.
     whole = not bench.request.worker and not bench.request.points
     refining = sweep is not None and sweep.refine and len(sweep.axes) == 1 and whole
     total = limit_s * (BUDGETS if sweep else 1)
@@ -243,14 +245,14 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
 
 
 def _say_of_whole_arms(bench: Bench, worst: Mapping[str, ArmStatus]) -> None:
-    """An arm that ran at no point at all: how it failed, or last could not run, stands for the whole arm."""
+    """For an arm that ran at no point, report its failure, or else its last refusal, for the whole arm."""
     for arm, trouble in worst.items():
         if not bench.ran(arm):
             bench.reporter.say(msgspec.structs.replace(trouble, point=None))
 
 
 def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: float) -> None:
-    """New sizes around each crossover until it is known well, the time is over or eight were added.
+    """Add sizes around each crossover until it is precise, the time is over or eight were added.
 
     first: the index of the first new point.
     """

@@ -1,8 +1,9 @@
-"""Whether a call computes what it was asked to: work that vanished is not fast, and calls must be alike.
+"""Checks that a call computes what was requested and that all calls are alike.
 
-What a graph was asked is its function as traced; what it holds is what the placement pass saw run. Of a
-person's own code some calls are watched besides: what is traced, printed, drawn, built or handed out of
-TensorFlow in each.
+Work that was optimised away is not fast.
+
+The requested work is the traced function; the work done is what the placement pass observed. Some calls of
+user code are also watched: what each traces, prints, draws, builds or passes out of TensorFlow.
 """
 
 import random
@@ -24,27 +25,26 @@ from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
 MOST_GONE = 0.5
-"""The share of the work asked for that may be missing: honest graphs fold windows, masks and indices."""
+"""Share of the requested work that may be missing: valid graphs fold windows, masks and indices."""
 LEAST_LEFT = 0.1
-"""The share that an XLA program does at least, by rough counts of its instructions and of the trace."""
+"""Minimum share of the work in an XLA program, from rough counts of its instructions and of the trace."""
 OF_A_STRING = 100.0
-"""Rough operations that an op of strings does with each: it reads characters, and makes memory for them."""
+"""Rough operations per string in an op on strings: it reads characters and allocates memory."""
 LEAST_MERGED = 0.1
-"""The share of the work that must be merged before it is said."""
+"""Share of the work that must be merged before it is reported."""
 
 PIPELINE = "Dataset_"
-"""What TensorFlow's names of functions given to tf.data begin with."""
+"""Prefix of TensorFlow's names for functions passed to tf.data."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
 Doubt = tuple[str, str]
-"""A stable code and its sentence; the code `does-not-compute` takes the arm out of every comparison."""
+"""A stable code and its sentence. The code `does-not-compute` excludes the arm from every comparison."""
 
 
 def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None = None) -> list[Doubt]:
-    """Return what became of the work that a graph was asked for, by its trace and the ops that were seen to
-    run.
+    """Return doubts about missing work, comparing a graph's trace with the ops observed to run.
 
-    program: rough operations of the compiled module, of XLA alone.
+    program: rough operations of the compiled module; XLA only.
     """
     function = case.function
     if mode == "eager" or function is None or not hasattr(function, "get_concrete_function"):
@@ -55,7 +55,7 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
-            # A loop's op stands once in the graph, however often it runs.
+            # A loop's op appears once in the graph, however often it runs.
             ran[computes(node.op)] += 1 if LOOPED.search(node.name) else node.count
     found = []
     whole = asked.total + sum(asked.merged_work.values())
@@ -67,7 +67,7 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
         (asked.dead, "is left out of its graph, because nothing uses the result"),
         (asked.constant, "was done once, while the graph was made, because it takes no input"),
     ):
-        # XLA's instructions are not TensorFlow's ops; it too leaves out and folds what follows from nothing.
+        # XLA's instructions are not TensorFlow's ops, and XLA also drops unused work and folds constants.
         missing = gone if mode == "xla" else asked.missing(gone, ran)
         share = sum(missing.values()) / asked.total if asked.total else 0.0
         if share >= MOST_GONE:
@@ -80,10 +80,9 @@ def of_graph(case: Case, nodes: Sequence[Node], mode: str, program: float | None
 
 
 class Asked:
-    """A traced graph's work in rough operations: all, what nothing uses, and what follows from constants.
+    """A traced graph's work in rough operations: all, unused, and constant.
 
-    All of it counts equal ops once; `merged` has how many of each type repeat another, `made` how many there
-    are.
+    Equal ops count once; `merged` has the number of duplicates of each type, `made` the number of all.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -98,7 +97,7 @@ class Asked:
         self._add(graph, set(), used=True)
 
     def _add(self, graph: Any, constants: set[int], *, used: bool) -> None:
-        """constants: which of the graph's inputs follow from constants alone, by position."""
+        """constants: positions of the graph's inputs that depend on constants only."""
         known = _constant(graph, {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants})
         needed = ops_needed(graph, graph.outputs) if used else set()
         same: dict[str, str] = {}
@@ -110,7 +109,7 @@ class Asked:
                 inner = graph._functions.get(op.get_attr("f" if calls else "body").name)
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
-                    # A loop's body counts once, and what it is given changes.
+                    # A loop's body counts once, and its inputs change.
                     held = {i for i, t in enumerate(op.inputs) if calls and t.op.name in known}
                     self._add(inner, held, used=wanted)
                 if calls or inner is not None:
@@ -135,13 +134,15 @@ class Asked:
             self._gone[op.type] += 1
 
     def missing(self, gone: Mapping[str, float], ran: Mapping[str, int]) -> dict[str, float]:
-        """Return which of the work that could be left out was: not ops that ran beyond a type's live ones."""
+        """Return the removable work that was removed, excluding ops that ran beyond the live ones of their
+        type.
+        """
         kept = {op: max(0, ran[op] - self.live[op]) for op in gone}
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 
 
 def _constant(graph: Any, given: set[str]) -> set[str]:
-    """The names of the ops that follow from constants alone. given: inputs of the graph that do, too."""
+    """Return the names of the ops that depend on constants only. given: inputs of the graph that do, too."""
     known: set[str] = set()
     for op in graph.get_operations():
         source = (op.type in SOURCES and op.name not in given) or (
@@ -153,7 +154,7 @@ def _constant(graph: Any, given: set[str]) -> set[str]:
 
 
 def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:
-    """The first op that is equal to this one; itself if there is none before. same: its results' names."""
+    """Return the first op equal to this one, or the op itself. same: maps result names to the first op's."""
     if op.op_def is None or op.op_def.is_stateful or op.type in SOURCES:
         return op
     like = op.type, attributes(op), tuple(same.get(t.name, t.name) for t in op.inputs)
@@ -164,7 +165,7 @@ def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str
 
 
 def _work(op: Any) -> float:
-    """Rough operations of an op from its static shapes; unknown sizes count as 32."""
+    """Return the rough operations of an op from its static shapes; unknown sizes count as 32."""
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
     ins, outs = [_count(t) for t in op.inputs], [_count(t) for t in op.outputs]
@@ -206,22 +207,22 @@ def _count(tensor: Any) -> int:
 
 @dataclass
 class Watch:
-    """What one call of a user's own code did besides computing."""
+    """What one call of user code did besides computing."""
 
     traced: list[str] = field(default_factory=list)
-    """The functions that were traced."""
+    """Names of the traced functions."""
     printed: int = 0
-    """How often something was written to the standard streams."""
+    """Number of writes to the standard streams."""
     built: int = 0
-    """Variables that were made."""
+    """Number of variables created."""
     drew: bool = False
-    """Random numbers were drawn with NumPy's or Python's global generator."""
+    """True if random numbers were drawn with NumPy's or Python's global generator."""
     seeded: int = 0
-    """How often a random seed was set."""
+    """Number of times a random seed was set."""
     taken: int = 0
-    """How often a tensor's values were handed to NumPy."""
+    """Number of times a tensor's values were passed to NumPy."""
     looped: str = ""
-    """Keras' own loop, such as `fit`, where a graph was to hold it."""
+    """Keras' own loop, such as `fit`, called while tracing a graph."""
 
 
 INSTEAD = {
@@ -229,17 +230,15 @@ INSTEAD = {
     "evaluate": "model.test_on_batch(x, y)",
     "predict": "model(x)",
 }
-"""Keras' loops over batches, and the one step that a graph can hold instead."""
+"""Keras' loops over batches, and the single step that a graph can hold instead."""
 
 
 class KerasLoop(Exception):
-    """A loop of Keras was called while a graph was traced."""
+    """A Keras loop was called while tracing a graph."""
 
 
 def refusal(name: str) -> str:
-    """Describe why there is no graph of a function that calls that loop of Keras, and what to return
-    instead.
-    """
+    """Return why a function that calls this Keras loop has no graph, and what to return instead."""
     return (
         f"model.{name} is a loop around graphs of its own, which no graph can hold; for one step as a graph "
         f"return `lambda: {INSTEAD[name]}`"
@@ -248,12 +247,12 @@ def refusal(name: str) -> str:
 
 @contextmanager
 def watched(tf: Any) -> Iterator[Watch]:
-    """Watch what is called inside. Costs microseconds, but is not for a block that is timed."""
+    """Watch the calls made inside the context. Costs microseconds, but do not use it in a timed block."""
     import numpy as np
     from tensorflow.python.framework import (
         func_graph,
         ops,
-    )  # neither tracing nor handing out has a public hook
+    )  # neither tracing nor conversion to NumPy has a public hook
 
     seen = Watch()
 
@@ -274,7 +273,7 @@ def watched(tf: Any) -> Iterator[Watch]:
         seen.seeded += 1
 
     def taken(*_: Any) -> None:
-        # TensorFlow itself looks at the values of small tensors, such as an axis.
+        # TensorFlow itself reads the values of small tensors, such as an axis.
         caller = sys._getframe(2).f_code.co_filename
         seen.taken += not any(part in caller for part in _FRAMEWORK)
 
@@ -333,21 +332,21 @@ def _generators() -> tuple[Any, ...]:
 
 @dataclass
 class OwnCode:
-    """The first call of a user's own code, and two later ones with what they handed back."""
+    """The first call of user code and two later ones, with their results."""
 
     first: Watch
     later: list[Watch] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     shapes: list[tuple[Any, ...]] = field(default_factory=list)
-    """Of all results and of the variables that were read, after each call."""
+    """Shapes of all results and of the variables read, after each call."""
     counted: Counted | None = None
-    """What the ops of the last call had to do; None if a graph tells."""
+    """Work of the last call's ops; None if a graph provides it."""
 
     def call_again(self, tf: Any, case: Case) -> None:
-        """Make the later calls; inside the case's scope."""
+        """Make the later calls, inside the case's scope."""
         call, trace = case.compute or case.call, getattr(case.function, "get_concrete_function", None)
         for _ in range(2):
-            # Under a tape a training step's graph would have its own gradient made.
+            # Under a gradient tape, a training step's graph would also be differentiated.
             with watched(tf) as seen, nullcontext() if trace else self._recorded(tf, case) as recorded:
                 out = call()
             self.later.append(seen)
@@ -367,7 +366,7 @@ class OwnCode:
             yield tape, ran
 
     def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Doubt]:
-        """Return everything that these calls show. ops: TensorFlow ops in one call, None if unknown."""
+        """Return everything that these calls show. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
             *self._traced(),

@@ -1,4 +1,4 @@
-"""Calls until the pace is steady and a block is long enough."""
+"""Warms up: calls until timings are steady and a block is long enough."""
 
 import math
 import statistics
@@ -16,9 +16,9 @@ MIN_WINDOW = 4
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far the earlier of two windows lies from the later one, as shares of the later: + is slower.
+    """Difference of the earlier window from the later one, as shares of the later; positive means slower.
 
-    Infinite where the later window's figure is 0 and the earlier one's is not.
+    Infinite if the later window's figure is 0 and the earlier one's is not.
     """
 
     mean: float
@@ -27,17 +27,18 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Means within 10% and both quartiles within 5%."""
+        """True if the means agree within 10 % and both quartiles within 5 %."""
         quartiles = max(abs(self.first_quartile), abs(self.third_quartile))
         return abs(self.mean) <= MEAN_TOLERANCE and quartiles <= QUARTILE_TOLERANCE
 
 
 def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
-    """Hold two windows of seconds per call, each of at least four samples, against each other.
+    """Compare two windows of seconds per call, each with at least four samples.
 
-    The means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`), which lets the
-    earlier window's mean be up to 50% *lower*; here 10% either way, since a cell that still grows slower is
-    not steady either. Quartiles by linear interpolation. Raises ValueError for a shorter window.
+    Uses the means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`). That test
+    allows the earlier mean to be up to 50 % *lower*; here it is 10 % either way, because a cell that is still
+    slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for a shorter
+    window.
     """
     if min(len(earlier), len(later)) < MIN_WINDOW:
         raise ValueError(f"a window needs {MIN_WINDOW} samples, not {min(len(earlier), len(later))}")
@@ -51,8 +52,7 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
 
 
 def settled(samples: Sequence[float], window: int | None = None) -> bool:
-    """Return whether the last two windows of `window` samples agree; with no window, the two halves of all
-    samples.
+    """Return True if the last two windows of `window` samples agree; without a window, the two halves.
 
     False while there are too few samples.
     """
@@ -72,7 +72,8 @@ WINDOW = 200
 LAST = 5
 FIRST, AT_ONCE = 8, 0.05
 MAD, MEDIAN_ERROR = 1.4826, 1.2533
-"""Of a normal distribution: its deviation over the median absolute one, a median's error over a mean's."""
+"""For a normal distribution: standard deviation over median absolute deviation, and error of a median over
+that of a mean."""
 
 
 def warm_up(
@@ -85,17 +86,17 @@ def warm_up(
     tell: Callable[[float], None] = lambda per_call_s: None,
     settles_in: int = 0,
 ) -> Warmth:
-    """Call the cell until it was at it for `busy_s` and its pace is steady, or for `limit_s`.
+    """Call the cell until it has been busy for `busy_s` and its timings are steady, or for `limit_s`.
 
-    The calls of a block double meanwhile until a block is long enough. The second call counts as the first
-    sample (`cell.call_s`), so a call longer than `busy_s` is made once more here and compared with it, and
-    one longer than `limit_s` is not made at all: nobody waits for ten calls of five seconds. `tell` hears of
-    every block, in seconds per call. settles_in: calls after which it is known to be steady, 0 if only
-    its pace tells. Raises what `check`, `tell` and the call raise.
+    Doubles the calls per block until a block is long enough. The second call counts as the first sample
+    (`cell.call_s`), so a call longer than `busy_s` runs once more here for comparison, and one longer than
+    `limit_s` does not run at all: nobody waits for ten calls of five seconds. `tell` receives the seconds per
+    call of every block. settles_in: number of calls after which the cell is known to be steady, 0 if only its
+    timings show it. Raises what `check`, `tell` and the call raise.
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
-    early = 0  # samples of the time that would not count
+    early = 0  # samples from the time that does not count
     while stopwatch.now() - begun + visits[-1] <= limit_s:
         check()
         started = stopwatch.now()
@@ -115,18 +116,18 @@ def warm_up(
         ):
             warm = True
             break
-    if settles_in and not warm:  # that many calls would have been too long
+    if settles_in and not warm:  # that many calls would have taken too long
         warm = steady(samples, visits[-1], limit_s)
-    # The last block alone may have been interrupted, and turns are shared out by this.
+    # The last block alone may have been interrupted, and these figures decide how turns are shared.
     cell.call_s, cell.visit_s = (statistics.median(figures[-LAST:]) for figures in (samples, visits))
     return Warmth(second_s + stopwatch.now() - begun, calls, warm, at_once(samples[1 + early :]))
 
 
 def at_once(samples: Sequence[float]) -> bool:
-    """Return whether a pace was from the start what it was at the end (seconds per call).
+    """Return True if the first calls were as fast as the last ones (seconds per call).
 
-    The medians of the first eight samples and of the last half, within 5% or twice what the scatter of the
-    last half explains. False while there are too few to tell.
+    Compares the medians of the first eight samples and of the last half: within 5 %, or within twice the
+    error that the scatter of the last half explains. False while there are too few samples.
     """
     if len(samples) < 2 * FIRST:
         return False
@@ -140,12 +141,11 @@ def at_once(samples: Sequence[float]) -> bool:
 
 
 def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
-    """Return whether the pace was the same in the last two windows of samples (seconds per call).
+    """Return True if the last two windows of samples agree (seconds per call).
 
-    A window is a third of all samples, 4 to 200, and the last two are compared as pyperf does
-    (`settled`): short ones would take a slow but long change for none. Where a block with all that
-    belongs to it takes so long (`visit_s`) that two windows of four would not fit into the limit, the last
-    two samples must agree within 10%.
+    A window is a third of all samples, 4 to 200, and the last two are compared as in pyperf (`settled`):
+    short windows would miss a slow but long drift. If two windows of four blocks (`visit_s` each) would not
+    fit into the limit, the last two samples must agree within 10 %.
     """
     if len(samples) >= 2 * MIN_WINDOW:
         return settled(samples, max(MIN_WINDOW, min(WINDOW, len(samples) // 3)))

@@ -1,4 +1,4 @@
-"""What a call has to do: as its workload declares it, or as it is counted in what TensorFlow runs."""
+"""The work of a call, declared by its workload or counted from what TensorFlow runs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,13 +19,13 @@ from tuilab.worker.tracebacks import text_of
 
 
 def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
-    """Declare the work of every arm asked for, its device here or not; none for a user's own code."""
+    """Declare the work of every requested arm, even if its device is missing; nothing for user code."""
     if bench.workload.work is None:
         return
     for arm in bench.request.arms:
         try:
             work = bench.workload.work(values, arm)
-        except Exception as error:  # an installed workload's own code; its arms are measured all the same
+        except Exception as error:  # an installed workload's own code; its arms are measured anyway
             bench.context.log(
                 f"{arm.id}: its work is not known: {type(error).__name__}: {text_of(error)}", bench.run
             )
@@ -34,7 +34,7 @@ def declared(bench: Bench, point: int, values: Values) -> Iterator[WorkKnown]:
 
 
 def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
-    """Count the work of a user's own code: what its graph has to do, or the ops a call was seen to run."""
+    """Count the work of user code, from its graph or from the ops that a call was observed to run."""
     if bench.workload.work is not None:
         return
     trace = getattr(timed.case.function, "get_concrete_function", None)
@@ -59,9 +59,9 @@ _BY_DATA = "its trips depend on the data"
 
 
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
-    """Give arms with loops on data the arithmetic of the eager arm, which counts each trip.
+    """Give arms with data-dependent loops the arithmetic of the eager arm, which counts each trip.
 
-    Without an eager arm the loop's name says how to count it. The arms come in any order.
+    Without an eager arm, the loop's name includes how to count it. The arms come in any order.
     """
     modes = [msgspec.structs.replace(arm, mode=mode) for mode in MODES]
     told = bench.state.arms
@@ -101,9 +101,9 @@ _EAGER = "measured beside eager mode, it is counted"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:
-    """Return what a model's graph has to do, of which its layers are reported; None of other arms.
+    """Return the work of a model's graph, needed for its layers; None for other arms.
 
-    Raises what counting does. XLA makes kernels of several layers, and an eager op has no layer's name.
+    Raises what counting raises. XLA's kernels span several layers, and eager ops carry no layer names.
     """
     if bench.workload.info is not None and timed.arm.mode == "graph" and timed.of_graph is None:
         timed.of_graph = _traced(timed)
@@ -116,7 +116,7 @@ def _traced(timed: TimedArm) -> Counted:
 
 
 def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
-    """Return the event that reports the work, with what the arm's variant does."""
+    """Return the event that reports the work, with the arithmetic declared for the arm's variant."""
     does = next((v.does for v in bench.workload.declaration.variants if v.name == arm.variant), "")
     return WorkKnown(
         run=bench.run, arm=arm.id, point=point, work=msgspec.structs.replace(work, does=does or work.does)
@@ -124,10 +124,10 @@ def known(bench: Bench, arm: Arm, point: int, work: Work) -> WorkKnown:
 
 
 def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
-    """Return what a call of a concrete function on these tensors does.
+    """Return the work of a call of a concrete function on these tensors.
 
-    Its results are those that it hands to its caller: under a tape a function hands out what its gradient
-    will need, too.
+    Counts only the results that reach its caller: under a tape a function also returns what its gradient
+    needs.
     """
     import tensorflow as tf
 
@@ -141,9 +141,9 @@ def of_function(concrete: Any, arguments: Iterable[Any]) -> Counted:
 
 
 def work_of(found: Counted, *, compiled: bool = False) -> Work:
-    """Return the count as a call's work; `gpu` holds what is left for a GPU if some ops stay on the CPU.
+    """Return the count as a call's work; if some ops stay on the CPU, `gpu` holds the rest.
 
-    compiled: by XLA, which needs no kernel of TensorFlow's.
+    compiled: by XLA, which needs no TensorFlow kernel.
     """
     stays = () if compiled else found.stays()
     work = msgspec.structs.replace(_work_of(found), stays=stays)
@@ -154,7 +154,7 @@ def work_of(found: Counted, *, compiled: bool = False) -> Work:
 
 
 def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
-    """The work of these parts; None stands for all."""
+    """Return the work of these parts; None means all."""
     read, wrote = found.touched(some)
     parts = found.parts if some is None else some
     by_dtype: dict[str, float] = defaultdict(float)
@@ -183,11 +183,11 @@ def _work_of(found: Counted, some: Sequence[Part] | None = None) -> Work:
 
 
 MOST_ROWS = 500
-"""Rows of `Work.each`: of a call with more kinds of kernels only the sum is reported."""
+"""Maximum rows of `Work.each`. For a call with more kinds of kernels only the sum is reported."""
 
 
 def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
-    """The parts that launch a kernel, equal ones in one row."""
+    """Return the parts that launch a kernel, equal ones in one row."""
     found: dict[tuple[str, float, float], float] = defaultdict(float)
     for part in parts:
         if part.kernel and part.runs:
@@ -199,9 +199,9 @@ def _each(parts: Sequence[Part]) -> tuple[Kernels, ...]:
 
 
 def with_stays_timed(work: Work, found: Sums) -> Work:
-    """Return the work with the seconds that the ops without a GPU kernel took in the profiled calls.
+    """Return the work with the seconds that ops without a GPU kernel took in the profiled calls.
 
-    Ops of a few µs do not show in a profile; they count as nothing.
+    Ops of a few µs do not appear in a profile and count as zero.
     """
     calls = max(1, len(found.windows))
     spent: dict[str, float] = defaultdict(float)
@@ -212,7 +212,7 @@ def with_stays_timed(work: Work, found: Sums) -> Work:
 
 
 def computed_as(part: Part) -> str:
-    """Return the dtype in whose units the op is computed at best: a user's products may use TF32."""
+    """Return the dtype of the fastest units that can compute the op: a user's products may use TF32."""
     if part.dtype in ("float32", "complex64") and (part.op in MATRIX or "Conv" in part.op):
         return "tf32"
     return part.dtype

@@ -1,4 +1,4 @@
-"""A model's file as a workload: `.keras`, `.h5`, a SavedModel's folder. What it may do is looked at first."""
+"""Opens a model file as a workload: `.keras`, `.h5` or a SavedModel folder. Checks what it may do first."""
 
 import contextlib
 import threading
@@ -16,24 +16,24 @@ from tuilab.worker.models.opening_watch import bounded
 from tuilab.workloads.base import Workload
 
 TELL_S = 0.5
-"""Seconds between two words; what is opened sooner is done without any."""
+"""Seconds between progress reports. A model that opens sooner is not reported."""
 LEAST_TOLD = 20_000_000
-"""Bytes of a file from which on it is reported how much is read."""
+"""Bytes from which reading progress is reported."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 
 def open_model(file: str, opening: Opening, tell: Tell | None = None) -> Workload:
-    """Return the model as a workload; loaded once per worker while its file stays as it is.
+    """Return the model as a workload. Loads it once per worker while its file stays unchanged.
 
-    tell: called from a thread while that continues. Raises InputError with one sentence for whatever is wrong
-    with the file.
+    tell: called from a thread while loading. Raises InputError with one sentence for any problem with the
+    file.
     """
     folder, _, signature = file.rpartition(":")
     if Path(file).is_dir() or not Path(folder or file).is_dir():
         folder, signature = file, ""
     key = file, opening, _version(Path(folder))
     if key not in _opened:
-        _opened.clear()  # one at a time: large ones would not share the memory
+        _opened.clear()  # one at a time: large models would not fit into memory together
         path = Path(folder)
         bounds = bounded(weight(path), psutil.virtual_memory().available)
         with contextlib.nullcontext() if opening.trust else bounds, _telling(path, tell):
@@ -53,7 +53,7 @@ def _telling(path: Path, tell: Tell | None) -> Iterator[None]:
     def go_on() -> None:
         while not over.wait(TELL_S):
             read = _read_so_far() - begun
-            # The stage says how much it is; below some megabytes how far it is would be 0 of 1.
+            # The stage text includes the size. For a few megabytes, progress would read 0 of 1.
             told = weighs if weighs > LEAST_TOLD else 0
             stage = f"reading {size(weighs)}" if read < weighs else "building its layers"
             tell(stage, min(read, told), told)
@@ -74,7 +74,7 @@ def weight(path: Path) -> int:
 
 
 def _read_so_far() -> int:
-    """Bytes that this process has read; 0 if the system does not count them."""
+    """Return the bytes that this process has read; 0 if the system does not count them."""
     try:
         return int(psutil.Process().io_counters().read_chars)
     except (AttributeError, psutil.Error, OSError):
@@ -104,7 +104,7 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
 
 
 def _version(path: Path) -> tuple[int, ...]:
-    """Changes with the file, or with the files of the folder."""
+    """Return numbers that change when the file, or a file of the folder, changes."""
     files = [path, path / "saved_model.pb", path / "variables" / "variables.index"]
     found = [file.stat() for file in files if file.exists()]
     return tuple(number for one in found for number in (one.st_mtime_ns, one.st_size))

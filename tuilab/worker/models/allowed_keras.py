@@ -1,8 +1,8 @@
-"""The classes and functions of Keras that a model's file may name without being trusted.
+"""Keras classes and functions that an untrusted model file may name.
 
-Taken once from Keras 3.8 and 3.15 and reviewed by hand. A name that is not listed is refused. Left out are
-layers and ops that run a function of the file or load another file: Lambda, TFSMLayer, FeatureSpace, JaxLayer
-and its like, Map, Scan, Cond, WhileLoop and their like.
+Taken from Keras 3.8 and 3.15 and reviewed by hand. Other names are refused. Excluded are layers and ops that
+run a function from the file or load another file: Lambda, TFSMLayer, FeatureSpace, JaxLayer, Map, Scan, Cond,
+WhileLoop and similar.
 """
 
 from tuilab.model.ops import names
@@ -153,7 +153,7 @@ CLASSES: dict[str, frozenset[str]] = {
         """
     ),
 }
-"""By the room of `keras.src` that defines them."""
+"""By the part of `keras.src` that defines them."""
 FUNCTIONS = names(
     """
     abs absolute adaptive_average_pool adaptive_max_pool add all allclose amax amin angle any append
@@ -192,5 +192,5 @@ FUNCTIONS = names(
     vdot view view_as_complex view_as_real vsplit vstack where zeros zeros_like
     """
 )
-"""Activations, losses, metrics and ops, by their public names."""
+"""Activations, losses, metrics and ops, by public name."""
 ROOMS_OF_FUNCTIONS = ("activations", "losses", "metrics", "ops")

@@ -1,7 +1,7 @@
-"""The ops that a SavedModel may hold without being trusted, and the reason for each family.
+"""Ops that an untrusted SavedModel may contain, with the reason for each family.
 
-Taken once from the op registry of TensorFlow 2.21 and reviewed by hand. An op that is not listed is refused:
-a list of forbidden ops always has gaps. `test_allowed_ops.py` checks that none of them takes a file's name.
+Taken from the op registry of TensorFlow 2.21 and reviewed by hand. Other ops are refused, because a list of
+forbidden ops always has gaps. `test_allowed_ops.py` checks that none of them takes a file name.
 """
 
 from tuilab.model.ops import names
@@ -279,11 +279,12 @@ FAMILIES: dict[str, frozenset[str]] = {
         """
     ),
 }
-"""By the reason."""
+"""Ops by the reason to allow them."""
 COMPUTES = frozenset().union(*FAMILIES.values())
 
 SAVING = names("SaveV2 MergeV2Checkpoints ShardedFilename RestoreV2")
-"""A SavedModel saves and restores its variables by these. Allowed only there, where no call runs them."""
+"""A SavedModel saves and restores its variables with these. Allowed only for that, where no call runs
+them."""
 TABLES_OF_FILES = names("InitializeTableFromTextFile InitializeTableFromTextFileV2")
 """Allowed for the model's own assets."""
 
@@ -320,4 +321,4 @@ ACTS: dict[str, frozenset[str]] = {
     ),
     "end the process": names("Abort"),
 }
-"""What the best known of the others do, for the message."""
+"""What the best-known forbidden ops do, for the message."""

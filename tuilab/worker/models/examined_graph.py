@@ -1,4 +1,4 @@
-"""One graph of a SavedModel, looked at before TensorFlow loads it: which of its ops need trust."""
+"""Examines one graph of a SavedModel before TensorFlow loads it, and finds the ops that need trust."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -7,19 +7,19 @@ from typing import Any
 from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
-"""Ops that make a file's name of another; the last one has names among its inputs."""
+"""Ops that derive a file name from another; the last one takes names as inputs."""
 _GIVEN = frozenset(("Placeholder", "PlaceholderWithDefault", "PlaceholderV2"))
 
 
 def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
-    """The nodes of the graph (name "") and of each function of its library."""
+    """Yield the nodes of the graph (name "") and of each function in its library."""
     yield "", graph.graph_def.node
     for function in graph.graph_def.library.function:
         yield function.signature.name, function.node_def
 
 
 class Examined:
-    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions that its objects name, else its nodes."""
+    """A `MetaGraphDef`. of_objects: TensorFlow runs the functions of its objects, otherwise its nodes."""
 
     def __init__(self, graph: Any, of_objects: bool) -> None:
         self._graph, self._of_objects = graph, of_objects
@@ -30,14 +30,14 @@ class Examined:
         self._saver = {_node_of(end) for end in ends if end}
 
     def refused(self) -> Counter[str]:
-        """Count the ops that may do more than compute, by type."""
+        """Count the ops, by type, that may do more than compute."""
         found: Counter[str] = Counter()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()
         for name, nodes in self._bodies.items():
             for node in nodes:
                 if node.op in self._bodies and node.op:
-                    continue  # a call, by the function's name: its body is looked at by itself
+                    continue  # a call, by the function's name: its body is examined separately
                 if node.op in SAVING:
                     allowed = name in saves if name else self._saves(node)
                 elif node.op in TABLES_OF_FILES:
@@ -52,7 +52,7 @@ class Examined:
         return +found
 
     def _idle_functions(self) -> set[str]:
-        """The functions that nothing runs: only the saver's nodes lead to them."""
+        """Return the functions that nothing runs: only the saver's nodes lead to them."""
         used = set(self._graph.object_graph_def.concrete_functions)
         for node in self._graph.graph_def.node:
             if node.name not in self._saver:
@@ -68,7 +68,7 @@ class Examined:
         return self._bodies.keys() - used - {""}
 
     def _saves(self, node: Any) -> bool:
-        """Whether a node of the graph saves or restores the model's own variables when asked to, no more."""
+        """Return True if the node only saves or restores the model's own variables on request."""
         if self._of_objects:
             return False
         names = 1 if node.op != "MergeV2Checkpoints" else 2
@@ -77,7 +77,7 @@ class Examined:
         )
 
     def _is_of_the_saver(self, name: str, depth: int = 0) -> bool:
-        """Whether a file's name comes from the one that TensorFlow gives the saver."""
+        """Return True if a file name comes from the one that TensorFlow passes to the saver."""
         node = self._nodes.get(name)
         if node is None or depth > 20:
             return False
@@ -93,7 +93,7 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _run(self) -> set[str]:
-        """The nodes that a signature, an initializer or a variable's first value needs."""
+        """Return the nodes that a signature, an initializer or a variable's initial value needs."""
         from tensorflow.core.framework.variable_pb2 import VariableDef
 
         starts: list[str] = []
@@ -105,7 +105,7 @@ class Examined:
             for value in collection.bytes_list.value:
                 try:
                     variable = VariableDef.FromString(value)
-                except Exception:  # something else than a variable
+                except Exception:  # not a variable
                     continue
                 starts += [variable.initializer_name, variable.initial_value_name, variable.snapshot_name]
         found: set[str] = set()
@@ -118,12 +118,12 @@ class Examined:
         return found
 
     def _assets(self) -> set[str]:
-        """Nodes whose value is a file of the model's own `assets`."""
+        """Return the nodes whose value is a file in the model's own `assets`."""
         files = self._graph.asset_file_def
         return {_node_of(each.tensor_info.name) for each in files if _is_plain(each.filename)}
 
     def _reads_asset(self, function: str, node: Any, assets: set[str]) -> bool:
-        """Whether a table's file is one of the model's assets."""
+        """Return True if a table's file is one of the model's assets."""
         if any(not _is_plain(each.filename) for each in self._graph.asset_file_def):
             return False
         source = _inputs(node)[1] if len(_inputs(node)) > 1 else ""
@@ -143,7 +143,7 @@ class Examined:
 
 
 def _called(node: Any) -> Iterable[str]:
-    """The functions that the node's attributes name."""
+    """Yield the functions that the node's attributes name."""
     for value in node.attr.values():
         if value.func.name:
             yield value.func.name

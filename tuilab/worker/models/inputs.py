@@ -1,4 +1,4 @@
-"""A model's inputs: which dimensions are open, and arrays as the model needs them."""
+"""A model's inputs: its open dimensions, and arrays as the model needs them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ LARGEST_BATCH = 65_536
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
 INTEGERS = 1_000
-"""An integer whose range nothing tells is given numbers below this, or below what the model refuses."""
+"""Integers of unknown range stay below this, or below the value that the model rejects."""
 LARGEST_DATA = 2**33
 _RANGE = re.compile(r"(?:is not in|outside the valid range of|is out of range) \[0, (\d+)\)")
 
@@ -36,7 +36,7 @@ def axis_name(rank: int, axis: int) -> str:
 
 
 def parameters(given: "Given", batch: int = 0) -> tuple[LogInteger, ...]:
-    """Return a parameter for each dimension that is open. batch: to begin with, 0 if nothing tells one."""
+    """Return a parameter for each open dimension. batch: its initial value, 0 if unknown."""
     return tuple(_parameter(name, given, batch) for name in given.open)
 
 
@@ -58,7 +58,7 @@ def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
 
 
 def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
-    """Return the names of the open dimensions, the batch first; one name in several inputs counts once."""
+    """Return the names of the open dimensions, batch first. A name used by several inputs counts once."""
     names: dict[str, None] = {}
     for _, _, shape in specs:
         names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}
@@ -66,23 +66,22 @@ def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
 
 
 def sizes(values: Mapping[str, Value]) -> dict[str, int]:
-    """Return the sizes among the values."""
     return {name: int(v) for name, v in values.items() if isinstance(v, int) and not isinstance(v, bool)}
 
 
 def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
-    """Return the shape at these sizes."""
+    """Return the shape with its open dimensions set to these sizes."""
     return tuple(known.get(axis_name(len(shape), i), 1) if n is None else n for i, n in enumerate(shape))
 
 
 def limit_of(error: Exception) -> int:
-    """Return the number below which an op wants its integers, by its error; 0 if the error names none."""
+    """Return the exclusive upper limit of an op's integers from its error message; 0 if it names none."""
     found = _RANGE.search(str(error))
     return max(1, int(found[1])) if found else 0
 
 
 class Made:
-    """Makes arrays, the same ones each time."""
+    """Creates arrays, the same ones each time."""
 
     def __init__(self, tf: Any) -> None:
         import numpy as np
@@ -91,7 +90,7 @@ class Made:
         self._random = np.random.default_rng(0)
 
     def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None) -> Any:
-        """Draw an array. hint: integers below it, floats up to it, or the words of strings."""
+        """Draw an array. hint: exclusive limit of integers, maximum of floats, or the words for strings."""
         np = self._np
         if dtype == "string":
             words = hint if isinstance(hint, list) and hint else WORDS
@@ -109,9 +108,9 @@ class Made:
     def between(
         self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None, largest: bool = False
     ) -> Any:
-        """Draw an array of numbers from low to high, by default 0 to 1, or below 1,000 for integers.
+        """Draw numbers from low to high; by default 0 to 1, or below 1,000 for integers.
 
-        largest: every integer is the high one.
+        largest: set every integer to `high`.
         """
         np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
         if dtype in ("string", "bool") or (low is high is None and not np.issubdtype(kind, np.integer)):
@@ -132,7 +131,7 @@ class Made:
         outputs: Sequence[tuple[tuple[int | None, ...], str]],
         known: Mapping[str, int],
     ) -> list[Any]:
-        """Return what a training step is to approach, one array an output, as each one's loss wants it."""
+        """Return the targets of a training step, one array per output in the form that its loss needs."""
         names = [str(name) for name in getattr(model, "output_names", [])]
         found = []
         for index, (shape, _) in enumerate(outputs):
@@ -151,7 +150,7 @@ class Made:
 
 
 def _loss_of(loss: Any, name: str, index: int) -> str:
-    """The name of an output's loss, in snake case."""
+    """Return the name of an output's loss in snake case."""
     if isinstance(loss, dict):
         loss = loss.get(name) or list(loss.values())[min(index, len(loss) - 1)]
     elif isinstance(loss, (list, tuple)):
@@ -161,7 +160,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 
 
 class Given:
-    """The inputs of a model: made as it needs them, or a user's own (`--data`).
+    """A model's inputs: generated as it needs them, or supplied by the user (`--data`).
 
     hints: by input, as `Made.array` takes them.
     """
@@ -169,14 +168,15 @@ class Given:
     def __init__(self, tf: Any, specs: Sequence[Spec], data: str, hints: Mapping[str, Any]) -> None:
         self.specs, self.said = tuple(specs), tuple[str, ...]()
         self.open = open_dimensions(specs)
-        """The dimensions that may be set, by their names."""
+        """Names of the dimensions that can be set."""
         self._tf, self._hints = tf, dict(hints)
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
         self.most: dict[str, int] = {}
-        """The most that a user's own inputs have of a dimension other than the batch."""
+        """Maximum size of each dimension except the batch in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
-        """Of a dimension the least size that works, and of what all are multiples; 0 for that one alone."""
+        """For each dimension, the minimum size that works and the number that sizes must be a multiple of; 0
+        if only that size works."""
         if self._data is not None:
             for (_, _, shape), array in zip(specs, self._data, strict=True):
                 for axis, n in enumerate(shape[1:], 1):
@@ -187,9 +187,9 @@ class Given:
             self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
 
     def probe(self, call: Callable[..., Any]) -> None:
-        """Call the model on small inputs: learn the range of its integers and which sizes it takes together.
+        """Call the model on small inputs to find the range of its integers and the sizes it accepts.
 
-        Raises what the model raises of inputs of every size that is tried.
+        Raises the model's error if it rejects inputs of every size tried.
         """
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
         for size, batch in tried:
@@ -202,7 +202,7 @@ class Given:
             self.takes[name] = self._sizes_taken(name, call, known)
 
     def _tie(self, call: Callable[..., Any], known: Mapping[str, int]) -> None:
-        """Find out which dimensions cannot be changed by themselves: those that must agree become one."""
+        """Find dimensions that cannot change independently, and merge those that must agree."""
         free = [name for name in self.open if name != BATCH or known[BATCH] > 1]
 
         def runs(changed: Sequence[str]) -> bool:
@@ -221,7 +221,9 @@ class Given:
         )
 
     def _sizes_taken(self, name: str, call: Callable[..., Any], known: Mapping[str, int]) -> tuple[int, int]:
-        """Find of a dimension the least size that works, and of what all are multiples, as in `takes`."""
+        """Return the minimum size of a dimension and the number that sizes must be a multiple of, as in
+        `takes`.
+        """
 
         def runs(size: int) -> bool:
             return self._runs(call, self.sizes({**known, name: size}))
@@ -233,20 +235,20 @@ class Given:
             return here, 0
         low, high = 1, here // of
         while low < high:
-            # One of them works nearly always.
+            # A minimum of one multiple is by far the most likely.
             middle = 1 if low == 1 and high == here // of else (low + high) // 2
             low, high = (low, middle) if runs(middle * of) else (middle + 1, high)
         return low * of, of
 
     def _runs(self, call: Callable[..., Any], sizes: Mapping[str, int]) -> bool:
-        """Return whether the model takes these sizes; learn nothing of the range of its integers."""
+        """Return True if the model accepts these sizes. Leaves the integer ranges unchanged."""
         before = dict(self._hints)
         done = self._in_range(call, sizes, last=False)
         self._hints = before
         return done
 
     def sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """Return the sizes among the values, and of dimensions that must agree with those."""
+        """Return the sizes among the values, and those of dimensions that must agree with them."""
         found = sizes(values)
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
@@ -267,19 +269,19 @@ class Given:
                 if last:
                     raise
                 return False
-            except Exception:  # layers of a user's own may raise anything of a size
+            except Exception:  # a user's layers may raise anything for a size
                 if last:
                     raise
                 return False
         return True
 
     def copied(self, place: str) -> None:
-        """Raise Unavailable where an arm would copy strings to a device: they stay on the host."""
+        """Raise Unavailable if an arm would copy strings to a device: they stay on the host."""
         if place == "copied" and any(dtype == "string" for _, dtype, _ in self.specs):
             raise Unavailable("strings are not copied to a device, and this model takes strings")
 
     def described(self) -> tuple[ModelInput, ...]:
-        """Return each input with its shape and what it is given, in words."""
+        """Return each input with its shape and a description of its data."""
         return tuple(
             ModelInput(
                 name=name,
@@ -324,7 +326,7 @@ class Given:
 
 
 def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
-    """The arrays of a `.npz` (or `.tfrecord`) by the inputs' names, else in their order."""
+    """Return the arrays of a `.npz` (or `.tfrecord`) by the inputs' names, or in order."""
     import numpy as np
 
     path = Path(data)
@@ -356,7 +358,7 @@ def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
-    """The first 4,096 examples of a TFRecord file whose features bear the inputs' names."""
+    """Return the first 4,096 examples of a TFRecord file whose features have the inputs' names."""
     import numpy as np
     import tensorflow as tf
 
@@ -382,7 +384,9 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
 
 
 def _taken(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
-    """That many examples, from the beginning again if there are too few; other dimensions must be there."""
+    """Return that many examples, repeating them if there are too few. Other dimensions must be large
+    enough.
+    """
     import numpy as np
 
     if any(want > have for want, have in zip(at[1:], array.shape[1:], strict=True)):

@@ -32,31 +32,31 @@ POLICIES = (FLOAT32, "mixed_bfloat16", "mixed_float16")
 INFERENCE, TRAINING = "inference", "training"
 HOST = "/CPU:0"
 LARGEST_METADATA = 100_000
-"""Bytes of the JSON that names the version of Keras."""
+"""Bytes of the JSON that contains the Keras version."""
 LARGEST_CONFIG = 50_000_000
 """Bytes of the JSON that describes the layers."""
 LARGEST_RATIO = 200
-"""How many times its size a zipped member may unpack to, from a megabyte on; weights hardly shrink."""
+"""Maximum compression ratio of a zip member of a megabyte or more; weights hardly shrink."""
 ROOMY = 64 * 2**20
-"""Bytes that layers may ask for beyond what the file's weights tell."""
+"""Bytes that layers may need beyond the size of the file's weights."""
 
 _CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
 _QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
 _VALUES = frozenset(("__keras_tensor__", "__tensor__", "__numpy__", "__bytes__", "__ellipsis__", "__slice__"))
-"""What stands for a value rather than for an object of a class."""
+"""Class names that stand for a value rather than an object."""
 _LOWER = {name.lower() for room in ("optimizers", "losses", "metrics") for name in CLASSES[room]}
-"""Keras finds these by their names in lower case too."""
+"""Keras also finds these by their lower-case names."""
 _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|assets/.*|[\w./-]+/")
-"""What `model.save` writes; Keras 3.8 would unpickle a `.npz`."""
+"""The members that `model.save` writes. Keras 3.8 would unpickle a `.npz`."""
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 50
-"""How many times the file's size the tables of an HDF5 file may hold; zeros of weights shrink."""
+"""Maximum size of an HDF5 file's tables, as a multiple of the file size; weights of zeros compress well."""
 
 
 @dataclass
 class _Opened:
-    """A file's description and the model as it was loaded, from which each arm's own is made."""
+    """A file's description and its loaded model, from which each arm's copy is made."""
 
     name: str
     config: Any
@@ -67,11 +67,11 @@ class _Opened:
     )
 
     def model(self, tf: Any, device: str, policy: str, use: str) -> Any:
-        """The model with weights of its own on the device; arms that only differ in their mode share it."""
+        """Return the model with its own weights on the device. Arms that differ only in mode share it."""
         key = device, policy, use
         model = self.loaded if key == (HOST, FLOAT32, INFERENCE) else self.live.get(key)
         if model is None:
-            config = with_policy(self.config, policy)  # Keras empties what it reads: a copy
+            config = with_policy(self.config, policy)  # a copy, because Keras consumes the dictionary
             with tf.device(device):
                 model = _keras().saving.deserialize_keras_object(config, safe_mode=not self.trust)
                 _set(model, self.loaded)
@@ -80,7 +80,7 @@ class _Opened:
 
 
 def workload(path: Path, opening: Opening) -> Workload:
-    """Return the file as a workload. Raises InputError, or what Keras raises of a damaged one."""
+    """Return the file as a workload. Raises InputError, or Keras' error for a damaged file."""
     import tensorflow as tf
 
     name = sanitize_line(path.name, 200)
@@ -104,7 +104,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     given = Given(tf, specs, opening.data, _hints(model, opened.config))
     given.probe(lambda *arrays: model(_packed(tf, model, arrays)))
     loss, said = _loss(model)
-    model.optimizer = None  # its state would weigh as much again; a training arm has one of its own
+    model.optimizer = None  # its state would double the memory; each training arm has its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
     axes = parameters(given)
@@ -159,7 +159,7 @@ def _keras() -> Any:
 
 
 def layers_by_name(model: Any) -> dict[str, Any]:
-    """Return the kind of each layer by its name, or what a model within the model holds."""
+    """Return the kind of each layer by name, or the layers of a nested model."""
     inner = _keras().Model
     return {
         str(each.name): layers_by_name(each) if isinstance(each, inner) else type(each).__name__
@@ -198,7 +198,7 @@ def _build(
     targets = Made(tf).targets(model, loss, outputs, known)
     with tf.device(b.device):
         _compiled(tf, model, loss, policy)
-        # Every variable exists before a graph is traced.
+        # Create every variable before tracing a graph.
         one = given.arrays({**b.values, **({"batch": 1} if "batch" in b.values else {})})
         few = Made(tf).targets(model, loss, outputs, {**known, "batch": 1})
         model.train_step(_step_data(tf, model, [*map(tf.convert_to_tensor, (*one, *few))], len(one)))
@@ -221,7 +221,7 @@ def _packed(tf: Any, model: Any, inputs: Any) -> Any:
 
 
 def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
-    """Compile what came without a loss; wrap the optimizer where float16 needs its loss scaled."""
+    """Compile a model that has no loss. For float16, wrap the optimizer in loss scaling."""
     keras = _keras()
     scaled = policy == "mixed_float16"
     optimizer = model.optimizer if getattr(model, "optimizer", None) is not None else None
@@ -236,7 +236,7 @@ def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
 
 
 def _loss(model: Any) -> tuple[str, tuple[str, ...]]:
-    """The loss that a model without one is trained with, and what is said of it; "" where it has its own."""
+    """Return the loss for a model without one, with a note about it; "" if it has its own."""
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
         return "", ()
     last = [getattr(t._keras_history.operation, "activation", None) for t in model.outputs]
@@ -247,7 +247,7 @@ def _loss(model: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _set(model: Any, loaded: Any) -> None:
-    """Give the model the weights of the other, one after another: all at once they would be there twice."""
+    """Copy the other model's weights one by one: all at once would double the memory."""
     taken, there = len(model.weights), len(loaded.weights)
     if taken != there:
         raise InputError("weights", there, f"the {taken} that the layers take")
@@ -273,7 +273,7 @@ def with_policy(config: Any, policy: str) -> Any:
 
 
 def saved_by_keras_2(path: Path) -> str:
-    """Return `Keras 2.15.0` for a `.keras` or `.h5` file that Keras 2 wrote; "" for others."""
+    """Return a version such as `Keras 2.15.0` if Keras 2 wrote the `.keras` or `.h5` file; "" otherwise."""
     found: object = ""
     try:
         if path.suffix.lower() == ".keras" and zipfile.is_zipfile(path):
@@ -292,7 +292,7 @@ def saved_by_keras_2(path: Path) -> str:
 
 
 def _hints(model: Any, config: Any) -> dict[str, Any]:
-    """Of each input what the layer that takes it tells: how many words it knows, which range it rescales."""
+    """Return hints by input from the layer that takes it: vocabulary size, or the range that it rescales."""
     hints: dict[str, Any] = {}
     for operation in getattr(model, "operations", None) or model.layers:
         for node in getattr(operation, "_inbound_nodes", ()):
@@ -309,13 +309,13 @@ def _hints(model: Any, config: Any) -> dict[str, Any]:
     return hints
 
 
-# What a file may do, looked at before Keras reads it
+# What a file may do, checked before Keras reads it
 
 
 def _described(path: Path) -> tuple[Any, int]:
-    """The descriptions of the model and of its training, and the bytes of the weights.
+    """Return the descriptions of the model and its training, and the bytes of the weights.
 
-    Raises InputError for a damaged file, and for one whose weights lie elsewhere.
+    Raises InputError for a damaged file, or one whose weights are elsewhere.
     """
     name = sanitize_line(path.name, 200)
     if path.suffix.lower() != ".keras":
@@ -348,7 +348,7 @@ def _described(path: Path) -> tuple[Any, int]:
 
 
 class _Within(io.RawIOBase):
-    """A part of a file, as a stream of its own."""
+    """A part of a file as a separate stream."""
 
     def __init__(self, whole: BinaryIO, start: int, length: int) -> None:
         self._whole, self._start, self._length, self._at = whole, start, length, 0
@@ -372,7 +372,7 @@ class _Within(io.RawIOBase):
 
 
 def _seekable(archive: zipfile.ZipFile, stream: BinaryIO, member: zipfile.ZipInfo) -> BinaryIO:
-    """The member as a stream to look around in; `ZipFile.open` reads all over again to go back."""
+    """Return the member as a seekable stream; `ZipFile.open` re-reads from the start to seek back."""
     if member.compress_type != zipfile.ZIP_STORED:
         return io.BytesIO(archive.read(member))
     stream.seek(member.header_offset + 26)
@@ -425,7 +425,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
 
 
 def check_tables(file: Any, name: str, weighs: int) -> None:
-    """Raise InputError if the HDF5 file takes what it holds from other files, or holds more than it weighs.
+    """Raise InputError if the HDF5 file refers to other files, or contains more than its size allows.
 
     file: a path or a stream. Reads no values.
     """
@@ -451,9 +451,10 @@ def check_tables(file: Any, name: str, weighs: int) -> None:
 
 
 def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
-    """Raise InputError where the description would run Python, read files, or ask for more than it holds.
+    """Raise InputError if the description would run Python, read files, or need more memory than the file
+    justifies.
 
-    weighs: bytes of the file's members, unpacked.
+    weighs: unpacked bytes of the file's members.
     """
     known = _registered()
     for part in _parts(config):
@@ -471,7 +472,7 @@ def examine(config: Any, name: str, opening: Opening, weighs: int) -> None:
 
 
 def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset[str]) -> None:
-    """Raise InputError for an object of the description that is not Keras's own, nor registered."""
+    """Raise InputError for an object in the description that is neither Keras' own nor registered."""
     kind, inner = part["class_name"], part.get("config")
     module, registered = part.get("module"), part.get("registered_name")
     if kind in _CODE:
@@ -502,7 +503,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a vocabulary or its weights stand in the description, rather than the name of their file."""
+    """Return True if a vocabulary or its weights are in the description, not in another file."""
     if isinstance(value, dict):
         inner = value.get("config")
         value = inner.get("value") if isinstance(inner, dict) else inner
@@ -510,11 +511,11 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_class(kind: Any, module: Any) -> bool:
-    """Whether Keras would make an object of one of its own listed classes."""
+    """Return True if Keras would create an object of one of its own listed classes."""
     if not isinstance(kind, str) or "." in kind:
         return False
     rooms = [room for room, names in CLASSES.items() if kind in names]
-    if module is None:  # a legacy description: Keras looks among its own classes, by this name alone
+    if module is None:  # a legacy description: Keras searches its own classes by this name only
         return bool(rooms) or kind.lower() in _LOWER
     found = _found(module, kind)
     if found is None:
@@ -523,7 +524,7 @@ def _is_class(kind: Any, module: Any) -> bool:
 
 
 def _is_function(function: Any, module: Any, registered: Any) -> bool:
-    """Whether Keras would find one of its own listed functions."""
+    """Return True if Keras would find one of its own listed functions."""
     if not isinstance(function, str) or function not in FUNCTIONS or registered not in (None, function):
         return False
     rooms = [f"{root}.{room}" for root in ("keras", "keras.src") for room in ROOMS_OF_FUNCTIONS]
@@ -531,7 +532,7 @@ def _is_function(function: Any, module: Any, registered: Any) -> bool:
 
 
 def _found(module: Any, kind: str) -> Any:
-    """The object that this name stands for in a module of Keras; None outside of it."""
+    """Return the object with this name in a Keras module; None for other modules."""
     import importlib
 
     if not isinstance(module, str) or not re.fullmatch(r"keras(\.\w+)*", module):
@@ -543,7 +544,7 @@ def _found(module: Any, kind: str) -> Any:
 
 
 def _registered() -> frozenset[str]:
-    """Custom objects that `--code` registered, by both their names."""
+    """Return the custom objects that `--code` registered, by both of their names."""
     import keras
 
     names = keras.saving.get_custom_objects()
@@ -551,7 +552,7 @@ def _registered() -> frozenset[str]:
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:
-    """Every object in the description."""
+    """Yield every object in the description."""
     waiting = [config]
     while waiting:
         each = waiting.pop()
@@ -564,7 +565,7 @@ def _parts(config: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asks(part: Mapping[str, Any], inner: Mapping[str, Any]) -> int:
-    """Bytes of the layer's main weight as far as its description tells."""
+    """Return the bytes of the layer's main weight, as far as its description shows."""
     made = next((inner[k] for k in ("units", "filters", "output_dim") if isinstance(inner.get(k), int)), 0)
     if not made:
         return 0

@@ -1,4 +1,4 @@
-"""How much memory a model's call needs, from the shapes alone."""
+"""Estimates the memory of a model's call from shapes alone."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,12 +9,14 @@ from tuilab.worker.measure.counting import called
 from tuilab.worker.models.inputs import BATCH
 
 Needs = Callable[..., int]
-"""Bytes at sizes by name, and whether it trains."""
+"""Returns bytes, given sizes by name and whether the call trains."""
 
 
 def of_keras(tf: Any, model: Any) -> Needs:
-    """Return what the weights need, and what the layers make of a batch: all of it for a gradient, else the
-    largest output twice."""
+    """Return a function for the bytes of weights and layer outputs.
+
+    A gradient needs all outputs; inference needs the largest one twice.
+    """
     weights = of_weights(tf, model)
     made = [
         (tuple(tensor.shape), tf.as_dtype(tensor.dtype).size)
@@ -26,12 +28,12 @@ def of_keras(tf: Any, model: Any) -> Needs:
 
 
 def of_weights(tf: Any, model: Any) -> int:
-    """Add up the bytes of a Keras model's weights."""
+    """Return the bytes of a Keras model's weights."""
     return sum(math.prod(w.shape) * int(tf.as_dtype(w.dtype).size) for w in model.weights)
 
 
 def of_graph(graph: Any) -> Needs:
-    """Count the same for a function's graph."""
+    """Do the same for a function's graph."""
     weights = sum(_captured(t) for t, _ in graph.captures)
     made = [
         (tuple(t.shape), t.dtype.size) for t in _tensors(graph) if t.shape.rank is not None and t.dtype.size
@@ -40,7 +42,7 @@ def of_graph(graph: Any) -> Needs:
 
 
 def _tensors(graph: Any) -> Iterator[Any]:
-    """What the graph's ops make, and those of the functions that it calls."""
+    """Yield the outputs of the graph's ops, and of the functions that it calls."""
     for op in graph.get_operations():
         if op.type in CALLS | LOOPS:
             yield from _tensors(
@@ -66,7 +68,7 @@ def _needs(weights: int, made: Sequence[tuple[tuple[int | None, ...], int]]) -> 
             for shape, item in made
         ]
         if training:
-            # Adam keeps two numbers a weight alongside its gradient.
+            # Adam keeps two numbers per weight, in addition to its gradient.
             return 4 * weights + 2 * sum(each)
         return weights + 2 * max(each, default=0)
 

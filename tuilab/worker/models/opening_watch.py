@@ -1,8 +1,8 @@
-"""Bounds on opening a model: a process alongside the worker ends it if that takes too long or too much
-memory.
+"""Limits the opening of a model: a separate process ends the worker if it takes too long or too much memory.
 
-A thread would not do: HDF5 and protocol buffers hold the interpreter while they read. Of the standard library
-alone, since this file is also that program: `python -I -S opening_watch.py PID SECONDS BYTES`.
+A thread would not work, because HDF5 and protocol buffers hold the interpreter lock while they read. Uses
+only the standard library, because this file is also the watching program: `python -I -S opening_watch.py PID
+SECONDS BYTES`.
 """
 
 import contextlib
@@ -16,19 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 OPENING_S = "TUILAB_OPENING_S"
-"""Environment variable: the seconds that opening a small model may take, instead of `LIMIT_S`."""
+"""Environment variable: seconds that opening a small model may take, instead of `LIMIT_S`."""
 LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
-"""A model of 2 GB, from a slow disk, has 100 s more."""
+"""A model of 2 GB, from a slow disk, gets 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
-"""Memory: 2 GiB and four times the file, or a quarter of what is free if that is more; never above 80%."""
+"""Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if more; at most
+80 %."""
 EVERY_S = 0.05
 
 
 @contextlib.contextmanager
 def bounded(weighs: int, free: int) -> Iterator[None]:
-    """End this process with a last word if what is done inside breaks the bounds.
+    """End this process with a final message if the code inside exceeds the limits.
 
-    weighs: bytes of the model's files. free: bytes of memory that are available.
+    weighs: bytes of the model's files. free: bytes of available memory.
     """
     seconds = float(os.environ.get(OPENING_S, LIMIT_S)) + weighs / BYTES_A_SECOND
     memory = int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs)))
@@ -46,7 +47,7 @@ def _resident(pid: int) -> int:
 
 
 def _watch(pid: int, seconds: float, memory: int) -> None:
-    """Watch until standard input closes; say on standard error why the process is ended."""
+    """Watch until standard input closes. Print to standard error why the process was ended."""
     begun, before, why = time.monotonic(), _resident(pid), ""
     while not why and not select.select([0], [], [], EVERY_S)[0]:
         if (taken := _resident(pid) - before) > memory:

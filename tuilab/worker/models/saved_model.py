@@ -1,4 +1,4 @@
-"""A SavedModel's signature: a graph with its variables, as TensorFlow or `tuilab.capture` wrote it."""
+"""A SavedModel's signature: a graph with its variables, written by TensorFlow or `tuilab.capture`."""
 
 import json
 import math
@@ -27,11 +27,11 @@ from tuilab.workloads.base import Build, Case, Workload
 USUAL = "serving_default"
 LARGEST_GRAPH = 2**31
 MOST_NAMED = 20
-"""Ops of one kind that a message names."""
+"""Maximum number of ops of one kind in a message."""
 
 
 def workload(folder: Path, signature: str, opening: Opening) -> Workload:
-    """Make the signature a workload. Raises InputError, or what TensorFlow raises of a damaged folder."""
+    """Return the signature as a workload. Raises InputError, or TensorFlow's error for a damaged folder."""
     import tensorflow as tf
 
     name = sanitize_line(folder.name, 200)
@@ -62,14 +62,14 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         return held.signatures[of](**dict(zip(names, inputs, strict=True)))
 
     def graph_for(arrays: Sequence[Any]) -> str:
-        """Name the program's own graph where the inputs have the call's shapes, else the one of any batch."""
+        """Choose the program's own graph if the inputs have the call's shapes, else the one for any batch."""
         if as_called is None:
             return chosen
         own = as_called.structured_input_signature[1]
         fits = (n in own and tuple(own[n].shape) == a.shape for n, a in zip(names, arrays, strict=True))
         return AS_CALLED if all(fits) else chosen
 
-    # A captured step changes its variables: what is measured begins where the program was.
+    # A captured step changes its variables; restore them, so that measuring starts where the program was.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
     given.probe(lambda *inputs: called(root, *inputs))
     for variable, value in kept:
@@ -120,7 +120,7 @@ def _declaration(name: str, title: str, info: ModelInfo, axes: tuple[Parameter, 
 
 
 def _manifest(folder: Path, name: str) -> Manifest | None:
-    """What `tuilab.capture` wrote alongside the graph."""
+    """Return the manifest that `tuilab.capture` wrote next to the graph."""
     path = folder / MANIFEST
     if not path.exists():
         return None
@@ -144,7 +144,7 @@ def _chosen(root: Any, signature: str, name: str) -> str:
 
 
 def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
-    """That there are other signatures, and how to run one."""
+    """Return a note that there are other signatures, and how to run one."""
     if not others:
         return ()
     shown = ", ".join(sanitize_line(each, 100) for each in others[:10])
@@ -153,7 +153,7 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
 
 
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
-    """Describe that the graph is another at the batch of the call."""
+    """Return a note that the graph differs at the batch size of the call."""
     return (
         f"At batch {manifest.batch:,} it is the program's own graph; at others one of any batch, which may "
         "take longer.",
@@ -163,7 +163,7 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
 def _specs(
     concrete: Any, manifest: Manifest | None, name: str
 ) -> list[tuple[str, str, tuple[int | None, ...]]]:
-    """The signature's inputs; those of a captured function in its own order."""
+    """Return the signature's inputs; those of a captured function in its own order."""
     found = concrete.structured_input_signature[1]
     order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
     specs = []
@@ -178,7 +178,7 @@ def _specs(
 
 
 def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
-    """What the graph may do alongside computing, in sentences. Raises InputError if that needs trust."""
+    """Return notes on what the graph may do besides computing. Raises InputError if that needs trust."""
     from google.protobuf.message import DecodeError
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -191,7 +191,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
         raise InputError(f"{name}/saved_model.pb", "empty", "a SavedModel with a graph")
     found: Counter[str] = Counter()
     for graph in graphs:
-        # TensorFlow runs the functions of a lone graph with objects, and the nodes of any other.
+        # TensorFlow runs the functions of a single graph with objects, and the nodes of any other.
         found += Examined(graph, of_objects=len(graphs) == 1 and graph.HasField("object_graph_def")).refused()
     if found and not opening.trust:
         raise InputError(name, _acts(found), "ops that only compute, or --trust, which lets these run")
@@ -209,7 +209,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
 
 
 def _acts(found: Counter[str]) -> str:
-    """`ops that write files: WriteFile × 1; ops that are not known to only compute: Foo × 2`."""
+    """Format as `ops that write files: WriteFile × 1; ops that are not known to only compute: Foo × 2`."""
     left, words = dict(found), []
     for does, kinds in {**ACTS, "are not known to only compute": frozenset(found)}.items():
         listed = [f"{sanitize_line(op, 100)} × {left.pop(op)}" for op in sorted(kinds & left.keys())]
@@ -219,9 +219,9 @@ def _acts(found: Counter[str]) -> str:
 
 
 def leads_outside(folder: Path) -> str:
-    """Return a link of the folder that leads out of it, "" if there is none.
+    """Return a link in the folder that leads outside it; "" if there is none.
 
-    The cache of Hugging Face holds links to `blobs`, alongside `snapshots`.
+    Links to `blobs` are allowed in the Hugging Face cache, where that folder is next to `snapshots`.
     """
     inside = [folder.resolve()]
     inside += [each.parent / "blobs" for each in folder.absolute().parents if each.name == "snapshots"][:1]

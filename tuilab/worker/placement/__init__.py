@@ -1,1 +1,1 @@
-"""Where an arm's ops ran, as observed, and why there."""
+"""Where an arm's ops ran, as observed, and why."""

@@ -1,4 +1,4 @@
-"""Answers to `explain-op` and `explain-scenario`."""
+"""Answers `explain-op` and `explain-scenario`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -31,11 +31,11 @@ from tuilab.worker.placement.verdict import dtypes, kernel_lines, verdict
 from tuilab.workloads.base import Unavailable, Workload
 
 MOST_NAMED = 3
-"""Ops that a sentence names of those that have one reason."""
+"""Maximum number of ops in a sentence that share one reason."""
 
 
 def explain_op(context: Context, body: bytes) -> Iterator[OpExplanation]:
-    """Yield one `OpExplanation`. Raises InputError for an op or a dtype that this TensorFlow lacks."""
+    """Yield one `OpExplanation`. Raises InputError for an op or dtype that this TensorFlow lacks."""
     question = msgspec.json.decode(body, type=ExplainOp)
     kernels = _kernels(question.op)
     dtype = _dtype(context.tf, question.dtype)
@@ -76,20 +76,20 @@ def _dtype(tf: Any, text: str) -> str:
 
 
 def _forced(tf: Any, kernels: OpKernels, dtype: str) -> str:
-    """The counterfactual for `dtype`, else for the first dtype that the op takes."""
+    """Return the counterfactual for `dtype`, else for the first dtype that the op accepts."""
     preferred = sorted(dtypes(kernels), key=lambda name: name != "float32")
     chosen = dtype or next(iter(preferred), "float32")
     return forced(tf, kernels, {kernels.main: chosen} if kernels.main else {})
 
 
 def explain_scenario(context: Context, body: bytes) -> Iterator[ScenarioExplanation]:
-    """Yield one `ScenarioExplanation`; runs each arm a few times. Raises InputError for unfit values."""
+    """Yield one `ScenarioExplanation`. Runs each arm a few times. Raises InputError for invalid values."""
     question = msgspec.json.decode(body, type=ExplainScenario)
     workload, scenario = load(question.scenario)
     watched = [_placement(context, workload, scenario, arm) for arm in question.arms]
     named = zip(watched, labels(question.arms), strict=True)
     arms = tuple(msgspec.structs.replace(placement, label=name) for (placement, _), name in named)
-    # The ops are the same on every device, but for what an optimiser does to them: take one device's.
+    # The ops are the same on every device, except for optimisations, so use those of one device.
     observed = [seen for _, seen in watched if seen is not None]
     device = observed[0].device if observed else None
     rows = united([seen.forecast for seen in observed if seen.device == device])
@@ -142,12 +142,12 @@ def sentence(rows: Sequence[ForecastRow]) -> str:
 def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
     """Return `GPU graph: 11 of 12 ops ran on GPU:0; the other one on the CPU: MatMul int32 (…).`
 
-    "" where no GPU ran any.
+    Returns "" if no arm ran on a GPU.
     """
     arm = next((arm for arm in arms if family(arm.requested) == "GPU" and arm.device == arm.requested), None)
     if arm is None:
         return ""
-    # Of an op in an input pipeline nobody asks whether a GPU would run it.
+    # Skip ops of an input pipeline: whether a GPU would run them does not matter.
     ran = [node for node in ops_of(arm.nodes) if node.gpu is not None or not node.on_host]
     stuck = [node for node in ran if node.on_host]
     total, off = (sum(node.count for node in nodes) for nodes in (ran, stuck))
@@ -159,7 +159,7 @@ def seen_sentence(arms: Sequence[ArmPlacement]) -> str:
 
 
 def _kinds(stuck: Sequence[tuple[str, str, str]]) -> str:
-    """`Max int32 and MatMul int32 (its kernel works in host memory)`, of op, dtype and reason."""
+    """Format (op, dtype, reason) as `Max int32 and MatMul int32 (its kernel works in host memory)`."""
     why: dict[str, list[str]] = {}
     for op, dtype, reason in stuck:
         why.setdefault(reason, []).append(f"{op} {dtype}".rstrip())

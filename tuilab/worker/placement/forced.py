@@ -1,4 +1,4 @@
-"""The counterfactual: what TensorFlow says when an op is forced to the GPU. Nothing is executed."""
+"""The counterfactual: TensorFlow's response to an op forced onto the GPU. Nothing is executed."""
 
 import keyword
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tuilab.worker.placement.kernels import OpKernels, Types
 
 GPU = "/GPU:0"
 _PLACER = "Cannot assign a device"
-# Without the rest of a loop around them these bring the runtime down.
+# These crash the runtime outside a complete loop.
 _NOT_ALONE = frozenset(
     f"{prefix}{name}"
     for prefix in ("", "Ref")
@@ -19,11 +19,11 @@ _NOT_ALONE = frozenset(
 
 
 def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
-    """Return TensorFlow's verdict on the op with these types on `device`, soft placement off.
+    """Return TensorFlow's response to the op with these types on `device`, without soft placement.
 
-    types: those that are left out become such as a kernel takes alongside them. "" where no call of the
-    op could be made up from its definition. The op stands in a branch that is not taken, so that it is
-    placed, and its kernel looked up, but never run.
+    types: omitted ones are chosen to fit a kernel. Returns "" if no call of the op can be constructed from
+    its definition. The op is in a branch that is not taken, so it is placed and its kernel looked up, but it
+    never runs.
     """
     if kernels.op.startswith("_") or kernels.op in _NOT_ALONE:
         return ""
@@ -85,7 +85,7 @@ def _empty(tf: Any, dtype: Any) -> Any:
 
 
 def _attributes(tf: Any, kernels: OpKernels, types: Types) -> Iterator[tuple[str, Any]]:
-    """Some value for each attribute that the op demands and that its inputs do not settle."""
+    """Yield a value for each attribute that the op requires and its inputs do not determine."""
     from tensorflow.python.framework import op_def_registry
 
     settled = {a.attribute for a in kernels.inputs} | {a.many for a in kernels.inputs}
@@ -114,9 +114,9 @@ def _python(name: str) -> str:
 
 
 def _said(message: str, op: str) -> str:
-    """The line that tells, without node names: the placer's own, else the last before the node is named.
+    """Return the informative line without node names: the placer's own, else the last before the node name.
 
-    The lists of registered devices and kernels that follow a kernel that is not there are left out.
+    Drops the lists of registered devices and kernels that follow a missing kernel.
     """
     told = (
         message.partition("\n\t [[")[0]
@@ -126,7 +126,7 @@ def _said(message: str, op: str) -> str:
     lines = [line.strip().rstrip(".") for line in told.splitlines() if line.strip()]
     told = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
     if "to support Op 'Switch'" in told and op != "Switch":
-        # Of a dtype that no branch can be made of: the op itself was not looked at.
+        # No branch can return this dtype, so the op itself was not checked.
         return ""
     told = (
         told.partition(" [Op:")[0]
@@ -137,7 +137,7 @@ def _said(message: str, op: str) -> str:
 
 
 def _refusal(error: Exception) -> str:
-    """The last line of an error of the op's own checks; "" for one that only says that we could not ask."""
+    """Return the last line of an error from the op's own checks; "" if only the attempt itself failed."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = lines[-1] if lines else ""
     return sanitize_line(told, 1_000) if "not in list of allowed values" in told else ""

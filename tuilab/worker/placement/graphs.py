@@ -1,4 +1,4 @@
-"""A function's graph as the runtime partitioned it: its ops, the copies between devices, what was folded."""
+"""A function's graph as the runtime partitioned it: ops, copies between devices, folded nodes."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,16 +12,16 @@ from tuilab.worker.placement.names import short
 from tuilab.worker.placement.registry import dtype_name
 from tuilab.worker.placement.shapes import Sizes, constant_bytes
 
-# Appended to the name of the last of several unary ops that the optimiser made into one.
+# Suffix of the last of several unary ops that the optimiser merged.
 _COMPOSED = "/unary_ops_composition"
 LOOPED = re.compile(r"/(?:body|cond)/_\d+/")
-"""In the name of a node of a loop, behind each loop's own name."""
+"""Part of the name of a node in a loop, after each loop's own name."""
 _BRANCH = re.compile(r"/(?:then|else|branch\d*)/_\d+/")
 
 
 @dataclass(frozen=True)
 class GraphOp:
-    """A node that runs. written: the ops as written that it stands for; () for one of the optimiser's own."""
+    """A node that runs. written: the original ops it replaces; () for one that the optimiser added."""
 
     name: str
     op: str
@@ -38,9 +38,9 @@ class GraphOp:
 class GraphCopy:
     """A matched send and receive. bytes: None if the shape depends on the data.
 
-    source, to: whose memory. An op of a GPU may have its result or take its argument in host memory: it is
-    then the host that sends or receives. on_host: both do so, with a GPU at one end, so nothing crosses its
-    link; the ends are then the devices of the ops.
+    source, to: the device whose memory is copied. A GPU op may have its result or argument in host memory;
+    then the host sends or receives. on_host: both ends are in host memory although one is a GPU op, so
+    nothing crosses its link; the ends are then the ops' devices.
     """
 
     name: str
@@ -54,7 +54,7 @@ class GraphCopy:
 
 @dataclass(frozen=True)
 class Folded:
-    """A node of the function as written that the optimised graph no longer has, and what became of it."""
+    """A node of the original function that the optimised graph no longer has, and what replaced it."""
 
     name: str
     op: str
@@ -64,7 +64,7 @@ class Folded:
 
 
 def types_of(node: Any) -> dict[str, str]:
-    """Return a node's single type attributes."""
+    """Return a node's single-valued type attributes."""
     return {
         name: dtype_name(value.type)
         for name, value in node.attr.items()
@@ -74,19 +74,21 @@ def types_of(node: Any) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Written:
-    """A node of the function as written. inputs: the nodes it takes data from, by their full names."""
+    """A node of the original function. inputs: the full names of the nodes it takes data from."""
 
     node: Any
     inputs: tuple[str, ...]
 
 
 def flattened(graph: Any) -> dict[str, Written]:
-    """Return every node of the function as written, its calls written out as the runtime does."""
+    """Return every node of the original function, with its calls inlined as the runtime does."""
     return flatten(graph.node, {f.signature.name: f for f in graph.library.function}.get)
 
 
 def flatten(body: Iterable[Any], library: Callable[[str], Any]) -> dict[str, Written]:
-    """Return a body's nodes by name, a call's under the call's. library: name → FunctionDef or None."""
+    """Return a body's nodes by name, with the nodes of a call under its name. library: name → FunctionDef or
+    None.
+    """
     nodes: dict[str, Written] = {}
 
     def add(body: Iterable[Any], prefix: str, depth: int) -> None:
@@ -116,14 +118,15 @@ def ops(graph: Any, written: Mapping[str, Written]) -> Iterator[GraphOp]:
 
 
 def loops(graph: Any) -> bool:
-    """Return whether any node of a function's graph lies in a loop."""
+    """Return True if any node of a function's graph is in a loop."""
     return any(LOOPED.search(node.name) for p in graph.partition_graphs for node in p.node)
 
 
 def executions(name: str, loops: Mapping[str, float]) -> int:
-    """Return how often a node runs in a call, by how often the loops around it do (`counting.Counted.loops`).
+    """Return how often a node runs in a call, from the trip counts of its enclosing loops
+    (`counting.Counted.loops`).
 
-    1 if that is not known.
+    Returns 1 if unknown.
     """
     last = max((found.start() for found in LOOPED.finditer(name)), default=0)
     around = LOOPED.sub("/body/", _BRANCH.sub("/branch/", name[:last]))
@@ -149,7 +152,7 @@ def _op(node: Any, before: Any, resources: Mapping[str, str]) -> GraphOp:
 
 
 def pipelines(graph: Any) -> Iterator[str]:
-    """Yield the names of the functions that the graph gives to tf.data."""
+    """Yield the names of the functions that the graph passes to tf.data."""
     for partition in graph.partition_graphs:
         for node in partition.node:
             if "Dataset" in node.op:
@@ -204,7 +207,7 @@ def _copy(send: Any, receive: Any, sizes: Sizes, constants: Mapping[str, Any]) -
 
 
 def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
-    """Yield what the optimiser took away: nodes of the function as written that no partition still holds."""
+    """Yield what the optimiser removed: nodes of the original function that no partition contains."""
     left = {n.name.removesuffix(_COMPOSED): n.op for p in graph.partition_graphs for n in p.node}
     programs = tuple(name + "/" for name, op in left.items() if op in CALLS)
     around = {other[:at] for other in left for at, letter in enumerate(other) if letter == "/"}
@@ -214,7 +217,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
         if node.op in HIDDEN or left.get(name, "Const") != "Const" or name.startswith(programs):
             continue
         if node.op in CALLS or (name not in left and name in around):
-            continue  # written out into its parts, not folded
+            continue  # inlined into its parts, not folded
         if name in left or name in constant:
             why = "computed once, when the graph was optimised"
         elif node.op in PASSING_ON:
@@ -225,7 +228,7 @@ def folded(graph: Any, written: Mapping[str, Written]) -> Iterator[Folded]:
 
 
 def _constants(written: Mapping[str, Written]) -> set[str]:
-    """Nodes whose value follows from constants and shapes alone."""
+    """Return the nodes whose value depends on constants and shapes only."""
     known: dict[str, bool] = {}
 
     def constant(name: str, depth: int = 0) -> bool:

@@ -1,4 +1,4 @@
-"""An op's kernels and its arguments, as plain data."""
+"""An op's kernels and arguments as plain data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,17 +9,17 @@ Types = Mapping[str, str]
 """A node's type attributes: `{"T": "float32"}`."""
 
 INDEX_TYPES = frozenset({"int16", "int32", "int64"})
-"""What indices, shapes and row splits are of."""
+"""Types of indices, shapes and row splits."""
 
 HOST = "CPU:0"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One registered kernel. types: the dtypes it takes, by type attribute; absent means any.
+    """One registered kernel. types: accepted dtypes by type attribute; a missing attribute means any.
 
-    device: `CPU`, `GPU`, or `DEFAULT`, which serves every device that has no kernel of its own.
-    host: the arguments that it wants in host memory.
+    device: `CPU`, `GPU`, or `DEFAULT`, which serves every device without a kernel of its own. host: the
+    arguments that it needs in host memory.
     """
 
     device: str
@@ -28,7 +28,7 @@ class Kernel:
     priority: int = 0
 
     def takes(self, types: Types) -> bool:
-        """Return whether it serves a node with these types; a type that is not given is not looked at."""
+        """Return True if the kernel serves a node with these types. Ignores types that are not given."""
         return all(types[name] in allowed for name, allowed in self.types.items() if name in types)
 
 
@@ -36,7 +36,7 @@ class Kernel:
 class Argument:
     """An input or output: its type is fixed (`dtype`) or named by a type attribute (`attribute`).
 
-    many: the attribute that says how many tensors it stands for, "" for one.
+    many: the attribute with the number of tensors it stands for; "" for one.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OpKernels:
-    """An op as this build has it. allowed: the dtypes each type attribute may take, () for any."""
+    """An op in this build. allowed: the dtypes that each type attribute may have, () for any."""
 
     op: str
     inputs: tuple[Argument, ...] = ()
@@ -57,10 +57,10 @@ class OpKernels:
 
     @property
     def main(self) -> str:
-        """The type attribute that a user means by the op's dtype, "" where it has none.
+        """The type attribute that users mean by the op's dtype; "" if it has none.
 
-        That of the data: one that an input and an output share, else `dtype`, else the first of an
-        input, else of an output. One that takes an index's types alone counts only if no other is left.
+        This is the type of the data: one that an input and an output share, else `dtype`, else the first of
+        an input, else of an output. An attribute limited to index types counts only if there is no other.
         """
         inputs = [a.attribute for a in self.inputs if a.attribute]
         outputs = [a.attribute for a in self.outputs if a.attribute]
@@ -84,10 +84,9 @@ class OpKernels:
         return bool(allowed) and INDEX_TYPES.issuperset(allowed or ())
 
     def fitting(self, types: Types) -> Types:
-        """Return the types with those that are left out filled in: as a kernel takes them, a GPU's if there
-        is one.
+        """Return the types with missing ones filled in to fit a kernel, preferably for GPU.
 
-        Without such a kernel, the first that the definition allows.
+        Without such a kernel, uses the first type that the definition allows.
         """
         ranked = sorted(self.kernels, key=lambda k: ("GPU", "DEFAULT", "CPU").index(k.device))
         kernel = next((k for k in ranked if k.takes(types)), Kernel("CPU"))
@@ -99,7 +98,9 @@ class OpKernels:
         return filled
 
     def on_gpu(self, types: Types) -> Kernel | None:
-        """Return the kernel that a GPU would run for these types, its own before a DEFAULT one, or None."""
+        """Return the kernel that a GPU would run for these types, or None. Prefers its own to a
+        DEFAULT one.
+        """
         for device in ("GPU", "DEFAULT"):
             fitting = [k for k in self.kernels if k.device == device and k.takes(types)]
             if fitting:
@@ -115,7 +116,7 @@ class OpKernels:
         return tuple(sorted(set[str]().union(*(k.types[name] for k in kernels))))
 
     def host_arguments(self, kernel: Kernel, types: Types) -> tuple[str, ...]:
-        """Return the arguments that lie in host memory when `kernel` runs on a GPU, resources left out."""
+        """Return the arguments in host memory when `kernel` runs on a GPU, except resources."""
         return tuple(
             a.name
             for a in (*self.inputs, *self.outputs)
@@ -124,15 +125,14 @@ class OpKernels:
         )
 
     def data_arguments(self, types: Types) -> tuple[str, ...]:
-        """Return all arguments that carry data: everything but resource handles."""
+        """Return all arguments that carry data: everything except resource handles."""
         every = (*self.inputs, *self.outputs)
         return tuple(a.name for a in every if self.dtype(a, types) != "resource")
 
     def answers_on_host(self, kernel: Kernel, types: Types) -> bool:
-        """Return whether all that `kernel` makes of the data lies in host memory, as `ZerosLike` of int32
-        does.
+        """Return True if all data results of `kernel` are in host memory, as with `ZerosLike` for int32.
 
-        An output of another type than the data's, as that of `Shape`, is no such result.
+        An output of another type than the data, such as that of `Shape`, does not count.
         """
         host = self.host_arguments(kernel, types)
         data = self.data_arguments(types)
@@ -144,7 +144,7 @@ class OpKernels:
 
     @staticmethod
     def dtype(argument: Argument, types: Types) -> str:
-        """Return the argument's dtype, "" where the types do not say."""
+        """Return the argument's dtype; "" if the types do not determine it."""
         return argument.dtype or types.get(argument.attribute, "")
 
 

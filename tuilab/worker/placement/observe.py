@@ -1,9 +1,9 @@
-"""Where an arm's ops ran, as observed, and why there.
+"""Where an arm's ops ran, as observed, and why.
 
-    observation = observe(context, case, arm)
+  observation = observe(context, case, arm)
 
-runs the case under observation. Call it once for each arm, after its first call has been timed and
-never inside a timed block; it leaves nothing behind that a later call would notice.
+runs the case under observation. Call it once per arm, after its first call has been timed and never inside a
+timed block. Later calls are not affected.
 """
 
 from typing import TYPE_CHECKING
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def observe(context: "Context", case: Case, arm: Arm, *, hlo: bool = True) -> Observation:
-    """Run `case.call` and report if its ops ran. Raises whatever the call raises.
+    """Run `case.call` and report where its ops ran. Raises whatever the call raises.
 
-    hlo: look into XLA programs, which compiles each of them once more. If eager ops copy tensors that the
-    call did not make, it runs twice, to tell the copies of each call from those that stand since the first.
+    hlo: inspect XLA programs, which compiles each one again. If eager ops copy tensors that the call did not
+    create, it runs twice, to separate copies made by every call from those made once.
     """
     machine = context.machine
     around = Surroundings(

@@ -1,4 +1,4 @@
-"""The functions given to tf.data: their ops, and where tf.data runs them."""
+"""Functions passed to tf.data: their ops, and where tf.data runs them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Body = Mapping[str, Any]
 
 
 def functions(dataset: Any) -> Iterator[str]:
-    """Yield the names of all functions that a dataset runs, those of its inputs first."""
+    """Yield the names of all functions that a dataset runs, starting with its inputs'."""
     for source in dataset._inputs():
         yield from functions(source)
     for wrapped in dataset._functions():
@@ -25,7 +25,7 @@ def functions(dataset: Any) -> Iterator[str]:
 
 
 def body(name: str) -> Body:
-    """Return the nodes of a function that TensorFlow knows, by name, its calls written out; {} without it."""
+    """Return the nodes of a registered function by name, with calls inlined; {} if it is unknown."""
     from tensorflow.python.eager import context as eager
 
     ctx = eager.context()
@@ -40,10 +40,10 @@ def body(name: str) -> Body:
 
 
 def placed(nodes: Body, around: Surroundings) -> Iterator[tuple[str, Placed]]:
-    """Yield each op of such a function, by its name, as tf.data places it.
+    """Yield each op of such a function by name, as tf.data places it.
 
-    tf.data gives no graph out, so this is its rule and no observation: the host, whatever scope surrounds
-    the dataset; a scope inside the function is obeyed if that device has a kernel.
+    tf.data exposes no graph, so this follows its rule instead of observing: ops run on the host, whatever
+    scope encloses the dataset; a scope inside the function applies if that device has a kernel.
     """
     for path, node in nodes.items():
         if node.op not in HIDDEN and node.op not in CALLS:

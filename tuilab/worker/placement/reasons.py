@@ -1,4 +1,4 @@
-"""Why an op is where it is: pure functions over what is known of it."""
+"""Why an op is where it is: pure functions of the known facts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ Code = Literal[
 
 @dataclass(frozen=True)
 class Reason:
-    """A cause with what shows it. code: a stable name for scripts."""
+    """A cause with its evidence. code: a stable name for scripts."""
 
     code: Code
     text: str
@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Whether a GPU of this build would run an op with its data on the device, and why (not)."""
+    """Whether a GPU of this build would run an op with its data on the device, and why."""
 
     gpu: bool
     reason: Reason
@@ -48,7 +48,7 @@ class Forecast:
 class Placed:
     """One op as it was placed. Devices are short names (`GPU:0`), "" for none.
 
-    memory: where its first output lies. resource_on: the device of a variable or other resource it uses.
+    memory: where its first output is. resource_on: the device of a variable or other resource it uses.
     colocated_with: the node it must be placed with. pipeline: it runs inside a tf.data function.
     """
 
@@ -64,22 +64,22 @@ class Placed:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What holds for every op: the GPUs that TensorFlow lists, and why there is none."""
+    """Facts that hold for every op: the GPUs that TensorFlow lists, or why there are none."""
 
     gpus: tuple[str, ...] = ()
     no_gpu: str = ""
     gpu_kernels: bool = True
 
 
-# Ops of the tf.data runtime; their kernels live on the host.
+# Ops of the tf.data runtime, whose kernels are on the host.
 _PIPELINE = ("Dataset", "Iterator")
 
 
 def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Forecast:
     """Return whether a GPU of this build would run the op with these types.
 
-    types: the main type attribute may be left out; then any dtype counts. gpu_kernels: false for a build
-    that has no GPU kernels at all.
+    types: without the main type attribute, any dtype counts. gpu_kernels: False for a build without GPU
+    kernels.
     """
     dtype = types.get(kernels.main, "")
     allowed = kernels.allowed.get(kernels.main, ())
@@ -114,7 +114,7 @@ def _stays(op: str, types: tuple[tuple[str, str], ...], host_results: bool) -> s
     would = forecast(known(op), dict(types))
     if would.gpu or would.reason.code in ("resource", "input-pipeline", "refused"):
         return ""
-    # Shape arithmetic on a few integers is the host's by design.
+    # Shape arithmetic on a few integers belongs on the host by design.
     return "" if would.reason.code == "host-memory" and host_results else would.reason.text
 
 
@@ -150,7 +150,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
             f"the registry lists {kernels.op} on the GPU for {kernels.main} = {listed(dtypes)}",
         )
     if registered and dtype:
-        # Such as Qr: what the GPU has a kernel for is computed by the processor all the same.
+        # As with Qr: the processor computes even the types that have a GPU kernel.
         return Reason(
             "no-kernel-for-dtype",
             f"no GPU kernel for {dtype}; those for {listed(registered)} work in host memory",
@@ -174,7 +174,7 @@ def _missing(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Reason:
 
 
 def _followed(kernels: OpKernels) -> str:
-    """`iterator` or `queue` where the op hands out what such a resource holds."""
+    """Return `iterator` or `queue` if the op returns elements of such a resource."""
     if not kernels.inputs or kernels.inputs[0].dtype != "resource":
         return ""
     words = {"iterator": kernels.op.startswith("IteratorGet"), "queue": kernels.op.startswith("Queue")}
@@ -186,15 +186,15 @@ def _devices(kernels: OpKernels) -> str:
 
 
 def is_pipeline(op: str) -> bool:
-    """Return whether the op belongs to tf.data's own runtime."""
+    """Return True if the op belongs to tf.data's own runtime."""
     return any(word in op for word in _PIPELINE)
 
 
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
-    """Return everything that put the op if it is, the first sufficient cause first.
+    """Return everything that put the op where it is, with the first sufficient cause first.
 
-    The order is that of TensorFlow's own decision: no GPU, what the code asked for, the kernels, their
-    memory, resources, colocation, the input pipeline.
+    Follows the order of TensorFlow's decision: no GPU, what the code requested, kernels, their memory,
+    resources, colocation, the input pipeline.
     """
     would = forecast(kernels, placed.types, around.gpu_kernels)
     if family(placed.observed) == "GPU":
@@ -256,7 +256,7 @@ def _unknown(placed: Placed) -> Reason:
 
 
 def sentence(reasons: Sequence[Reason], would: Forecast) -> str:
-    """Return one clause for the log: the first cause and, without a GPU, what else holds."""
+    """Return one clause for the log: the first cause and, without a GPU, what else applies."""
     first = reasons[0]
     if first.code != "no-gpu" or len(reasons) == 1:
         return first.text

@@ -1,4 +1,4 @@
-"""TensorFlow's kernel registry, read into plain data. It lists GPU kernels also if there is no GPU."""
+"""TensorFlow's kernel registry as plain data. It lists GPU kernels even on machines without a GPU."""
 
 import difflib
 from functools import lru_cache
@@ -12,14 +12,14 @@ DEVICES = ("CPU", "GPU", "DEFAULT")
 
 @lru_cache(maxsize=4096)
 def look_up(op: str) -> OpKernels | None:
-    """Return the op as this build of TensorFlow has it; None if there is no op of that name."""
+    """Return the op in this build of TensorFlow; None if there is no such op."""
     from tensorflow.python.framework import kernels, op_def_registry
 
     definition = op_def_registry.get(op)
     if definition is None:
         return None
     registered = kernels.get_registered_kernels_for_op(op).kernel
-    # A kernel with a label runs only for a node that names the label.
+    # A kernel with a label runs only for nodes that name the label.
     plain = [k for k in registered if k.device_type in DEVICES and not k.label]
     return OpKernels(
         op=op,
@@ -35,12 +35,12 @@ def look_up(op: str) -> OpKernels | None:
 
 
 def known(op: str) -> OpKernels:
-    """Look an op up; of one that is not registered nothing is known."""
+    """Return the op; an unregistered one has no known properties."""
     return look_up(op) or OpKernels(op)
 
 
 def dtype_name(value: Any) -> str:
-    """Name a dtype: `1` or `tf.float32` → `float32`."""
+    """Return the name of a dtype: `1` or `tf.float32` → `float32`."""
     from tensorflow.python.framework import dtypes
 
     return str(dtypes.as_dtype(value).base_dtype.name)
@@ -58,9 +58,9 @@ def op_names() -> tuple[str, ...]:
 
 
 def find(text: str) -> str | None:
-    """Return the op that `text` names: exactly, or as people write it (`matmul`, `tf.linalg.mat_mul`).
+    """Return the op that `text` names, exactly or as people write it (`matmul`, `tf.linalg.mat_mul`).
 
-    Of a oneDNN op, as a log of the CPU has it, the op that it is a form of.
+    For a oneDNN op, as a CPU's log shows it, returns the op that it implements.
     """
     names = op_names()
     text = plain(text) if plain(text) in names else text
@@ -71,7 +71,7 @@ def find(text: str) -> str | None:
 
 
 def nearest(text: str, count: int = 5) -> tuple[str, ...]:
-    """Return the ops whose names look most like `text`."""
+    """Return the ops with the most similar names."""
     folded = {_folded(name): name for name in op_names() if not name.startswith("_")}
     wanted = _folded(text.rpartition(".")[2])
     within = [name for key, name in folded.items() if len(wanted) > 3 and wanted in key]
@@ -80,7 +80,7 @@ def nearest(text: str, count: int = 5) -> tuple[str, ...]:
 
 
 def has_gpu_kernels() -> bool:
-    """Return whether this build has GPU kernels at all (`tensorflow-cpu` has none)."""
+    """Return True if this build has GPU kernels at all (`tensorflow-cpu` has none)."""
     return any(k.device == "GPU" for k in known("MatMul").kernels)
 
 

@@ -1,4 +1,4 @@
-"""From what was watched to the rows of the placement log."""
+"""Turns observed calls into rows of the placement log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ from tuilab.worker.placement.watch import Copy, EagerOp, FunctionCall, WatchedCa
 class Row:
     """A row of the log.
 
-    runs: it is an op that the call dispatches or that stands in its graphs. works: it computes, rather than
-    pass data on. pipeline: it belongs to a function given to tf.data. would: the forecast for a GPU.
-    arithmetic: of an XLA program, its rough operations, None if they are not known.
+    runs: the call dispatches this op, or its graphs contain it. works: it computes rather than passes data
+    on. pipeline: it belongs to a function passed to tf.data. would: the forecast for a GPU. arithmetic: rough
+    operations of an XLA program, None if unknown.
     """
 
     node: Node
@@ -43,13 +43,13 @@ class Row:
 
 
 class Rows:
-    """Makes rows, given the GPUs that are visible. hlo: look into the programs that XLA compiled."""
+    """Creates rows, given the visible GPUs. hlo: inspect the programs that XLA compiled."""
 
     def __init__(self, around: Surroundings, hlo: bool = True) -> None:
         self._around, self._hlo = around, hlo
 
     def of(self, seen: WatchedCall) -> Iterator[Row]:
-        """Yield every row, in the order in which things were first seen."""
+        """Yield every row, in the order of first appearance."""
         for item in seen.order:
             if isinstance(item, EagerOp):
                 yield from self._eager(item, seen.ops[item], seen.sizes[item])
@@ -65,7 +65,7 @@ class Rows:
                 yield self.node(placed, name, placed.op)
 
     def node(self, placed: Placed, name: str, op: str, count: int = 1, note: str = "") -> Row:
-        """Return one op's row with its reason; `placed.op` is the op the registry is asked about."""
+        """Return one op's row with its reason. `placed.op` is the op to look up in the registry."""
         kernels = known(placed.op)
         would = forecast(kernels, placed.types, self._around.gpu_kernels)
         if placed.pipeline and family(placed.requested) != "GPU":
@@ -153,9 +153,9 @@ class Rows:
         return self.node(placed, op.name, shown, call.count * times, note)
 
     def _asked(self, shown: str, op: graphs.GraphOp) -> str:
-        """The op to ask the registry about: as written, where the optimiser made one for the CPU alone.
+        """Return the op to look up: the original one, if the optimiser created a CPU-only replacement.
 
-        Of several that became one: the first that no GPU would run, else the last.
+        For several merged ops, the first that no GPU would run, else the last.
         """
         if not op.written or forecast(known(shown), op.types, self._around.gpu_kernels).gpu:
             return shown
@@ -188,7 +188,7 @@ class Rows:
 
 
 def _host_inputs(kernels: OpKernels, types: Mapping[str, str], device: str, total: int) -> set[int]:
-    """Positions of the inputs that an op on `device` wants in host memory."""
+    """Return the positions of the inputs that an op on `device` needs in host memory."""
     kernel = kernels.on_gpu(types) if family(device) == "GPU" else None
     if kernel is None:
         return set()
@@ -243,7 +243,7 @@ def _cluster(name: str, device: str, requested: str, count: int) -> Node:
 
 
 def function_name(name: str) -> str:
-    """Return the name that a user gave a function: `__inference_step_123` → `step`."""
+    """Return the user's name of a function: `__inference_step_123` → `step`."""
     for prefix in ("__inference_", "__forward_", "__backward_"):
         name = name.removeprefix(prefix)
     stem, _, number = name.rpartition("_")

@@ -1,4 +1,4 @@
-"""Bytes of a graph's edges, by shape inference from the arguments that the call had."""
+"""Bytes of a graph's edges, by shape inference from the call's arguments."""
 
 import math
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ _RESULTS = ("_Retval", "_DeviceRetval")
 
 
 class Sizes:
-    """The bytes that each node's outputs hold, as far as they are known before the graph runs."""
+    """The bytes of each node's outputs, as far as they are known before the graph runs."""
 
     def __init__(self, graph: Any, shapes: Shapes) -> None:
         self._source, self._shapes = graph, shapes
         self._graph: Any = None
 
     def of(self, node: str, output: int = 0) -> int | None:
-        """Return bytes of one output; None if its shape depends on the data or the node is not known."""
+        """Return the bytes of one output; None if its shape depends on the data or the node is unknown."""
         if self._graph is None:
             self._graph = _imported(self._source, self._shapes)
         try:
@@ -31,9 +31,9 @@ class Sizes:
 
 
 def _imported(source: Any, shapes: Shapes) -> Any:
-    """The graph with its arguments, and what it reads from variables, as placeholders of the shapes they had.
+    """Return the graph with its arguments and variable reads as placeholders of the shapes they had.
 
-    An empty graph if it cannot be read.
+    Returns an empty graph if it cannot be imported.
     """
     import tensorflow as tf
 
@@ -57,7 +57,7 @@ def _imported(source: Any, shapes: Shapes) -> Any:
         with graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except (ValueError, tf.errors.OpError):
-        # An op that only the runtime may build: sizes stay unknown rather than wrong.
+        # Only the runtime may create this op, so sizes stay unknown rather than wrong.
         return tf.Graph()
     return graph
 

@@ -1,4 +1,4 @@
-"""From rows to what an arm's observation says."""
+"""Summarises rows into an arm's observation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from tuilab.model.explain import ForecastRow
 from tuilab.worker.placement.rows import Row
 
 NAMES = 20
-"""At most that many node names stand in a row of a forecast."""
+"""Maximum number of node names in a row of a forecast."""
 
 
 @dataclass(frozen=True)
 class Observation:
     """What one call of an arm did.
 
-    nodes: the rows of the log; equal ones are merged, with their count. device: the device that computed:
-    the requested one if any work was observed there, else the one with most of the work; None if nothing
-    of TensorFlow ran. ops: ops run in one call, as dispatched or as they stand in the optimised graphs, those
-    inside an XLA program and inside tf.data left out. folded: ops that the graph optimiser removed. copies,
-    copied: how many copies between devices one call makes, and their bytes. reason: why the requested device
-    did not compute, "" where it did. forecast: what a GPU of this build would run. arithmetic: rough
-    operations of its XLA programs, None if there is none or one does not tell.
+    nodes: the rows of the log, with equal ones merged and counted. device: where it computed: the requested
+    device if any work was observed there, else the one with most of the work; None if no TensorFlow op ran.
+    ops: ops run per call, as dispatched or in the optimised graphs, excluding those inside XLA programs and
+    tf.data. folded: ops that the graph optimiser removed. copies, copied: number and bytes of copies between
+    devices per call. reason: why the requested device did not compute, "" if it did. forecast: what a GPU of
+    this build would run. arithmetic: rough operations of its XLA programs; None if there is none or one is
+    unknown.
     """
 
     nodes: tuple[Node, ...]
@@ -39,7 +39,7 @@ class Observation:
 
 
 def summarise(rows: Sequence[Row], requested: str) -> Observation:
-    """Return the rows merged, with the figures that sentences take from them."""
+    """Return the rows merged, with the figures for the sentences."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
     copies = [n for n in nodes if n.kind == "copy"]
@@ -59,7 +59,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
 
 
 def merged(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Merge equal rows into one with their count; bytes add up."""
+    """Merge equal rows into one, with their count and total bytes."""
     out: dict[tuple[object, ...], Node] = {}
     for node in nodes:
         key = tuple(getattr(node, f) for f in node.__struct_fields__ if f not in ("count", "bytes"))
@@ -84,7 +84,9 @@ def _computing(rows: Sequence[Row], requested: str) -> str | None:
 
 
 def _why_not(rows: Sequence[Row], requested: str) -> str:
-    """Why the work was not on the requested device: the reason of the first op that should have been."""
+    """Return why the work was not on the requested device: the reason of the first op that should
+    have been.
+    """
     working = [row.node for row in rows if row.works and row.node.reason]
     for node in working:
         if node.requested == requested != node.device:
@@ -114,12 +116,14 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
 
 
 def together(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
-    """Join forecasts of the same op and outcome, their counts added; what stays on the CPU comes first."""
+    """Merge forecasts with the same op and outcome, adding their counts; ops that stay on the CPU
+    come first.
+    """
     return _joined(rows, lambda a, b: a + b)
 
 
 def united(arms: Sequence[Sequence[ForecastRow]]) -> tuple[ForecastRow, ...]:
-    """Return the forecasts of several arms as one: of each row the most that one arm has."""
+    """Merge the forecasts of several arms, using the highest count of any arm for each row."""
     return _joined([row for rows in arms for row in rows], max)
 
 

@@ -1,4 +1,4 @@
-"""An op's verdict for a user: for one dtype, or over all that it takes. Pure functions."""
+"""An op's verdict for users: for one dtype, or over all dtypes it accepts. Pure functions."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from tuilab.worker.placement.reasons import Forecast, Reason, forecast
 
 
 def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Forecast:
-    """Forecast whether a GPU of this build would run the op on `dtype`; "" asks whether it would on any."""
+    """Forecast whether a GPU of this build would run the op on `dtype`, or on any dtype if ""."""
     if dtype and not kernels.main:
         return _without_attribute(kernels, dtype, gpu_kernels)
     if dtype or not kernels.main:
@@ -18,14 +18,14 @@ def verdict(kernels: OpKernels, dtype: str = "", gpu_kernels: bool = True) -> Fo
 
 
 def dtypes(kernels: OpKernels) -> tuple[str, ...]:
-    """Return the dtypes of the op's main attribute, as far as its definition or its kernels name them."""
+    """Return the dtypes of the op's main attribute, from its definition or its kernels."""
     allowed = kernels.allowed.get(kernels.main, ())
     named = set[str]().union(*(k.types.get(kernels.main, frozenset()) for k in kernels.kernels))
     return allowed or tuple(sorted(named))
 
 
 def _without_attribute(kernels: OpKernels, dtype: str, gpu_kernels: bool) -> Forecast:
-    """The op's types are fixed: the dtype is right if one of its arguments has it."""
+    """Forecast for an op with fixed types: the dtype is valid if one of its arguments has it."""
     would = forecast(kernels, {}, gpu_kernels)
     fixed = [a.dtype for a in (*kernels.inputs, *kernels.outputs) if a.dtype]
     if dtype in fixed or not fixed:
@@ -57,7 +57,7 @@ def _over_all(kernels: OpKernels, gpu_kernels: bool) -> Forecast:
 
 
 def kernel_lines(kernels: OpKernels) -> tuple[KernelLine, ...]:
-    """Return the kernels, those of one device with the same host arguments in one line."""
+    """Return the kernels, merging those of one device with the same host arguments into one line."""
     every = kernels.allowed.get(kernels.main, ())
     lines: dict[tuple[str, tuple[str, ...]], set[str] | None] = {}
     for kernel in kernels.kernels:

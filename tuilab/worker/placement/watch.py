@@ -1,4 +1,6 @@
-"""Watching one call: each eager op, each copy the code asks for, and the graphs behind each function."""
+"""Watches one call: every eager op, every copy that the code requests, and the graphs behind each
+function.
+"""
 
 import itertools
 import weakref
@@ -13,13 +15,13 @@ from tuilab.worker.placement.pipelines import Body, body
 
 _serial = itertools.count()
 
-# Graphs that hold nothing else wrap one eager constant; no code of anyone's.
+# A graph with only these ops wraps one eager constant and is not user code.
 _WRAPPING = frozenset({"_Arg", "_DeviceArg", "_Retval", "_DeviceRetval", "_EagerConst"})
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """What an op took or gave. device: of the op it came from. memory: the device whose memory holds it."""
+    """An op's input or output. device: of the op that produced it. memory: the device that holds it."""
 
     dtype: str
     device: str
@@ -28,9 +30,9 @@ class Tensor:
 
 @dataclass(frozen=True)
 class EagerOp:
-    """One kind of eager op, as often as it ran alike. scope: the device scope it ran in, "" for none.
+    """One kind of eager op, however often it ran. scope: the device scope it ran in, "" for none.
 
-    device: where it ran. fresh: which inputs have no copy on that device yet, from this call or earlier.
+    device: where it ran. fresh: the inputs that have no copy on that device yet, from this call or earlier.
     """
 
     op: str
@@ -43,10 +45,10 @@ class EagerOp:
 
 @dataclass
 class FunctionCall:
-    """A tf.function that was called. graphs: as the runtime optimised and partitioned it; none under XLA.
+    """A tf.function call. graphs: as the runtime optimised and partitioned them; none under XLA.
 
-    shapes: of the arguments, of a variable if one is its handle. arguments, fresh: the tensors themselves
-    and which have no copy on the program's device yet; for XLA functions only.
+    shapes: of the arguments; for a variable's handle, of the variable. arguments, fresh: the tensors and
+    which of them have no copy on the program's device yet; for XLA functions only.
     """
 
     name: str
@@ -63,7 +65,7 @@ class FunctionCall:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy between devices' memories that eager execution made for an op, or that the code asked for."""
+    """A copy between devices that eager execution made for an op, or that the code requested."""
 
     what: str
     dtype: str
@@ -73,10 +75,10 @@ class Copy:
 
 @dataclass
 class WatchedCall:
-    """Everything seen, in the order of first sight.
+    """Everything observed, in the order of first appearance.
 
-    pipelines: the functions given to tf.data, by name. strangers: tensors on another device than the eager op
-    that took them, and that no op of this call made.
+    pipelines: the functions passed to tf.data, by name. strangers: tensors on another device than the eager
+    op that took them, and not produced by this call.
     """
 
     ops: dict[EagerOp, int] = field(default_factory=dict)
@@ -88,11 +90,11 @@ class WatchedCall:
     strangers: list["weakref.ref[Any]"] = field(default_factory=list)
 
     def residents(self) -> list[Any]:
-        """Return the tensors that the call took in from elsewhere and that have outlived it."""
+        """Return the tensors from outside the call that still exist after it."""
         return [tensor for tensor in (ref() for ref in self.strangers) if tensor is not None]
 
     def op(self, op: EagerOp, sizes: Sequence[int]) -> None:
-        """Count one run of an eager op; sizes: bytes of each input."""
+        """Count one run of an eager op. sizes: bytes of each input."""
         if op not in self.ops:
             self.order.append(op)
             self.ops[op] = 0
@@ -101,7 +103,9 @@ class WatchedCall:
         self.sizes[op] = [a + b for a, b in zip(self.sizes[op], sizes, strict=True)]
 
     def call(self, call: FunctionCall) -> None:
-        """Count one call of a function. One without graphs of its own was instantiated by an earlier call."""
+        """Count one call of a function. A function without graphs of its own was instantiated by an earlier
+        call.
+        """
         if not call.graphs:
             for earlier in self.calls:
                 if (earlier.name, earlier.inputs) == (call.name, call.inputs):
@@ -120,11 +124,11 @@ class WatchedCall:
 
 @contextmanager
 def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
-    """Watch what this thread executes. Later timing is not touched: every hook is taken off at the end.
+    """Watch what this thread executes. Removes every hook at the end, so later timing is not affected.
 
-    Functions that have run before are instantiated once more, under options that differ in nothing that
-    matters, because the runtime hands out its graphs at that moment only. They are not retraced.
-    residents: tensors that earlier calls have used alike, so that their copies on other devices exist.
+    Functions that have run before are instantiated once more under equivalent options, because the runtime
+    exports graphs only at that moment. They are not retraced. residents: tensors that earlier calls used the
+    same way, so their copies on other devices exist.
     """
     from tensorflow.python.eager import context as eager
     from tensorflow.python.framework import op_callbacks
@@ -139,13 +143,14 @@ def watching(residents: Sequence[Any] = ()) -> Iterator[WatchedCall]:
     plain_call = ctx.call_function
 
     def call_function(name: bytes, *rest: Any) -> Any:
-        # XLA would compile again under other options, and gives no graph out anyway.
+        # Under other options XLA would compile again, and it exports no graph anyway.
         ctx.function_call_options = options if is_xla(ctx, name) else marked
         return plain_call(name, *rest)
 
     ctx.call_function = call_function
     ctx.enable_graph_collection()
-    # An op that failed under observation leaves its graph behind: any op hands it over, to be dropped.
+    # An op that failed under observation leaves its graph behind. Running any op exports it, so it can be
+    # dropped.
     gen_control_flow_ops.no_op()
     ctx.export_run_metadata()
     op_callbacks.add_op_callback(recorder)
@@ -164,24 +169,24 @@ def _marked(eager: Any, ctx: Any, options: Any) -> Any:
 
     config = config_pb2.ConfigProto()
     config.CopyFrom(ctx.config)
-    # Read by collective ops only, but part of the key under which the runtime keeps a function.
+    # Only collective ops read this, but it is part of the key under which the runtime caches a function.
     config.experimental.collective_group_leader = f"tuilab-{next(_serial)}"
     return eager.FunctionCallOptions(executor_type=options.executor_type, config_proto=config)
 
 
 def is_xla(ctx: Any, name: str | bytes) -> bool:
-    """Return whether XLA must compile the function of that name."""
+    """Return True if XLA must compile the function of that name."""
     attributes = ctx.get_function_def(name).attr
     return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
 
 
 class _Recorder:
-    """The op callback. TensorFlow calls it after each eager op and each op added to a graph."""
+    """The op callback. TensorFlow calls it after each eager op and for each op added to a graph."""
 
     def __init__(self, ctx: Any, seen: WatchedCall, residents: Sequence[Any]) -> None:
         self._ctx, self._seen = ctx, seen
         self._residents = {id(tensor): tensor for tensor in residents}
-        # The runtime keeps a tensor's copy next to it, so a second op on that device copies nothing.
+        # The runtime caches a tensor's copy with it, so a second op on that device copies nothing.
         self._copied: dict[tuple[int, str], weakref.ref[Any]] = {}
         self._made: set[int] = set()
 
@@ -210,15 +215,15 @@ class _Recorder:
                 self._given(_function_names(attrs))
 
     def _given(self, names: Iterable[str]) -> None:
-        """Keep the bodies of functions given to tf.data: with the call they may be gone."""
+        """Keep the bodies of functions passed to tf.data, which may not outlive the call."""
         for name in names:
             if name not in self._seen.pipelines and (nodes := body(name)):
                 self._seen.pipelines[name] = nodes
 
     def _fresh(self, tensor: Any, device: str) -> bool:
-        """Whether an op on `device` is the first to want this tensor there.
+        """Return True if an op on `device` is the first to need this tensor there.
 
-        A small integer on the op's own GPU counts too: the kernel may want it in host memory.
+        A small integer on the op's own GPU counts too, because the kernel may need it in host memory.
         """
         here = short(tensor.backing_device)
         if id(tensor) in self._residents or (here == device and not _may_go_to_host(tensor, device)):
@@ -232,7 +237,7 @@ class _Recorder:
         return True
 
     def _graphs(self) -> list[Any]:
-        """The graphs made since the last op."""
+        """Return the graphs created since the last op."""
         metadata = self._ctx.export_run_metadata()
         return [
             g
@@ -260,14 +265,14 @@ def _may_go_to_host(tensor: Any, device: str) -> bool:
 
 
 def ran_on(inputs: Sequence[Tensor], outputs: Sequence[Tensor], scope: str) -> str:
-    """Return the device of an eager op; of one without outputs, its resource's, else the scope's."""
+    """Return the device of an eager op; without outputs, that of its resource or the scope."""
     if outputs:
         return outputs[0].device
     return next((t.device for t in inputs if t.dtype == "resource"), scope or "CPU:0")
 
 
 def _function_names(attrs: Sequence[Any]) -> list[str]:
-    """Names of the functions among an op's attributes: key, value, key, value, …"""
+    """Return the function names in an op's attributes: key, value, key, value, …"""
     names = [value.name for value in attrs[1::2] if hasattr(value, "function_def")]
     return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
@@ -277,7 +282,7 @@ def _tensor(tensor: Any) -> Tensor:
 
 
 def _shape(tensor: Any) -> tuple[int, ...] | None:
-    """The tensor's shape; of a variable's handle the shape of the variable."""
+    """Return the tensor's shape; for a variable's handle, the variable's shape."""
     shape = tensor.shape
     if tensor.dtype.name == "resource":
         data = getattr(tensor, "_handle_data", None)
@@ -289,7 +294,9 @@ def _shape(tensor: Any) -> tuple[int, ...] | None:
 
 
 def nbytes(tensor: Any) -> int:
-    """Return the bytes of an eager tensor; 0 for what has no fixed size (strings, variants, resources)."""
+    """Return the bytes of an eager tensor; 0 for types without a fixed size (strings, variants,
+    resources).
+    """
     if not tensor.dtype.is_numpy_compatible:
         return 0
     return int(tensor.shape.num_elements() or 0) * int(tensor.dtype.size or 0)
@@ -297,7 +304,7 @@ def nbytes(tensor: Any) -> int:
 
 @contextmanager
 def _copies_seen(seen: WatchedCall) -> Iterator[None]:
-    """Notice `.numpy()`, `.cpu()` and the like, which are no ops."""
+    """Watch for `.numpy()`, `.cpu()` and similar calls, which are not ops."""
     from tensorflow.python.framework import ops
 
     base = ops.EagerTensor.__mro__[1]

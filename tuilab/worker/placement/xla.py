@@ -32,7 +32,7 @@ _DTYPES = {
 
 @dataclass(frozen=True)
 class HloOp:
-    """One operation of the compiled program, with the TensorFlow op it came from where XLA kept that."""
+    """One operation of the compiled program, with its TensorFlow op if XLA recorded it."""
 
     name: str
     op: str
@@ -41,7 +41,7 @@ class HloOp:
 
 
 def operations(hlo: str) -> Iterator[HloOp]:
-    """Yield the operations of the entry computation of an optimised HLO text; a fusion is one."""
+    """Yield the operations of the entry computation of an optimised HLO text; a fusion counts as one."""
     entry = _ENTRY.search(hlo)
     for line in entry[1].splitlines() if entry else ():
         match = _LINE.match(line)
@@ -57,16 +57,16 @@ def operations(hlo: str) -> Iterator[HloOp]:
 
 
 def _told(op_type: str | None, name: str | None) -> str:
-    """Name a TensorFlow op by its type, and by its own name if that is another."""
+    """Name a TensorFlow op by its type, and by its own name if it differs."""
     return f"{op_type} ({name})" if op_type and name and op_type != name else op_type or name or ""
 
 
 def arithmetic(hlo: str) -> float | None:
-    """Return rough operations of a whole optimised HLO text; None if a loop, a branch or a library hides
+    """Return rough operations of a whole optimised HLO text; None if a loop, branch or library call hides
     some.
 
-    Two for each element and contracted place of a product or convolution, fifty for one of a transform, one
-    for any other; what only moves or names values has none.
+    Counts two per element and contracted position of a product or convolution, fifty per element of a
+    transform, one per element of any other op, and zero for ops that only move or name values.
     """
     shapes: dict[str, list[int]] = {}
     total = 0.0
@@ -104,8 +104,8 @@ def _places(line: str, name: str) -> list[int]:
 
 
 def compiled(call: FunctionCall) -> tuple[tuple[HloOp, ...], float | None]:
-    """Return the operations of a function that XLA compiled, and its `arithmetic`; () where it gives no
-    program out.
+    """Return the operations of a function that XLA compiled, and its `arithmetic`; () if it exports no
+    program.
 
     Compiles the function once more.
     """

@@ -1,1 +1,1 @@
-"""The question `profile`: a few calls under TensorFlow's profiler, in a pass of their own."""
+"""The question `profile`: run a few calls under TensorFlow's profiler, in a separate pass."""

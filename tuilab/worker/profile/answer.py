@@ -1,4 +1,4 @@
-"""The answer to the question `profile`."""
+"""Answers the question `profile`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -28,9 +28,9 @@ _DRIVER_PARAMETERS = Path("/proc/driver/nvidia/params")
 
 
 def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
-    """Yield a `Profile`, and a `ProfileFile` where the raw file is asked for.
+    """Yield a `Profile`, and a `ProfileFile` if the raw file is requested.
 
-    Raises InputError for values that do not fit and for an arm that cannot run here.
+    Raises InputError for invalid values and for an arm that cannot run here.
     """
     question = msgspec.json.decode(body, type=ProfileArm)
     workload, scenario = load(question.scenario)
@@ -43,8 +43,8 @@ def profile(context: Context, body: bytes) -> Iterator[Profile | ProfileFile]:
         raise InputError("arm", arm.id, f"an arm that can run: {error}") from None
     try:
         with case.scope():
-            case.call()  # traces and compiles, which is no part of the profile
-            # What a copied arm's whole call gives lies on the host already.
+            case.call()  # traces and compiles, which the profile must not include
+            # The whole call of an arm with copies returns results that are already on the host.
             outputs = (case.compute or case.call)()
         device = decide_device(arm, computed(context.tf, outputs), case)
         every = context.tf.test.experimental.sync_devices
@@ -72,8 +72,10 @@ def summarise(
     most_spans: int,
     own: Callable[[], Sequence[float]] | None = None,
 ) -> Profile:
-    """Return the profile of one arm, made of what was recorded. own: counts the seconds of some calls that
-    are Python's own."""
+    """Return the profile of one arm from its recording.
+
+    own: measures the seconds that Python code takes in some calls.
+    """
     recording = read(taken.data)
     found = activity(recording.lines)
     shared = sums(found)
@@ -110,7 +112,7 @@ def summarise(
 
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
-    """Return what is missing or in doubt."""
+    """Return notes on missing or doubtful data."""
     said = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
         said.append(f"the profiler lost {lost} of the calls: its buffer was full")
@@ -121,7 +123,7 @@ def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Seq
 
 
 def _no_device_events() -> str:
-    """Why the profile of a GPU arm shows nothing on the GPU. Not seen on a GPU."""
+    """Return why the profile of a GPU arm shows nothing on the GPU. Not verified on a GPU."""
     told = "the profiler could not see into the GPU, so its kernels and copies are missing here"
     try:
         restricted = "RmProfilingAdminOnly: 1" in _DRIVER_PARAMETERS.read_text()

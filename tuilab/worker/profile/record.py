@@ -1,4 +1,4 @@
-"""A few calls under TensorFlow's profiler, in a pass of its own, alongside as many without it."""
+"""Run a few calls under TensorFlow's profiler, in a separate pass, next to the same number without it."""
 
 import gc
 import statistics
@@ -15,17 +15,19 @@ from tuilab.workloads.base import Case
 
 FEWEST, MOST = 3, 50
 LONG_S = 0.1
-"""One call that takes longer is enough."""
+"""Seconds. If a call takes longer, profile only one."""
 BESIDE_S, BESIDE = 0.2, 3
-"""Blocks without the profiler take about so long before it, and as long after it: one to three each time."""
+"""Seconds of unprofiled blocks before, and again after, the profiled one, and the maximum number of these
+blocks each time."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """calls: how many were profiled. measured_s: seconds of a call without the profiler, in blocks as long,
-    alongside.
+    """A recorded profile.
 
-    path: the profile's place in its folder (`plugins/profile/<run>/<host>.xplane.pb`). data: its bytes.
+    calls: number of profiled calls. measured_s: seconds per call without the profiler, in blocks of equal
+    length. path: the profile's place in its folder (`plugins/profile/<run>/<host>.xplane.pb`). data: its
+    bytes.
     """
 
     calls: int
@@ -37,11 +39,10 @@ class Record:
 def record(
     tf: Any, case: Case, stopwatch: Stopwatch, seconds: float, call_s: float, most: int = MOST
 ) -> Record:
-    """Call the case for about `seconds` under the profiler, a block as it is timed, and in such blocks
-    without.
+    """Run one block of about `seconds` under the profiler, and blocks of the same length without it.
 
-    call_s: seconds of a call, as last seen. Raises whatever the call raises, RuntimeError where the profiler
-    wrote no file.
+    call_s: seconds per call, as last measured. Raises whatever the call raises, and RuntimeError if the
+    profiler wrote no file.
     """
     fewest = 1 if call_s > LONG_S else max(min(FEWEST, most), case.least_calls)
     calls = max(fewest, min(most, round(seconds / max(call_s, 1e-6))))
@@ -53,9 +54,10 @@ def record(
 
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
-    """Return the profiler's file of a block of that many calls, with its place in the folder.
+    """Profile a block of `calls` calls; return the path inside the profiler's folder and the file's bytes.
 
-    The scope is entered once the profiler runs: what a pipeline prepares while it starts is drawn before.
+    Enters the scope once the profiler runs, so that elements a pipeline prepared during the start are drawn
+    first.
     """
     profiler = tf.profiler.experimental
 
@@ -67,7 +69,7 @@ def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tup
     call = case.call if marked is None else lambda: marked(mark)
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
         collecting = gc.isenabled()
-        # Without options: TensorFlow 2.21 refuses each with a warning, and keeps its default.
+        # No options: TensorFlow 2.21 rejects each one with a warning and keeps its default.
         profiler.start(folder)
         try:
             with case.scope():

@@ -1,1 +1,1 @@
-"""The instrument held against things of known length: spins, equal calls, known differences."""
+"""Tests the measuring engine against known truths: spins of known length, equal calls, known differences."""

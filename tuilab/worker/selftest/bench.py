@@ -1,4 +1,4 @@
-"""The engine set up for testing itself: real clock, real rounds, nothing said to anyone."""
+"""The engine set up to test itself: real clock, real rounds, no reports."""
 
 import random
 import time
@@ -26,18 +26,18 @@ NOTHING = Workload(
 
 class _Silence:
     def send(self, event: Event) -> None:
-        """Nobody listens to the rounds of a self-test."""
+        """Discard events: nobody listens to the rounds of a self-test."""
 
 
 def spin(seconds: float) -> None:
-    """Be busy for so long by the clock that also times blocks."""
+    """Busy-wait for that long, by the same clock that times blocks."""
     until = time.perf_counter_ns() + round(seconds * 1e9)
     while time.perf_counter_ns() < until:
         pass
 
 
 def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench:
-    """Return a bench for arms on the processor whose runs end after that many rounds, or at the limit."""
+    """Return a bench for arms on the processor. Runs end after `rounds` rounds or at the limit."""
     budget = Budget(
         name="quick", warm_s=0.0, warm_limit_s=0.0, precision=float("inf"), rounds=rounds, limit_s=limit_s
     )
@@ -57,12 +57,11 @@ def bench(context: Context, rounds: int, limit_s: float, seed: int = 1) -> Bench
 
 
 def cell(name: str, call: Callable[[], object], calls: int, call_s: float) -> TimedArm:
-    """Return a cell of the self-test."""
     return TimedArm(Arm("CPU:0", "eager", variant=name), 0, Case(call=call), calls=calls, call_s=call_s)
 
 
 def by_round(bench: Bench, cells: Sequence[TimedArm]) -> list[dict[int, float]]:
-    """Measure the cells afresh: seconds per call by round, of each."""
+    """Measure the cells from scratch; return seconds per call by round for each."""
     for one in cells:
         one.samples.clear()
     budget = bench.request.budget

@@ -1,4 +1,4 @@
-"""Does the clock tell time, and does a block read what a spin of known length took?"""
+"""Checks the clock, and that a block measures a spin of known length correctly."""
 
 import functools
 import math
@@ -37,7 +37,7 @@ def resolution() -> Check:
 
 
 def rate() -> Check:
-    """Return the clock against the system's other one, which the network's time keeps right."""
+    """Compare the clock with the system's real-time clock, which network time corrects."""
     begun, other = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
     time.sleep(RATE_S)
     ended, after = time.perf_counter_ns(), time.clock_gettime_ns(time.CLOCK_REALTIME)
@@ -52,7 +52,7 @@ def rate() -> Check:
 
 
 def slope(context: Context, *, long: bool) -> Check:
-    """Check spins of known lengths, 50 µs to 100 ms, read by the engine's own rounds."""
+    """Check spins of known lengths, 50 µs to 100 ms, as measured by the engine's own rounds."""
     own = bench(context, rounds=60 if long else 20, limit_s=60.0)
     cells = []
     for length in LENGTHS_S:
@@ -66,7 +66,7 @@ def slope(context: Context, *, long: bool) -> Check:
         f"busy waits of {seconds(LENGTHS_S[0])} to {seconds(LENGTHS_S[-1])} are timed with a slope of "
         f"{figure:.4f}; calling one takes {seconds(max(0.0, call_s))}"
     )
-    # What interrupts a spin is no fault of the clock: the quickest reading of each is the least interrupted.
+    # An interrupted spin is not the clock's fault; the fastest reading of each is the least interrupted.
     uneven = figure > 1 + SLOPE and abs(quickest - 1) <= SLOPE
     if uneven:
         message += f"; the machine is uneven: the quickest of each have a slope of {quickest:.4f}"
@@ -82,10 +82,10 @@ def slope(context: Context, *, long: bool) -> Check:
 def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, float]:
     """Return slope and constant (seconds) of read over true seconds, by least squares of relative errors.
 
-    read = slope · true + constant; over true it is a line in 1 / true. The constant is what a call costs the
-    interpreter before and after its spin, 2% of the shortest one: no fault of the clock.
+    read = slope · true + constant; divided by true it is a line in 1 / true. The constant is the
+    interpreter's overhead around each spin, 2 % of the shortest one, and not the clock's error.
     """
-    # Written out: Python has it from 3.10 on only.
+    # Written out, because Python has it only from 3.10 on.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]
     middle, height = statistics.fmean(x), statistics.fmean(y)
     rise = math.fsum((a - middle) * (b - height) for a, b in zip(x, y, strict=True))

@@ -1,4 +1,4 @@
-"""Does the engine call equal things equal, find a slowdown of 5%, and notice a drift?"""
+"""Checks that the engine calls equal arms equal, finds a slowdown of 5 % and detects a drift."""
 
 import math
 import statistics
@@ -24,10 +24,10 @@ GROWTH = 0.06
 
 
 def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
-    """Return how many of `runs` an event of that probability reaches by chance in 99 of 100 cases.
+    """Return how many of `runs` an event with that probability reaches by chance, at the 99th percentile.
 
-    known_from: the trials that the rate itself was found in. Normal approximation to the binomial with
-    continuity correction; a true rate of 5% would otherwise fail every other time.
+    known_from: number of trials that the rate was estimated from. Normal approximation to the binomial with
+    continuity correction; otherwise a true rate of 5 % would fail every other time.
     """
     spread = math.sqrt(runs * rate * (1 - rate) * (1 + runs / known_from))
     return math.ceil(runs * rate + NormalDist().inv_cdf(CHANCE) * spread + 0.5) - 1
@@ -35,19 +35,23 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
 
 @dataclass
 class Noise:
-    """What runs of a call against itself say of the machine: each run's rounds of both, and its seconds."""
+    """The machine's noise, from runs of a call against itself: the rounds of both sides, and seconds
+    per run.
+    """
 
     runs: list[tuple[dict[int, float], dict[int, float]]] = field(default_factory=list)
     run_s: float = 0.0
 
     def least(self) -> float | None:
-        """Return the least difference that nine of ten runs tell here; in the median of the runs."""
+        """Return the smallest difference detected in nine of ten runs here; the median over the runs."""
         found = [estimate.least for a, b in self.runs if (estimate := ratio(a, b)) is not None]
         known = [least for least in found if least is not None]
         return statistics.median(known) if known else None
 
     def told(self, difference: float) -> float | None:
-        """Return the share of these runs (0 … 1) that tell a difference of that size, added to them."""
+        """Return the share (0 to 1) of these runs that detect a difference of that size, added to one
+        side.
+        """
         if not self.runs:
             return None
         made = [({i: s * (1 + difference) for i, s in a.items()}, b) for a, b in self.runs]
@@ -55,13 +59,15 @@ class Noise:
         return sum(estimate is not None and estimate.is_slower for estimate in found) / len(made)
 
     def seconds_for(self, difference: float) -> float | None:
-        """Return how long a run must be to tell such a difference: noise falls with its length's root."""
+        """Return how long a run must be to detect such a difference: noise falls with the square root of its
+        length.
+        """
         least = self.least()
         return None if least is None else self.run_s * max(1.0, (least / difference) ** 2)
 
 
 def noise_of(context: Context, runs: int) -> Noise:
-    """Return a call of TensorFlow against itself, in that many runs of twenty rounds."""
+    """Measure a TensorFlow call against itself, in `runs` runs of twenty rounds."""
     own, call, calls, call_s = _prepared(context)
     begun, noise = own.stopwatch.now(), Noise()
     for _ in range(runs):
@@ -72,7 +78,7 @@ def noise_of(context: Context, runs: int) -> Noise:
 
 
 def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Return one TensorFlow call against itself: how often the two are called different. Fills `noise`."""
+    """Check how often one TensorFlow call is judged different from itself. Fills `noise`."""
     runs = 1_000 if long else 200
     made = noise_of(context, runs)
     noise.runs, noise.run_s = made.runs, made.run_s
@@ -89,11 +95,10 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Return the call against itself with 5% of its time spun away after it.
+    """Check how often a call is judged slower than itself if 5 % of its time is added as a spin.
 
-    How often that is found depends on the machine. What its noise lets one expect is known from the runs of
-    the call against itself, with 5% added to one side of each; the instrument is at fault only if it
-    finds fewer.
+    How often that is found depends on the machine's noise. The expected share comes from the runs of the call
+    against itself, with 5 % added to one side of each. The check fails only if the engine finds fewer.
     """
     runs = 400 if long else 100
     own, call, calls, call_s = _prepared(context)
@@ -123,7 +128,7 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
 
 
 def resolution(noise: Noise) -> Check | None:
-    """Report the least difference that the machine lets one tell: it always passes, as it tests no code."""
+    """Report the smallest difference detectable on this machine. Always passes, because it tests no code."""
     least, seconds_s = noise.least(), noise.seconds_for(TOLD)
     if least is None or seconds_s is None:
         return None
@@ -140,9 +145,9 @@ def resolution(noise: Noise) -> Check | None:
 
 
 def wanted(expected: float | None, runs: int, known_from: int) -> float:
-    """Return how many of `runs` must be found: nine of ten, or the share that the noise lets one expect.
+    """Return how many of `runs` must be found: nine of ten, or the share expected from the noise.
 
-    expected: that share, as `known_from` runs of the same noise had it.
+    expected: that share, estimated from `known_from` runs with the same noise.
     """
     if expected is None or not known_from:
         return FOUND * runs
@@ -150,11 +155,11 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Check spins that grow by 6% over a run, and steady ones.
+    """Check spins that grow by 6 % over a run, and steady ones.
 
-    How often the growth is found depends on the machine: as many are expected as of the steady spins with the
-    growth added afterwards. If its pace moves, steady spins slow down as often as they speed up; an
-    instrument that slows itself down moves them one way.
+    How often the growth is found depends on the machine: the expected number comes from the steady spins with
+    the growth added afterwards. If the machine's speed varies, steady spins slow down as often as they speed
+    up; an engine that slows itself down shifts them one way.
     """
     runs, rounds = (200 if long else 40), 40
     own = bench(context, rounds=rounds, limit_s=30.0)
@@ -193,7 +198,7 @@ def drifting(context: Context, *, long: bool) -> Check:
 
 
 def _prepared(context: Context) -> tuple[Bench, Callable[[], object], int, float]:
-    """A bench, a TensorFlow call, how many of it fill a short block, and its seconds."""
+    """Return a bench, a TensorFlow call, the calls in a short block, and seconds per call."""
     tf, own = context.tf, bench(context, rounds=ROUNDS, limit_s=30.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)

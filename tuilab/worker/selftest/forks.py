@@ -1,4 +1,4 @@
-"""Do processes forked from one that has imported TensorFlow measure what fresh ones do?"""
+"""Checks that processes forked after importing TensorFlow measure the same as fresh ones."""
 
 import json
 import math
@@ -32,7 +32,7 @@ LONGEST_S = 60.0
 
 
 def forked(context: Context) -> Optional[Check]:
-    """Check forks against fresh processes, in random order; None if a run forks none."""
+    """Compare forks with fresh processes, in random order; None if runs do not fork here."""
     own = context.machine
     if sys.platform != "linux" or own.gpus or own.environment:
         return None
@@ -48,7 +48,7 @@ def forked(context: Context) -> Optional[Check]:
 
 
 def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
-    """Check whether the log paces of both kinds have one mean, by Student's t with a common variance."""
+    """Check that the log times of both kinds have the same mean, by Student's t with pooled variance."""
     free = len(forks) + len(fresh) - 2
     squares = sum((len(logs) - 1) * statistics.variance(logs) for logs in (forks, fresh))
     error = math.sqrt(squares / free * (1 / len(forks) + 1 / len(fresh)))
@@ -68,7 +68,7 @@ def judged(forks: Sequence[float], fresh: Sequence[float]) -> Check:
 
 
 Ends = tuple[Iterable[bytes], Callable[[bytes], object]]
-"""What a worker tells, and what asks it."""
+"""A worker's output lines, and the function that sends it requests."""
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def _zygote() -> Iterator[socket.socket]:
 
 @contextmanager
 def _forked(asking: socket.socket) -> Iterator[Ends]:
-    """As `tuilab.runner.forked` asks for one; it is killed when `mine` is closed."""
+    """Fork a worker the way `tuilab.runner.forked` does. It is killed when `mine` is closed."""
     request = {
         "environment": dict(os.environ),
         "folder": os.getcwd(),
@@ -130,7 +130,7 @@ def _forked(asking: socket.socket) -> Iterator[Ends]:
 
 
 def _measured(told: Iterable[bytes], ask: Callable[[bytes], object]) -> float:
-    """The median of a small STFT in that worker, seconds per call."""
+    """Return the median seconds per call of a small STFT in that worker."""
     state, declaration = RunState(), find("stft").declaration
     values = check_values(declaration.parameters, declaration.constraints, {"samples": 4_096})
     request = Measure(

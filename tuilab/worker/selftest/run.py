@@ -1,4 +1,4 @@
-"""The instrument tests itself: spins of known length, equal things, known differences, a hog alongside it."""
+"""The engine's self-test: spins of known length, equal calls, known differences, competing load."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +19,9 @@ Checks = dict[str, Callable[[], Optional[Check]]]
 
 
 def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
-    """Yield one Check after another and a SelftestSummary at the end.
+    """Yield one Check after another, and a SelftestSummary at the end.
 
-    A check that raises has failed; it does not end the others.
+    A check that raises has failed; the others continue.
     """
     asked = msgspec.json.decode(body, type=Selftest)
     begun = time.monotonic()
@@ -40,7 +40,7 @@ def selftest(context: Context, body: bytes) -> Iterator[msgspec.Struct]:
 
 
 def summary(done: list[Check], seconds: float) -> SelftestSummary:
-    """Sum up all checks in one sentence; on a machine that was not idle they say little."""
+    """Summarise all checks in one sentence. On a busy machine they mean little."""
     failed = [check.name for check in done if not check.passed]
     idle = not {"idle", "still-idle"} & set(failed)
     message = f"all {len(done)} checks passed" if len(done) > 1 else "the check passed"
@@ -64,7 +64,7 @@ def _run(name: str, check: Callable[[], Optional[Check]]) -> Check | None:
 
 
 def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -> Checks:
-    """The checks by name. during: what else used the processors in each check so far."""
+    """Return the checks by name. during: other processes' use of the processors in each check so far."""
     noise = decisions.Noise()
     long, times, seed = asked.long, 5 if asked.long else 1, asked.seed
     made: Checks = {
@@ -94,7 +94,7 @@ def _checks(context: Context, asked: Selftest, during: Mapping[str, Pressure]) -
     }
     wanted = set(asked.only or NAMES)
     if wanted & {"slowdown", "least-difference"}:
-        wanted.add("a-a")  # they judge by its noise
+        wanted.add("a-a")  # they use its noise
     return {name: made[name] for name in NAMES if name in wanted}
 
 

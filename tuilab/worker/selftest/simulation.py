@@ -1,4 +1,4 @@
-"""Simulated trials with a known truth: how often the intervals hold it."""
+"""Simulated trials with a known truth: how often the intervals contain it."""
 
 import math
 from dataclasses import dataclass
@@ -18,24 +18,24 @@ Samples = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many of `trials` intervals held the truth. Trials without an interval count as misses."""
+    """How many of `trials` intervals contained the truth. Trials without an interval count as misses."""
 
     covered: int
     trials: int
 
     @property
     def share(self) -> float:
-        """The covered share, 0 … 1."""
+        """The covered share, 0 to 1."""
         return self.covered / self.trials
 
     @property
     def within_limits(self) -> bool:
-        """93 to 97%, for intervals that promise 95%."""
+        """True for 93 to 97 %, as expected of 95 % intervals."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
 def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: float) -> Samples:
-    """Log noise, trials × n: AR(1) of standard deviation `spread` and autocorrelation `rho`."""
+    """Return log noise, (trials, n): AR(1) with standard deviation `spread` and autocorrelation `rho`."""
     steps = rng.standard_normal((trials, n)) * spread
     out = np.empty_like(steps)
     out[:, 0] = steps[:, 0]
@@ -45,14 +45,17 @@ def noise(rng: np.random.Generator, trials: int, n: int, spread: float, rho: flo
 
 
 def spikes(rng: np.random.Generator, trials: int, n: int, share: float = 0.03) -> Samples:
-    """Return delays as interruptions make them, (trials, n) in log: 0.3 on average for `share` of the
-    samples, else 0."""
+    """Return delays as interruptions cause them, (trials, n) in log: mean 0.3 for `share` of the samples,
+    else 0.
+    """
     return np.where(rng.random((trials, n)) < share, rng.exponential(0.3, (trials, n)), 0.0)
 
 
 def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: int = 1) -> Coverage:
-    """Return how often the median's interval covers it, of skewed, autocorrelated samples (1 + 0.1 e^z,
-    median 1.1), `n` in each trial."""
+    """Return how often the interval contains the median of skewed, autocorrelated samples.
+
+    Samples are 1 + 0.1 e^z, with median 1.1; `n` per trial.
+    """
     rng = np.random.default_rng(seed)
     samples = 1 + 0.1 * np.exp(noise(rng, trials, n, 1.0, rho))
     covered = 0
@@ -66,7 +69,9 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """Return the ratio's interval: two arms, rounds that slow both alike, noise of 3% and spikes of each."""
+    """Return how often the ratio's interval contains the truth, for two arms with shared drift, noise of 3 %
+    and spikes.
+    """
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(low <= truth <= high for low, high in found), trials)
 
@@ -74,7 +79,7 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """Return how often two arms are called different: at most 5% for `truth` 1, nearly always for 1.05."""
+    """Return how often two arms are judged different: at most 5 % for `truth` 1, nearly always for 1.05."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(not low <= 1 <= high for low, high in found), trials)
 
@@ -94,7 +99,7 @@ def _ratios(trials: int, n: int, truth: float, rho: float, seed: int) -> list[tu
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """An arm that costs base_s + each_s · size seconds a call."""
+    """An arm that costs base_s + each_s · size seconds per call."""
 
     base_s: float
     each_s: float
@@ -106,7 +111,7 @@ class CostLine:
 
 @dataclass
 class TwoLines:
-    """Two arms whose cost lines cross at a known size, measured with noise of `spread` a round."""
+    """Two arms whose cost lines cross at a known size, measured with noise of `spread` per round."""
 
     a: CostLine
     b: CostLine
@@ -132,11 +137,11 @@ class TwoLines:
 def crossover_coverage(
     trials: int = 300, spread: float = 0.03, rounds: int = 20, refine: int = 6, seed: int = 4
 ) -> Coverage:
-    """Return a sweep over sizes in steps of 4, then up to `refine` sizes chosen by `next_size`, in each
-    trial.
+    """Return how often the crossover's interval contains the truth.
 
-    The cost lines cross at sizes spread evenly (in log) over 700 … 300,000; a has a base cost 2 to 20 times
-    b's, and b 3 to 30 times a's cost per sample.
+    Each trial sweeps sizes in steps of 4, then adds up to `refine` sizes chosen by `next_size`. The cost
+    lines cross at sizes spread evenly (in log) over 700 to 300,000; a's base cost is 2 to 20 times b's, and
+    b's cost per sample is 3 to 30 times a's.
     """
     rng = np.random.default_rng(seed)
     covered = 0
@@ -157,9 +162,9 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 
 
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
-    """Return what a sweep with bisection, down to where noise rules, would have measured of two lines.
+    """Return what a sweep of the two lines would measure, bisecting until noise dominates.
 
-    A coarser end leaves room for other interpolations in the interval, which then holds more than 95%.
+    Stopping earlier leaves room for other interpolations in the interval, which then covers more than 95 %.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

@@ -1,5 +1,5 @@
-"""Is the machine idle, does a hog alongside the engine raise its flag, and is no figure too good to be
-true?
+"""Checks that the machine is idle, that competing load is detected, and that no figure exceeds the hardware
+limit.
 """
 
 import os
@@ -38,28 +38,28 @@ FASTEST_CLOCK = 6e9
 """Hz that no processor on sale exceeds."""
 
 FLOPS_PER_CYCLE = 64
-"""float32, of one core: two 512-bit fused multiply-adds, the widest there are outside of matrix units."""
+"""float32 per core: two 512-bit fused multiply-adds, the widest outside matrix units."""
 
 LANE_BYTES_PER_S = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
-"""Of one PCIe lane by generation, after the line code (PCI-SIG)."""
+"""Bytes per second of one PCIe lane by generation, after the line code (PCI-SIG)."""
 
 
 def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
-    """Measure spins for a while, and see what else uses the processors."""
+    """Measure spins for a while and return what else used the processors."""
     own = bench(context, rounds=10**9, limit_s=seconds)
     by_round(own, [cell("spin", lambda: spin(1e-3), 5, 1e-3)])
     return own.pressures[-1] if own.pressures else None
 
 
 def idle(seen: Pressure | None) -> Check:
-    """Return whether anything else used the processors before the test began."""
+    """Check that nothing else used the processors before the test."""
     doubt = contention(seen) if seen else None
     message = f"NOT IDLE: {doubt.message}" if doubt else f"others used {_said(seen)} of the processors"
     return Check(name="idle", figure=_others(seen), limit=QUIET, passed=doubt is None, message=message)
 
 
 def still_idle(during: Mapping[str, Pressure]) -> Check:
-    """Return whether anything else used the processors during any of the checks."""
+    """Check that nothing else used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
     message = f"others used {_said(worst)} of the processors at most, during any check"
@@ -79,7 +79,7 @@ def _said(seen: Pressure | None) -> str:
 
 
 def hog(context: Context) -> Check:
-    """Start busy processes alongside the engine, one a processor."""
+    """Check that busy processes, one per processor, are detected."""
     with _hogs(len(os.sched_getaffinity(0))):
         seen = listen(context)
     doubt = contention(seen) if seen else None
@@ -95,7 +95,7 @@ def hog(context: Context) -> Check:
 
 @contextmanager
 def _hogs(count: int) -> Iterator[None]:
-    # Each ends by itself too, so that a self-test that is killed leaves nothing behind.
+    # Each also ends by itself, so that a killed self-test leaves nothing behind.
     code = f"import time\nend = time.monotonic() + {LISTEN_S + 30}\nwhile time.monotonic() < end: pass"
     hogs = [
         subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=subprocess.DEVNULL)
@@ -112,7 +112,7 @@ def _hogs(count: int) -> Iterator[None]:
 
 
 def roofline(context: Context) -> Check:
-    """Return a matrix product against what the processor's cores could do at the very most."""
+    """Check a matrix product against the absolute maximum of the processor's cores."""
     tf, own = context.tf, bench(context, rounds=20, limit_s=10.0)
     with tf.device("/CPU:0"):
         matrix = tf.random.normal((SIDE, SIDE), seed=1)
@@ -134,12 +134,12 @@ def roofline(context: Context) -> Check:
 
 
 ELEMENTS = (2**12, 2**16, 2**20, 2**24)
-"""Of float32, from what the nearest cache holds to what only memory does."""
+"""float32 elements, from a set that fits the fastest cache to one that needs main memory."""
 ROOFS_S = 1.0
 
 
 def shares(context: Context) -> Check:
-    """Check calls of known work under this machine's roofs, measured now: none has more than all of one."""
+    """Check that calls of known work stay within this machine's roofs, measured now."""
     tf, own = context.tf, bench(context, rounds=10, limit_s=10.0)
     works, cells = {}, []
     with tf.device("/CPU:0"):
@@ -172,7 +172,7 @@ def shares(context: Context) -> Check:
 def under(
     roofs: Roofs, machine: Machine, works: Mapping[str, Work], timed: Sequence[Mapping[int, float]]
 ) -> RunState:
-    """Return a run of these calls. timed: of each its seconds by round, as `by_round` gives them."""
+    """Return a run of these calls. timed: seconds by round for each, as `by_round` returns them."""
     state, arms = RunState(), tuple(Arm("CPU:0", "eager", variant=name) for name in works)
     scenario, point = Scenario("selftest", {}), e.Point(0)
     state.apply(
@@ -220,7 +220,9 @@ def link(context: Context) -> Check | None:
 
 
 def _carries(trained: Link | None) -> float | None:
-    """Bytes per second at most; of what card and slot can do, since an idle link trains down."""
+    """Return maximum bytes per second from the card's and slot's capabilities, because an idle link trains
+    down.
+    """
     if trained is None or trained.max_generation is None or trained.max_width is None:
         return None
     lane = LANE_BYTES_PER_S.get(trained.max_generation)
