@@ -1,8 +1,8 @@
-"""One account of a call from what was measured of it. Numbers in, an `Account` out.
+"""Builds one account of a call from its measurements: numbers in, an `Account` out.
 
-A profile tells whose each moment was, and slows down what lies between the kernels; calls alongside it,
-without the profiler, tell how long a call takes. `of_profile` joins the two, for calls of an arm or for steps
-of a program; `scaled` holds the account to the median that stands everywhere else.
+A profile attributes each moment but slows down the time between kernels. Calls without the profiler give the
+true duration. `of_profile` combines the two, for calls of an arm or steps of a program; `scaled` scales the
+account to the median that is reported elsewhere.
 """
 
 import math
@@ -17,15 +17,15 @@ from tuilab.analysis.statistics import t_quantile
 from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_order
 
 EVENT_S = 2.5e-6
-"""Recording an event takes the thread that it happens on no longer than that."""
+"""Upper limit of the time that recording one event costs the thread."""
 
 NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
-"""Phases of a profile that bear another name in an account; the others keep theirs."""
+"""Profile phases that have another name in an account; the others keep theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A phase's seconds a call, half its interval's width (None: not known) and what it is known from."""
+    """Seconds per call of a phase, half the width of its interval (None: unknown), and its source."""
 
     seconds: float
     half: float | None
@@ -42,18 +42,17 @@ def of_profile(
     opaque: bool = False,
     drained: bool = False,
 ) -> Account:
-    """Return the account of profiled calls, or steps, which follow one another.
+    """Return the account of consecutive profiled calls or steps.
 
-    calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping a call. plain_s: seconds of
-    a call without the profiler; None leaves the profile's own length. events: on the calling thread, a call;
-    each may have cost `EVENT_S`, which is taken off what TensorFlow and Python take between kernels.
-    on_device: seconds a call by phase that another device's own clock told, which no profiler and no busy
-    host stretches: only what is alongside them is fitted to `plain_s`, and what that has beyond the profile
-    is not known for as much of the call as the device took.
-    own_python_s: seconds of some calls that Python spent outside TensorFlow, as timed apart; the rest of the
-    profile's Python is TensorFlow's own. opaque: the device could not be looked into, so waiting for it is
-    not known. drained: the input's buffers held nothing when the calls began. Raises ValueError without a
-    call that took time.
+    calls: seconds by the profile's phase (`profile.sums.Sums.calls`), one mapping per call. plain_s: seconds
+    of a call without the profiler; None keeps the profile's own length. events: number per call on the
+    calling thread; each may have cost `EVENT_S`, which is subtracted from the time that TensorFlow and Python
+    take between kernels. on_device: seconds per call and phase from another device's own clock, which neither
+    the profiler nor a busy host stretches. Only the other parts are fitted to `plain_s`. If the plain call is
+    longer than the profile, the excess is unknown up to the device's time. own_python_s: seconds that Python
+    spent outside TensorFlow in some calls, timed separately; the rest of the profile's Python time is
+    TensorFlow's own. opaque: the profiler could not see into the device, so waiting for it is unknown.
+    drained: the input buffers were empty when the calls began. Raises ValueError if no call took time.
     """
     steps = [math.fsum(call.values()) for call in calls]
     step_s = math.fsum(steps) / max(1, len(steps))
@@ -79,7 +78,9 @@ def of_profile(
 
 
 def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:
-    """Half the 95% interval of a phase's seconds a call, by the ratio estimator (Cochran 1977, 6.4)."""
+    """Return half the 95 % interval of a phase's seconds per call, by the ratio estimator (Cochran 1977,
+    6.4).
+    """
     n, whole = len(each), math.fsum(steps)
     if n < 2 or whole <= 0:
         return None
@@ -93,11 +94,11 @@ def _both(a: float | None, b: float | None) -> float | None:
 
 
 def _python_apart(found: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
-    """Of the time that the profiler calls Python, TensorFlow's own goes to dispatch."""
+    """Move TensorFlow's own share of the profiled Python time to dispatch."""
     if not own_s or "python" not in found:
         return found
     python, beside = found["python"], found.get("dispatch", Known(0.0, 0.0, "profiled"))
-    # Python that TensorFlow calls back is within dispatch.
+    # Dispatch already includes Python code that TensorFlow calls back.
     own = min(statistics.median(own_s), python.seconds + beside.seconds)
     half = _both(beside.half, python.half)
     return {
@@ -110,13 +111,13 @@ def _python_apart(found: dict[str, Known], own_s: Sequence[float]) -> dict[str, 
 def _filled(
     found: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
-    """The parts made as long as the calls alongside them; how far that stretches each widens its interval."""
+    """Scale the parts to the length of unprofiled calls; the amount of stretching widens each interval."""
     whole = math.fsum(known.seconds for known in found.values())
     if whole <= 0:
         return unknown(total_s, "the profiler saw nothing of a call")
     held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in found.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # the device itself was another: all of it is fitted
+        held = {}  # the device itself behaved differently: fit all of it
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
@@ -132,9 +133,9 @@ def _filled(
 
 
 def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Account:
-    """Return the account of a call that was not profiled: parts timed by themselves, and the rest not known.
+    """Return the account of a call that was not profiled: separately timed parts, and the rest unknown.
 
-    Where parts that overlap come to more than a call, each is shortened alike.
+    If overlapping parts add up to more than a call, all are shortened by the same factor.
     """
     whole = math.fsum(known.seconds for known in found.values())
     if whole > total_s:
@@ -150,7 +151,7 @@ def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Acco
 
 
 def unknown(total_s: float, note: str) -> Account:
-    """Return an account that says that nothing is known, and why."""
+    """Return an account of which nothing is known, with the reason."""
     return Account(
         total_s=total_s, parts=(Part(phase=NOT_KNOWN, seconds=total_s, source="remainder"),), note=note
     )
@@ -180,9 +181,9 @@ def _interval(known: Known, total_s: float) -> tuple[float, float] | None:
 
 
 def scaled(account: Account, median_s: float) -> Account:
-    """Return the account of the same call at the arm's median: each part by the same factor.
+    """Return the account scaled to the arm's median: every part by the same factor.
 
-    Parts add up to `median_s` but for a rounding error of their sum.
+    The parts add up to `median_s` except for rounding.
     """
     if account.total_s <= 0:
         return unknown(median_s, account.note)
@@ -209,12 +210,12 @@ GROUPS: dict[str, Group] = {
     "compute": "compute",
     NOT_KNOWN: "not known",
 }
-"""What an arm is said to be bound by where a phase is its largest; a workload's own are Python's, as that
-is."""
+"""The bound to report for an arm whose largest part is this phase. A workload's own phases count as
+Python."""
 
 
 def largest(account: Account) -> Group:
-    """Return what takes most of a call, or `not known`."""
+    """Return the largest part of a call, or `not known`."""
     sums: dict[Group, float] = {}
     for part in account.parts:
         group = GROUPS.get(part.phase, "python")

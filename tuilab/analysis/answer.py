@@ -1,4 +1,4 @@
-"""The answer to a run in a few sentences with numbers, which claim no difference that noise could make."""
+"""Answers a run in a few sentences with numbers. Claims no difference that noise could explain."""
 
 from collections.abc import Collection, Sequence
 
@@ -39,18 +39,17 @@ from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
 LEAST = 1.005
-"""A ratio below reads as 1.00 ×: nothing to call an arm slower for, however surely it is."""
+"""A smaller ratio prints as 1.00 ×, so it is not reported as slower, however certain it is."""
 COPYING = 0.2
 LOOK = 3
-"""That many calls of a warm-up are a figure to go by until there is one that counts."""
+"""Number of warm-up calls that give a provisional figure until a counted one exists."""
 MOST_NAMED = 3
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
-    """Describe what a run has shown so far, in plain text. crossed: its crossovers, where they are known
-    already.
+    """Describe the run's results so far in plain text. crossed: its crossovers, if already known.
 
-    against: the data sheet's name of a GPU to hold it against; without one, only a run that has no GPU is.
+    against: data-sheet name of a GPU to compare with; by default, only runs without a GPU are compared.
     """
     if state.scenario is None:
         return ""
@@ -61,7 +60,7 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
     parts = [_ending(state)]
     if arms:
         parts.append(_traced_anew(state, arms, point))
-        # Of a sweep with a second axis the first series stands for all; the others are in the result.
+        # If a sweep has a second axis, show the first series only; the others are in the result.
         parts += [c.sentence for c in crossed[:1] if c.status != "unknown" or not state.running]
         lone = arms[0] if len(arms) == 1 else None
         span = _span(state, point, lone) if not crossed else ""
@@ -72,20 +71,19 @@ def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against:
         parts += [_merged(arms, point), _vanished(state, point), failures(state, point), without]
         parts += [sweep_sentence(state, against), bound_sentence(state, against), emulated_sentence(state)]
     else:
-        # Where arms failed, why is what a reader asks for first.
+        # If arms failed, readers ask for the reason first.
         found = _nothing(state, point)
         parts += [*found, without] if failures(state, point) else [without, *found]
     return " ".join(part for part in parts if part)
 
 
 def at_point(state: RunState, point: int) -> list[str]:
-    """Return what one point of a sweep has shown, in sentences: the fastest arm, and the one asked for
-    next."""
+    """Return sentences about one point of a sweep: the fastest arm, and the one readers ask about next."""
     return [part for part in _of_each_kind(state, point) if part]
 
 
 def timing(arm: ArmState, point: int) -> str:
-    """Return `0.48 ms [0.47 0.50]`, or without the interval if there is none."""
+    """Return `0.48 ms [0.47 0.50]`, without the interval if there is none."""
     found = estimate_at(arm, point)
     if found is None:
         return "not timed"
@@ -104,13 +102,13 @@ def _ending(state: RunState) -> str:
 
 
 def _of_each_kind(state: RunState, point: int) -> list[str]:
-    """What the arms show that do the same work; of several kinds each begins with what it does."""
+    """Describe the arms that do the same work. If there are several kinds of work, name each one first."""
     groups = comparable(state, point)
     out: list[str] = []
     for group in groups:
         said = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
-            # `One graph` and `So far` begin no sentence then.
+            # `One graph` and `So far` then no longer begin a sentence.
             first = (
                 said[0][:1].lower()
                 if said[0].startswith(("One graph", "Eager", "So far", "At "))
@@ -122,7 +120,7 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 
 def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
-    """The arms whose pace is another while nobody else is at work, each with both figures."""
+    """Describe the arms that run at another speed while the machine is otherwise idle, with both figures."""
     found = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not found:
         return ""
@@ -132,7 +130,7 @@ def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
-    """The arms whose time is mostly tracing, which are held against no other."""
+    """Describe the arms whose time is mostly retracing, which are excluded from comparisons."""
     found = [arm for arm in arms if retraced(arm, point)]
     if not found:
         return ""
@@ -145,12 +143,12 @@ def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
 
 
 def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
-    """The fastest arm or arms, and the one that a reader will ask about next."""
+    """Describe the fastest arm or arms, and the one readers will ask about next."""
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
     known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Before any two can be compared all are named; later those that still cannot stand apart.
+    # Until any two arms can be compared, name all; later, list separately those that still cannot be.
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)
@@ -164,10 +162,10 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
 
 
 def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """The arms that may be the fastest, by their medians; and those behind a slower one that scatter too
-    much.
+    """Return the arms that may be the fastest, by median, and those slower by median but too noisy to
+    separate.
 
-    An arm between two that are known to be nearly equal is one of them, however well it is known.
+    An arm between two that are known to be nearly equal counts as one of them, however precise its figure is.
     """
     level = [arm for arm in arms if not _slower(arm, arms[0], point)]
     first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
@@ -179,7 +177,7 @@ def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmSta
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
-    """Those that cannot be reported from the fastest, though others between them can."""
+    """Describe arms too noisy to separate from the fastest, although arms between them can be separated."""
     if not arms:
         return ""
     named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in arms[:MOST_NAMED]]
@@ -188,7 +186,7 @@ def _scattered(arms: list[ArmState], point: int) -> str:
 
 
 def _too_few(arms: list[ArmState], point: int) -> str:
-    """The arms that have too few rounds to be held against the fastest."""
+    """Describe the arms that have too few rounds to compare with the fastest."""
     if not arms:
         return ""
     named = listed([name_of(arm, point) for arm in arms[:MOST_NAMED]] + ["others"] * (len(arms) > MOST_NAMED))
@@ -196,7 +194,7 @@ def _too_few(arms: list[ArmState], point: int) -> str:
 
 
 def _place(state: RunState, point: int) -> str:
-    """`At 256 samples ` in a sweep, else nothing."""
+    """Return `At 256 samples ` in a sweep, else ""."""
     found = next((p for p in state.points if p.index == point), None)
     if found is None or not axes(state):
         return ""
@@ -204,7 +202,9 @@ def _place(state: RunState, point: int) -> str:
 
 
 def _span(state: RunState, point: int, lone: ArmState | None) -> str:
-    """An arm's time at the smallest and at the largest size; of one that is alone also at the run's own."""
+    """Describe an arm's time at the smallest and largest size; for a single arm, also at the run's
+    own size.
+    """
     for series in series_of(state)[:1]:
         arm = lone or series.best(series.everyone())
         sizes = [place for place, arms in series.arms.items() if arm in arms]
@@ -220,7 +220,7 @@ def _span(state: RunState, point: int, lone: ArmState | None) -> str:
 
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Whether an arm of greater median is slower round by round too; else nothing can be said."""
+    """Return True if an arm with a greater median is also slower round by round."""
     found = compare(arm, first, point)
     return found is not None and found.is_slower and found.ratio >= LEAST
 
@@ -228,10 +228,10 @@ def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
 def _lead(
     state: RunState, arms: list[ArmState], tied: list[ArmState], point: int, *, apart: bool = False
 ) -> str:
-    """apart: other arms could not be compared."""
+    """Describe the fastest arm or arms. apart: other arms could not be compared."""
     first = name_of(arms[0], point)
     so_far = "so far " if state.running else ""
-    # A host's name is written as it is.
+    # Keep the case of a host name.
     keep = bool(_place(state, point)) or bool(arms[0].arm.host and not so_far)
     if len(arms) == 1:
         return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
@@ -260,11 +260,11 @@ def _lead(
 
 
 HOPELESS = 9.0
-"""A least difference (ten times as long) of which no reader makes anything."""
+"""A smallest detectable difference of ten times or more is useless to readers."""
 
 
 def _unseen(found: Sequence[RatioEstimate | None]) -> str:
-    """How small a difference would have gone unseen among arms that are called equal."""
+    """Return how small a difference between arms reported as equal could have been missed."""
     least = max((each.least for each in found if each is not None and each.least is not None), default=None)
     if least is None:
         return ""
@@ -289,7 +289,7 @@ def _capital(text: str, keep: bool) -> str:
 
 
 def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
-    """The fastest arm of the other kind of device, else the runner-up, against the fastest."""
+    """Compare the fastest arm of the other device kind, else the runner-up, with the fastest."""
     behind = [arm for arm in arms if arm not in tied]
     here = {family_of(arm, point) for arm in tied}
     arm = next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
@@ -305,13 +305,13 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
 
 
 def copying(arm: ArmState, point: int) -> float:
-    """Return the share (0 … 1) of a call that its copies take; 0 if it has no account."""
+    """Return the share (0 to 1) of a call that its copies take; 0 without an account."""
     account = account_at(arm, point)
     return account.share(*COPIES) if account is not None else 0.0
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
-    """What a host without a GPU can still show: what one graph saves against eager execution."""
+    """Describe what a host without a GPU can show: the saving of one graph over eager execution."""
     if len({(arm.arm.dtype, arm.arm.variant) for arm in arms}) > 1:
         return ""
     eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
@@ -343,12 +343,12 @@ def _against(one: ArmState, other: ArmState, point: int) -> str:
 
 
 def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
-    """Why a graph is faster, how many ops it launches instead of how many, and whether GPUs can run them."""
+    """Explain why a graph is faster: how many fewer ops it launches, and whether GPUs can run them."""
     before, after = op_counts(eager, point), op_counts(graph, point)
     many, left = sum(before.values()), sum(after.values())
     if graph.arm.mode == "xla":
         return f": it launches one program instead of {plural(many, 'op')}." if after and many > 1 else "."
-    # A few ops less are no reason why it is faster; half of them may be.
+    # A few ops fewer do not explain the speedup; half as many may.
     if after and many >= 2 * left:
         lead = ":"
     else:
@@ -364,8 +364,9 @@ def _ops(state: RunState, eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
-    """`dispatch takes 560 µs instead of 3.77 ms`: the part in which most of what a graph saves lies; "" where
-    none has half of it."""
+    """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if
+    none has half.
+    """
     before, after = account_at(eager, point), account_at(graph, point)
     if before is None or after is None:
         return ""
@@ -381,7 +382,7 @@ def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
 
 
 def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> bool:
-    """Whether the workload looked, and found a GPU kernel for every op of the graph."""
+    """Return True if the workload found a GPU kernel for every op of the graph."""
     facts = {fact.name: fact.value for fact in [*state.facts, *graph.facts]}
     if facts.get("host-only-ops") == 0:
         return True
@@ -389,7 +390,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 
 def failures(state: RunState, point: int) -> str:
-    """Return the arms that raised, or that could not run though a GPU is there."""
+    """Return the arms that raised, or that could not run although there is a GPU."""
     failed = []
     for arm in state.arms.values():
         status, reason = arm_status(state, arm, point)
@@ -412,7 +413,9 @@ def failures(state: RunState, point: int) -> str:
 
 
 def _merged(arms: list[ArmState], point: int) -> str:
-    """That a graph does equal work once, where that is a good part of what was asked."""
+    """Return a note that a graph computes duplicate work once, if that is a good part of the
+    requested work.
+    """
     told = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
     if not told:
         return ""
@@ -420,7 +423,7 @@ def _merged(arms: list[ArmState], point: int) -> str:
 
 
 def _vanished(state: RunState, point: int) -> str:
-    """The arms that do not compute what they were asked to, and so are in no comparison."""
+    """Return a note on arms that do not compute what was requested and are excluded from comparisons."""
     gone = [(arm.label, why) for arm in state.arms.values() if (why := vanished(state, arm, point))]
     if not gone:
         return ""
@@ -430,7 +433,7 @@ def _vanished(state: RunState, point: int) -> str:
 
 
 def _nothing(state: RunState, point: int) -> list[str]:
-    """No figure: what is going on, or why there is none."""
+    """Describe what is happening, or why there is no figure."""
     failed = failures(state, point)
     if state.running and not _vanished(state, point):
         stage = (short(state.progress.stage) if state.progress else "starting") + _prepared(state, point)
@@ -454,19 +457,19 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 
 def _first_look(state: RunState, point: int) -> str:
-    """How long the calls take that warm up an arm of each device, while the others are built; "" before."""
+    """Return the warm-up times of one arm per device while the others are built; "" before there are any."""
     found: dict[str, str] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
         if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
-            # The least: alongside what else happens at a start, most of these calls take too long.
+            # The minimum, because other activity at the start slows most of these calls down.
             found.setdefault(arm.arm.device, f"{name_of(arm, point)} {median_of(min(warming))}")
     named = listed(list(found.values())[:MOST_NAMED])
     return f"First look, not counted: at best {named} a call." if found else ""
 
 
 def _prepared(state: RunState, point: int) -> str:
-    """Which arm of how many is being made ready; "" before the second one, and once all are."""
+    """Return which arm of how many is being prepared; "" before the second one and once all are ready."""
     arms = [
         arm
         for arm in state.arms.values()
@@ -478,9 +481,9 @@ def _prepared(state: RunState, point: int) -> str:
 
 
 def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and how many times as long the one takes that a reader will hold it against.
+    """Return the fastest arm, and the slowdown of the arm that readers will compare with it.
 
-    That is the fastest on the other kind of device, else the next. A sweep counts at its headline point.
+    That is the fastest on the other kind of device, else the runner-up. A sweep counts at its headline point.
     """
     point = summary_point(state)
     swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""

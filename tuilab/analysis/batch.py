@@ -1,4 +1,4 @@
-"""What a model's batch is worth: from which size on a larger one hardly brings more."""
+"""The value of a model's batch size: the size from which a larger batch adds little."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,15 @@ from tuilab.model.result import Crossover, PointResult
 from tuilab.model.run import RunState
 
 ENOUGH = 0.9
-"""Of the best throughput: a batch that reaches it pays."""
+"""Share of the best throughput from which a batch pays."""
 
 
 def batch_answer(
     state: RunState, points: Sequence[PointResult], crossovers: Sequence[Crossover]
 ) -> BatchAnswer | None:
-    """Return the batch that pays, the largest that fits, and from which on a GPU wins; None without a
-    model."""
+    """Return the batch that pays, the largest that fits, and where a GPU starts to win; None without
+    a model.
+    """
     model = state.model
     if model is None or not model.batch:
         return None
@@ -41,7 +42,7 @@ HOW = {
 
 
 def fitting(found: Sequence[Fit]) -> list[str]:
-    """Return a sentence for each device: the largest batch of each variant, and what ended the search."""
+    """Return a sentence per device: the largest batch of each variant, and what ended the search."""
     out = []
     for device in dict.fromkeys(fit.device for fit in found):
         own = [fit for fit in found if fit.device == device]
@@ -61,7 +62,7 @@ def fitting(found: Sequence[Fit]) -> list[str]:
 
 
 def growing(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the largest measured batch if it has the best throughput and the next smaller one not nearly."""
+    """Return the largest measured batch if it is clearly better than the next smaller one, else None."""
     best = _throughput(points, batch)
     if len(best) < 2 or paying(points, batch) is not None:
         return None
@@ -69,9 +70,9 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the least batch at which some arm reaches nine tenths of the most examples a second of any.
+    """Return the smallest batch at which some arm reaches 90 % of the highest examples per second of any.
 
-    None if only the largest does: the throughput may grow on beyond it.
+    None if only the largest does: throughput may still grow beyond it.
     """
     best = _throughput(points, batch)
     if len(best) < 2:
@@ -81,7 +82,7 @@ def paying(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def _throughput(points: Sequence[PointResult], batch: str) -> dict[int, float]:
-    """The most examples a second of any arm, by batch."""
+    """Return the highest examples per second of any arm, by batch."""
     best: dict[int, float] = {}
     for point in points:
         size_of = point.values.get(batch)

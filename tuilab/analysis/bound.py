@@ -1,11 +1,11 @@
-"""The least time of a call on a GPU that is not here, and what such a GPU is expected to take.
+"""Estimates the minimum time of a call on a GPU that is not present, and its expected time.
 
-The bound follows from the data sheet, the work that was counted, and this host. Kernels of a graph run one
-after another, each no faster than its arithmetic, its bytes and a launch. XLA may fuse, so only the sums of
-its program count, and the trips of a loop. Ops without a GPU kernel stay on the CPU at their measured time;
-what they exchange with the GPU crosses the bus. TensorFlow's start of a call is measured on this host.
+The bound comes from the data sheet, the counted work and this host. Kernels of a graph run one after another,
+each limited by its arithmetic, its bytes and its launch. XLA may fuse, so for XLA only the program's totals
+count, and loop trips. Ops without a GPU kernel stay on the CPU at their measured time, and the data they
+exchange with the GPU crosses the bus. TensorFlow's launch cost is measured on this host.
 
-A bound is no forecast: `expected_s` scales each term by what published timings reached of it (`EXPECTED` in
+A bound is not a forecast: `expected_s` scales each term by what published timings reached (`EXPECTED` in
 model/datasheets.py, docs/gpu-bounds.md).
 """
 
@@ -32,18 +32,18 @@ from tuilab.model.roofline import BoundPoint, DeviceRoofs, GpuBound, Limit, Work
 from tuilab.model.run import ArmState, RunState
 
 ALMOST = 1.05
-"""A bound that is at most this many times as long is the same for a reader."""
+"""A reader treats a bound at most this many times as long as equal."""
 START_MATTERS_S = 10e-3
-"""A bound above this holds whatever TensorFlow takes to start a call: hundreds of µs on a slow host."""
+"""Seconds. A longer bound holds whatever TensorFlow's launch cost, which is hundreds of µs on a slow host."""
 
 
 @dataclass(frozen=True)
 class GpuCall:
-    """A call on a GPU that is not here, started by TensorFlow on this host.
+    """A call on a GPU that is not present, launched by TensorFlow on this host.
 
-    host: the roofs of this host's processor; None if they are not known, and starting counts as nothing.
-    slowed: those of a host that was never seen idle: starting took longer than it needs to. kernels: launched
-    in a call. least_s: of the same call here, if the host does the work whatever the device.
+    host: the roofs of this host's processor; None if unknown, and launching then counts as zero. slowed: the
+    roofs of a host that was never seen idle, so its launch cost is too high. kernels: launches per call.
+    least_s: the same call's minimum here, if the host does the work whatever the device.
     """
 
     work: Work
@@ -62,7 +62,7 @@ class GpuCall:
         return self.work.gpu or self.work
 
     def start_known(self, sheet: DataSheet) -> bool:
-        """Return whether the time to start the call is known, or too short to matter on that GPU."""
+        """Return True if the launch cost is known, or too small to matter on that GPU."""
         if self.host is not None:
             return True
         fastest = self.on(sheet).seconds
@@ -71,7 +71,7 @@ class GpuCall:
         return replace(self, host=self.slowed).on(sheet).seconds <= ALMOST * fastest
 
     def on(self, sheet: DataSheet) -> GpuBound:
-        """Return its least time on the GPU of a data sheet, without a comparison to a measured arm."""
+        """Return the minimum time on the data sheet's GPU, without comparing it with a measured arm."""
         work, unknown = self.on_gpu, list[str]()
         if work.flop is None:
             unknown.append("the arithmetic")
@@ -133,7 +133,7 @@ class GpuCall:
         )
         if self.least_s is None:
             return found
-        # The same call of the host library: a GPU only adds its copies.
+        # The host library's own call, to which a GPU only adds copies.
         whole = self.least_s + found.copies_s
         return msgspec.structs.replace(
             found,
@@ -145,8 +145,8 @@ class GpuCall:
         )
 
     def _kernels(self, work: Work, sheet: DataSheet) -> tuple[float, float, float]:
-        """Seconds of arithmetic, of memory, and of the kernels one after another, at least."""
-        # What the cache held before a kernel, or before the call, need not come from memory again.
+        """Return minimum seconds of arithmetic, of memory access, and of the kernels in sequence."""
+        # Data in the cache before a kernel, or before the call, need not be read from memory again.
         kept = sheet.cache.value if sheet.cache else float("inf")
         launch = sheet.launch.value
 
@@ -164,14 +164,14 @@ class GpuCall:
                 sum(runs * took for runs, _, took in rows),
                 sum(runs * max(launch, a, m) for runs, a, m in rows),
             )
-        # Fused, or counted as a whole: units for different dtypes may work side by side.
+        # Fused, or counted as a whole: units for different dtypes may work in parallel.
         arithmetic = max((computing(dtype, flop) for dtype, flop in needed(work).items()), default=0.0)
         memory = moving(work.bytes or 0.0)
         trips = max(1.0, work.serial) * launch if work.kernels else 0.0
         return arithmetic, memory, max(arithmetic, memory, trips)
 
     def _starting(self) -> float:
-        """Seconds that this host takes to start the call."""
+        """Return the seconds that this host takes to launch the call."""
         if self.host is None:
             return 0.0
         empty = self.host.launch_s.get(self.mode, 0.0)
@@ -181,9 +181,7 @@ class GpuCall:
 
 
 def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
-    """Return the GPU arms that are worth a bound alongside a CPU arm: those of the run, or its own on a
-    GPU.
-    """
+    """Return the GPU arms to bound for a CPU arm: the run's own, or the CPU arm moved to a GPU."""
 
     def alike(arm: Arm) -> bool:
         return (arm.dtype, arm.variant, arm.host) == (of.arm.dtype, of.arm.variant, of.arm.host)
@@ -198,9 +196,9 @@ def gpu_arms(state: RunState, of: ArmState) -> list[Arm]:
 
 
 def call_of(state: RunState, arm: Arm, point: int) -> GpuCall | None:
-    """Return the arm's call on a GPU; None if its work is not known.
+    """Return the arm's call on a GPU; None if its work is unknown.
 
-    None for an XLA arm that could not be measured here: XLA may not be able to compile it.
+    Also None for an XLA arm that could not be measured here, because XLA may be unable to compile it.
     """
     work = work_of(state, state.arms.get(arm.id) or ArmState(arm, ""), point)
     machine = state.machines.get(arm.host, state.machine)
@@ -239,12 +237,12 @@ def calls_of(state: RunState, arms: Iterable[Arm], point: int) -> list[GpuCall]:
 
 
 def fastest_cpu(state: RunState, point: int) -> ArmState | None:
-    """Return the fastest arm that a CPU computed at a point."""
+    """Return the fastest arm at a point that ran on a CPU."""
     return next(iter(leads(state, point)), None)
 
 
 def leads(state: RunState, point: int) -> list[ArmState]:
-    """Return the fastest arm computed by a CPU, of each variant, dtype and host; the fastest of all first."""
+    """Return the fastest CPU arm of each variant, dtype and host; the fastest of all first."""
     found: dict[tuple[str, str, str], ArmState] = {}
     for arm in measured(state, point):
         if family_of(arm, point) == "CPU":
@@ -253,8 +251,7 @@ def leads(state: RunState, point: int) -> list[ArmState]:
 
 
 def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...]:
-    """Return the least times alongside the fastest CPU arm of each variant and dtype, input resident and
-    copied.
+    """Return the bounds for the fastest CPU arm of each variant and dtype, with resident and copied input.
 
     Those of the fastest arm come first.
     """
@@ -262,7 +259,7 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
 
 
 def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
-    """Return the least times alongside one measured arm, with the input resident first."""
+    """Return the bounds for one measured arm, with resident input first."""
     best: dict[str, tuple[GpuBound, GpuCall]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
         found = call.on(sheet)
@@ -276,7 +273,7 @@ def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> lis
 def _compared(
     state: RunState, lead: ArmState, point: int, found: GpuBound, call: GpuCall, sheet: DataSheet
 ) -> GpuBound:
-    """The bound alongside a measured arm: the GPU cannot win if it is no faster than the interval's end."""
+    """Compare a bound with a measured arm: the GPU cannot win if it is no faster than the interval's end."""
     found = msgspec.structs.replace(found, variant=lead.arm.variant, dtype=lead.arm.dtype)
     timed = estimate_at(lead, point)
     if timed is None:
@@ -315,7 +312,7 @@ def _compared(
 
 
 def nothing_for_a_gpu(work: Work) -> str:
-    """Describe why a GPU has nothing to do in a call; "" if it has."""
+    """Return why a GPU has nothing to do in a call; "" if it has."""
     if work.gpu is None or work.gpu.kernels or work.gpu.flop:
         return ""
     names = sorted(work.stays, key=lambda stay: -(stay.seconds or 0.0))
@@ -325,7 +322,7 @@ def nothing_for_a_gpu(work: Work) -> str:
 
 
 def why_not_known(call: GpuCall) -> str:
-    """Describe what keeps a bound from being known; "" if nothing does."""
+    """Return why a bound is unknown; "" if it is known."""
     work = call.on_gpu
     if work.uncounted:
         return f"the work of {work.uncounted[0]} is not counted"
@@ -338,28 +335,29 @@ def why_not_known(call: GpuCall) -> str:
 
 
 def least_bound(state: RunState, arms: Iterable[Arm], point: int) -> GpuBound | None:
-    """Return the least time of any of these arms on any GPU that is known; None if no work is known."""
+    """Return the shortest bound of these arms on any known GPU; None if no work is known."""
     calls = calls_of(state, arms, point)
     found = [call.on(sheet) for call in calls for sheet in SHEETS.values()]
     return min(found, key=lambda bound: bound.seconds, default=None)
 
 
 SLOWEST_LINK = 250e6
-"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003); each GPU of the table has 60 times that."""
+"""Bytes/s of one lane of the first PCI Express (PCI-SIG 2003); every GPU in the table has 60 times that."""
 SLOWEST_COPY_S = 1e-3
-"""Seconds that starting a copy takes at most; published for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
+"""Maximum seconds to start a copy; published figures for cudaMemcpy are 6 to 7 µs (GDRCopy's README)."""
 SLACK = 1_000
-"""How much slower than its data sheet a GPU is taken to be if a ceiling on its time is wanted."""
+"""How much slower than its data sheet a GPU may be, for an upper limit on its time."""
 SLOWEST_LAUNCH_S = 1e-3
-"""Seconds of a kernel's launch at most; published are 5 to 20 µs (Holistic Trace Analysis, its manual)."""
+"""Maximum seconds of a kernel launch; published figures are 5 to 20 µs (manual of Holistic Trace
+Analysis)."""
 
 
 def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
-    """Return seconds that the arm takes at most on the slowest GPU of the table, a thousandth as fast as on
-    paper.
+    """Return the maximum seconds of the arm on the slowest GPU of the table, at a thousandth of its rated
+    speed.
 
-    No bound of physics: a limit so generous that a GPU which breaks it is broken. None if the work is not
-    known, or the host's own.
+    Not a physical limit, but so generous that a GPU exceeding it is broken. None if the work is unknown or
+    done by the host.
     """
     call = call_of(state, arm, point)
     if call is None or call.host is None or call.work.host_only or call.work.flop is None:
@@ -373,11 +371,11 @@ def ceiling(state: RunState, arm: Arm, point: int) -> float | None:
 
 
 def copies_at_most(state: RunState, arm: ArmState, point: int) -> float | None:
-    """Return seconds that the copies of a call of the host library take at most; None for other work."""
+    """Return the maximum seconds for copies of a call to a host library; None for other work."""
     work = work_of(state, arm, point)
     if work is None or not work.host_only or not work.to_host:
         return None
-    # What zlib writes is no larger than what it reads, but for a few bytes in a thousand.
+    # zlib's output exceeds its input by at most a few bytes per thousand.
     return 2.01 * work.to_host / SLOWEST_LINK + 2 * SLOWEST_COPY_S
 
 
@@ -391,9 +389,9 @@ class Overtaking:
 
 
 def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
-    """Return a GPU at best along a sweep's first axis; None without a sweep, or if no bound is known.
+    """Return the bounds of a GPU along a sweep's first axis; None without a sweep, or if no bound is known.
 
-    None if this host was too busy at any size.
+    Also None if this host was too busy at any size.
     """
     names = axes(state)
     if len(names) != 1:
@@ -407,7 +405,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         found = {bound.input: bound for bound in beside(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
-            return None  # the order of the sizes cannot be reported either
+            return None  # the order of the sizes is unknown too
         if not known:
             continue
         times_s = {name: bound.seconds for name, bound in known.items()}

@@ -1,4 +1,4 @@
-"""What the bounds of a GPU that is not here say, in words; the numbers are in bound.py."""
+"""Describes the bounds of a GPU that is not present; bound.py computes the numbers."""
 
 from collections.abc import Sequence
 
@@ -12,13 +12,13 @@ from tuilab.model.run import ArmState, RunState
 
 BUSY_START = "this host was too busy to measure how long TensorFlow takes to start a call"
 MOST_TIMES = 100
-"""A ceiling above this many times as fast is not printed: it says no more than "far faster"."""
+"""A higher speedup limit is not printed, because it only means "far faster"."""
 LIMITS = {
     "the CPU ops that stay": "the ops that stay on the CPU",
     "starting the call": "TensorFlow's start of a call on this host",
     "preparing the input": "preparing the input on this host",
 }
-"""What limits a bound, if its name alone would not say it."""
+"""Wording for limits whose name alone is unclear."""
 
 
 def article(sheet: DataSheet) -> str:
@@ -51,10 +51,9 @@ def parts_words(bound: GpuBound) -> str:
 
 
 def bound_sentence(state: RunState, against: str = "") -> str:
-    """Describe what a GPU could give, for the answer of a run without one; "" if nothing was measured on a
-    CPU.
+    """Describe what a GPU could achieve, for a run without one; "" if nothing was measured on a CPU.
 
-    A run alongside a GPU has no bound unless one is asked for.
+    A run with a GPU has no bound unless one is requested.
     """
     point = summary_point(state)
     if has_gpu(state) and not against:
@@ -107,14 +106,14 @@ def _cannot_win(
 
 
 def _as_graph(bound: GpuBound) -> str:
-    """Restrict a bound of launches to the mode it is of: XLA and CUDA graphs launch fewer."""
+    """Restrict a bound limited by launches to its mode, because XLA and CUDA graphs launch fewer."""
     if bound.mode == "xla" or bound.limited_by != "launches":
         return ""
     return " as a plain graph, without XLA or CUDA graphs" if bound.mode == "graph" else " op by op"
 
 
 def _clause(bound: GpuBound) -> str:
-    """`would likely be 4 to 15 × faster, and at most 31 × (limited by memory bandwidth)`."""
+    """Return `would likely be 4 to 15 × faster, and at most 31 × (limited by memory bandwidth)`."""
     if bound.verdict == "cannot win":
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None:
@@ -135,7 +134,7 @@ def _clause(bound: GpuBound) -> str:
 
 
 def _likely(bound: GpuBound) -> str:
-    """`4 to 15 ×`: the expected speedups; "" if they are not known."""
+    """Return the expected speedups, `4 to 15 ×`; "" if they are unknown."""
     if bound.expected is None:
         return ""
     low, high = bound.expected
@@ -143,12 +142,12 @@ def _likely(bound: GpuBound) -> str:
         return f"over {MOST_TIMES} ×"
     if high > MOST_TIMES:
         return f"{significant(low, 2)} × or more"
-    # A ceiling that such cards reach needs no range alongside it.
+    # If the expected speedup reaches the limit, omit the range.
     return _range(low, high) if low < 0.95 * (bound.at_most or high) else ""
 
 
 def _range(low: float, high: float) -> str:
-    """`4 to 15 ×`, to two digits."""
+    """Return `4 to 15 ×`, rounded to two digits."""
     first, last = significant(low, 2), significant(high, 2)
     return f"{last} ×" if first == last else f"{first} to {last} ×"
 
@@ -177,7 +176,7 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Return `bound_sentence` of the usual GPU in a few words, `H100: likely 4 to 15 ×`; else ""."""
+    """Shorten the usual GPU's `bound_sentence` to a few words, `H100: likely 4 to 15 ×`; else ""."""
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or has_gpu(state):
@@ -200,7 +199,9 @@ def bound_words(state: RunState) -> str:
 
 
 def sweep_bound(state: RunState, sheet: DataSheet) -> SweepBound | None:
-    """Return a GPU at best along a sweep's first axis; None without a sweep, or if no bound is known."""
+    """Return the bounds of a GPU along a sweep's first axis; None without a sweep, or if no bound is
+    known.
+    """
     found = along(state, sheet)
     if found is None:
         return None
@@ -226,7 +227,7 @@ def _turns(found: Overtaking) -> str:
 
 
 def sweep_sentence(state: RunState, against: str = "") -> str:
-    """Say from which size a GPU could win, for the answer of a sweep that has ended and has none; else ""."""
+    """Describe the size from which a GPU could win, for a finished sweep without one; else ""."""
     if state.running or (has_gpu(state) and not against):
         return ""
     found = sweep_bound(state, SHEETS[against or USUAL])

@@ -1,4 +1,4 @@
-"""What makes a figure doubtful: outliers, two paces, drift, a shared processor."""
+"""Reasons to doubt a figure: outliers, two levels, drift, shared processors."""
 
 import math
 import statistics
@@ -27,10 +27,10 @@ OUTLIERS_FROM = 8
 
 
 def count(samples: Sequence[float]) -> int:
-    """Return how many samples lie more than 3 IQR below the first or above the third quartile.
+    """Return the number of samples more than 3 IQR below the first or above the third quartile.
 
-    Tukey's outer fences (1977), quartiles by linear interpolation. Of normal noise about 2 in a million
-    lie beyond. 0 below eight samples.
+    Tukey's outer fences (1977), with quartiles by linear interpolation. For normal noise about 2 samples per
+    million are outside. Returns 0 for fewer than eight samples.
     """
     if len(samples) < OUTLIERS_FROM:
         return 0
@@ -40,8 +40,7 @@ def count(samples: Sequence[float]) -> int:
 
 
 def outliers(samples: Sequence[float]) -> Doubt | None:
-    """Return a doubt that names how many of `samples` (seconds per call) are outliers, and the worst of
-    them."""
+    """Return a doubt with the number of outliers in `samples` (seconds per call), and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
     found = count(finite)
     if not found:
@@ -58,12 +57,15 @@ LEVELS_FROM = 30
 LEAST_SHARE = 0.15
 LEAST_STEP = 0.05
 SEPARATION, FEW = 4.5, 90
-"""How far apart two parts must lie: more where samples are few, since a cut finds gaps that chance left. By
-simulation fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly spread samples do."""
+"""Required distance between two levels. It grows as samples get fewer, because a cut finds random gaps. In
+simulations, fewer than 1 in 200 runs of normal, skewed, heavy-tailed, drifting or evenly spread samples
+exceed it."""
 
 
 class Levels(NamedTuple):
-    """Two paces in seconds per call, the lower first, and the share (0 … 1) of the samples at the higher."""
+    """Two levels in seconds per call, lower first, and the share (0 to 1) of the samples at the
+    higher one.
+    """
 
     low_s: float
     high_s: float
@@ -71,7 +73,7 @@ class Levels(NamedTuple):
 
 
 def levels(samples: Sequence[float]) -> Doubt | None:
-    """Return a doubt that names the two paces of `samples` (seconds per call), where there are two."""
+    """Return a doubt if `samples` (seconds per call) have two levels."""
     found = two_levels(samples)
     if found is None:
         return None
@@ -83,12 +85,12 @@ def levels(samples: Sequence[float]) -> Doubt | None:
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
-    """Return the two paces, or None if the samples have one or cannot tell.
+    """Return the two levels; None if the samples have one or are too few to tell.
 
-    The logs are parted where the variance within both parts is least (Otsu 1979; exact for one dimension).
-    There are two levels if either part has 15% of the samples, their medians are 5% apart, and Ashman's D
-    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Even noise cut in two
-    has 3.5, normal noise 2.7. None below 30 samples.
+    Splits the logs where the variance within both parts is smallest (Otsu 1979; exact in one dimension).
+    There are two levels if each part has 15 % of the samples, their medians differ by 5 %, and Ashman's D
+    (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Uniform noise cut in
+    two has 3.5, normal noise 2.7. None for fewer than 30 samples.
     """
     import numpy as np
 
@@ -107,12 +109,12 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
 
 
 def _parting(ordered: "NDArray[Any]", least: int) -> int:
-    """How many values form the lower part; either part has `least` of them."""
+    """Return the size of the lower part; each part has at least `least` values."""
     import numpy as np
 
     n = len(ordered)
     sizes = np.arange(least, n - least + 1)
-    # About the mean, so that nothing is lost where the spread is small against the level.
+    # Relative to the mean, so that a small spread at a high level loses no precision.
     sums = np.cumsum(ordered - ordered.mean())[sizes - 1]
     between = sums**2 / sizes + sums**2 / (n - sizes)
     return int(sizes[np.argmax(between)])
@@ -125,14 +127,13 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Doubt | None:
-    """Return a doubt where `samples` moved by more than 2% over the run; s per call, in order, evenly
-    spaced."""
+    """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2 %."""
     found = movement(samples)
     if found is None:
         return None
     moved, p = found
     word = "slowed down" if moved > 0 else "sped up"
-    # `moved` is a share of the pace at half-time, from which the line rises and falls by half of it.
+    # `moved` is relative to the speed at half-time; the line rises and falls by half of it.
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
@@ -140,12 +141,12 @@ def drift(samples: Sequence[float]) -> Doubt | None:
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
-    """Return by which share of their median `samples` drifted, rising if positive, and its p; None for no
+    """Return the drift of `samples` as a share of their median (positive: rising) and its p; None without
     drift.
 
-    The movement is the Theil–Sen slope (median of the slopes of all pairs; Sen 1968) times the run's length,
-    over the median; it must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples the
-    medians of 500 successive groups stand for them. Fewer than ten samples show no drift.
+    The drift is the Theil–Sen slope (median slope of all pairs; Sen 1968) times the run's length, over the
+    median. It must also be a trend by Mann–Kendall (`trend_p`) with p < 0.01. Beyond 500 samples, uses the
+    medians of 500 consecutive groups. Fewer than ten samples show no drift.
     """
     import numpy as np
 
@@ -174,12 +175,11 @@ def _grouped(values: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def trend_p(steps: "NDArray[Any]", values: "NDArray[Any]", rho: float) -> float:
-    """Return two-sided p of Mann–Kendall's test that `values` have no trend; `steps` are xⱼ − xᵢ for all i <
-    j.
+    """Return the two-sided p of Mann–Kendall's test for no trend; `steps` are xⱼ − xᵢ for all i < j.
 
     S = Σ sign(steps) has variance (n(n − 1)(2n + 5) − Σ t(t − 1)(2t + 5)) / 18 over groups of t ties (Kendall
-    1975), here times (1 + ρ)/(1 − ρ) for the autocorrelation ρ of what the trend leaves (Yue & Wang 2004):
-    without it samples that follow each other show trends that are none. Normal approximation, n ≥ 10.
+    1975). Here it is multiplied by (1 + ρ)/(1 − ρ) for the autocorrelation ρ of the detrended samples (Yue &
+    Wang 2004), because autocorrelated samples otherwise show false trends. Normal approximation, n ≥ 10.
     """
     import numpy as np
 
@@ -198,18 +198,20 @@ WAITED = 0.05
 THROTTLED = 0.01
 OTHERS = 0.25
 INTRUDERS = 0.1
-"""Of one core: below, others did not interrupt; the process's own threads made way for each other."""
+"""Share of one core. Below it, other processes did not interrupt; the process's own threads yielded to each
+other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pressure:
-    """What the counters gained over `wall_s` seconds of measuring; None for what this system does not tell.
+    """Growth of the counters over `wall_s` seconds of measuring; None for counters this system does not
+    report.
 
-    switches: involuntary context switches of this process (`ru_nivcsw`).
-    waited_s: time that the measuring thread was ready but not running (`/proc/thread-self/schedstat`).
-    throttled_s: time held back by a CPU quota (cgroup `cpu.stat`, `throttled_usec`).
-    others_s: CPU seconds of all other processes, over all cores (`/proc/stat` less this process's own).
-    load: the 1-minute load average. cores: logical CPUs that this process may use.
+    switches: involuntary context switches of this process (`ru_nivcsw`). waited_s: time that the measuring
+    thread was ready but not running (`/proc/thread-self/schedstat`). throttled_s: time held back by a CPU
+    quota (cgroup `cpu.stat`, `throttled_usec`). others_s: CPU seconds of all other processes, over all cores
+    (`/proc/stat` minus this process). load: the 1-minute load average. cores: logical CPUs that this process
+    may use.
     """
 
     wall_s: float
@@ -222,12 +224,12 @@ class Pressure:
 
 
 def contention(seen: Pressure) -> Doubt | None:
-    """Return a doubt where anything took the processor away from the measurement.
+    """Return a doubt if other activity took processor time from the measurement.
 
-    Limits: 50 involuntary switches a second (one competitor on the same core caused 125 a second on Linux
-    6.18, and kept a spinning thread waiting half the time), where others used 10% of a core at least; 5% of
-    the time ready but not running; 1% of the time held back by a quota; others busy for a quarter of all
-    cores' time; a load more than one above the number of cores.
+    Limits: 50 involuntary switches per second, if other processes used at least 10 % of a core (one
+    competitor on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half
+    the time); 5 % of the time ready but not running; 1 % of the time held back by a quota; others busy for a
+    quarter of all cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:
         return None

@@ -1,4 +1,4 @@
-"""Runs held against each other: two of them arm by arm, or any number side by side."""
+"""Compares runs: two arm by arm, or any number side by side."""
 
 from collections.abc import Collection, Sequence
 
@@ -18,15 +18,15 @@ ONE_PROCESS = (
 
 SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
-"""Flags of a run that tell of the machine, not of what was measured."""
+"""Flags of a run that concern the machine, not the measured code."""
 
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in both runs, at one place.
 
-    ratio: median of the second over the first; low, high: bounds on it. at: the value of each parameter that
-    either run sweeps; empty if none does. differs: whether the two intervals of the medians are apart, so
-    that the runs differ beyond their noise.
+    ratio: median of the second over the first; low, high: its bounds. at: the value of each parameter that
+    either run sweeps; empty if neither does. differs: True if the two intervals of the medians do not
+    overlap, so the runs differ by more than their noise.
     """
 
     arm: str
@@ -40,9 +40,9 @@ class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """warnings: in what the runs are unlike, so that a difference may not be the software's.
+    """warnings: differences between the runs other than the software, which may explain a difference.
 
-    note: what the intervals do not hold; "" where nothing differs or each run had several processes.
+    note: what the intervals leave out; "" if nothing differs or each run had several processes.
     """
 
     warnings: tuple[str, ...]
@@ -53,8 +53,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each place where both did.
 
-    The runs were not interleaved, so nothing pairs their rounds: the ratio's bounds are those of the two
-    95% intervals, low2/high1 … high2/low1, which are wider than a 95% interval of the ratio.
+    The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95 %
+    intervals, low2/high1 … high2/low1, and are wider than a 95 % interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)
@@ -66,15 +66,16 @@ def compare(first: RunState, second: RunState) -> Comparison:
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
-    """That no place was measured by both, where that is so."""
+    """Return a warning if the runs have no place in common."""
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
-    """Return the arms that both runs measured, at each place where both did; names: what tells places
-    apart."""
+    """Return the arms that both runs measured, at each common place. names: the parameters that identify a
+    place.
+    """
     here, there = places(first, names), places(second, names)
     common = ordered([place for place in here if place in there])
     return tuple(
@@ -87,9 +88,7 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
 
 
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
-    """Describe what the intervals of differing arms do not hold; "" where they hold it, or nothing
-    differs.
-    """
+    """Return what the intervals of differing arms leave out; "" if nothing, or if no arms differ."""
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
     if not alone or not any(arm.differs for arm in arms):
         return ""
@@ -124,7 +123,7 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
 
 
 def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> list[str]:
-    """Describe in what two runs differ alongside their figures and swept parameters, each in a sentence."""
+    """Return a sentence for each difference between two runs other than figures and swept parameters."""
     out = []
     a, b = first.machine, second.machine
     if a is not None and b is not None:
@@ -137,7 +136,7 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
             out.append(f"different machines: {names[0]} against {names[1]}")
     if first.scenario is not None and second.scenario is not None:
         if first.scenario.workload != second.scenario.workload:
-            # What each of them was measured with says nothing of the other.
+            # Different work makes the other differences irrelevant.
             return [*out, f"different work: {first.scenario.workload} against {second.scenario.workload}"]
         for name, value in first.scenario.parameters.items():
             there = second.scenario.parameters.get(name)
@@ -147,16 +146,16 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 
 def disturbed(state: RunState) -> list[str]:
-    """Describe what else happened while a run was measured and may make a difference; one of a kind."""
+    """Return what disturbed a run and may affect its figures; one message per kind."""
     found = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
     return [found[code] for code in DISTURBED if code in found]
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm in one run: its median and 95% interval in seconds per call.
+    """An arm in one run: its median and 95 % interval in seconds per call.
 
-    ratio: its median over that of the run it is held against; low, high: bounds on it; differs: whether the
-    two intervals are apart. They are None in that run itself, and where it has no interval of this arm.
+    ratio: its median over that of the base run; low, high: bounds; differs: True if the two intervals do not
+    overlap. These are None in the base run itself, and without an interval of this arm.
     """
 
     median_s: float
@@ -168,7 +167,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     differs: bool = False
 
     def __str__(self) -> str:
-        """`0.481 ms [0.47 0.49]`."""
+        """Return `0.481 ms [0.47 0.49]`."""
         if self.low_s is None or self.high_s is None:
             return median_of(self.median_s)
         shown = median_of(self.median_s, (self.high_s - self.low_s) / 2)
@@ -176,7 +175,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """`1.27 × slower`, `within the noise`; "" where there is nothing to hold it against."""
+        """Return `1.27 × slower` or `within the noise`; "" without a base."""
         if self.ratio is None:
             return ""
         if not self.differs:
@@ -186,7 +185,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bounds(self) -> str:
-        """`between 1.2 × and 1.3 ×`, likewise."""
+        """Return `between 1.2 × and 1.3 ×`; "" without bounds."""
         return (
             ""
             if self.low is None or self.high is None
@@ -195,9 +194,9 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
-    """One arm at one place in every run that has it; None for those that have not.
+    """One arm at one place in every run; None for runs that lack it.
 
-    at: the place in words, "" where none of the runs sweeps.
+    at: the place in words, "" if none of the runs sweeps.
     """
 
     arm: str
@@ -207,10 +206,10 @@ class ArmAcross(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Across(msgspec.Struct, frozen=True, kw_only=True):
-    """warnings: for each run in what it is unlike the one it is held against, and what disturbed it.
+    """warnings: by run, how it differs from the base run, and what disturbed it.
 
-    note: what the intervals do not hold, "" where there is nothing to say. left_out: at how many places one
-    run alone was measured; they have no row.
+    note: what the intervals leave out, "" if nothing. left_out: number of places that only one run measured,
+    which have no row.
     """
 
     base: int
@@ -221,10 +220,10 @@ class Across(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def across(states: Sequence[RunState], base: int = 0) -> Across:
-    """Return every arm of any of the runs, in the order in which they come up; ratios are against run `base`.
+    """Return every arm of any run, in order of appearance, with ratios to run `base`.
 
-    Sweeps have a row for each place at which two runs or more were measured. The runs were not interleaved,
-    so a ratio differs from 1 only if the two 95% intervals of the medians are apart (`analysis.compare`).
+    Sweeps have a row for each place that at least two runs measured. The runs were not interleaved, so a
+    ratio differs from 1 only if the two 95 % intervals of the medians do not overlap (`analysis.compare`).
     """
     names = swept(states)
     indices = [places(state, names) for state in states]
@@ -255,7 +254,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
 
 
 def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
-    """In what a run is unlike the base, and what disturbed it."""
+    """Return how a run differs from the base run, and what disturbed it."""
     differing = [] if state is base else [*_nowhere(base, state, names), *unlike(base, state, names)]
     return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)))
 

@@ -1,4 +1,4 @@
-"""How far a run's figures can be trusted: the precision that was reached, and what speaks against them."""
+"""How far to trust a run's figures: the precision it reached, and its caveats."""
 
 from collections.abc import Iterator
 
@@ -28,14 +28,13 @@ SHORT = {
     "unlike-machines": "different machines",
     "unlike-software": "different software",
 }
-"""What a caveat comes to, in two words, the most severe first. A code that is missing here (outliers, which a
-median has; the precision, which is said as a figure) does not make a run doubtful."""
+"""Caveats in two words, most severe first. Codes missing here do not make a run doubtful: outliers, which a
+median tolerates, and precision, which is reported as a figure."""
 MOST_NAMED = 2
 
 
 def confidence(state: RunState) -> Confidence:
-    """Return what the run reached at the point that its figures are given for, over all of its measured
-    arms."""
+    """Return the confidence at the run's headline point, over all measured arms."""
     point = summary_point(state)
     arms = measured(state, point)
     halves = [found.relative_half_width for arm in arms if (found := estimate_at(arm, point)) is not None]
@@ -45,13 +44,13 @@ def confidence(state: RunState) -> Confidence:
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
     within = [found.relative_half_width for arm in arms if (found := within_first(arm.cells[point]))]
-    # An interval of processes is as wide as these are unlike; the budget's aim is one for the first of them,
-    # which one of many processes reaches too.
+    # An interval over processes reflects how much they differ. The budget's goal is an interval of the first
+    # process, which is the one to check in a run of many.
     firsts = [half for half in within if half is not None]
     first = max(firsts) if firsts and len(firsts) == len(arms) else reached
     if reached is not None and first is not None and state.workers >= MIN_SAMPLES:
         first = min(first, reached)
-    # A figure that is as narrow as was asked for is not made doubtful by rounds that the budget still wanted.
+    # A figure with the requested precision is not made doubtful by missing rounds.
     precise = not arms or wanted is None or (first is not None and first <= wanted)
     return Confidence(
         half_width=reached,
@@ -65,11 +64,14 @@ def confidence(state: RunState) -> Confidence:
 
 
 FEWEST_ALIKE = 6
-"""Runs of which the whole range holds the median of such runs with 97% (1 − 2 · 2⁻⁶), however they lie."""
+"""Number of runs whose full range contains the median of such runs with 97 % (1 − 2 · 2⁻⁶), for any
+distribution."""
 
 
 def _alike(state: RunState) -> str:
-    """Describe if this run and earlier ones like it lie: how minutes differ is in no interval of one run."""
+    """Describe the range of this run and earlier ones like it: no single run's interval shows variation over
+    minutes.
+    """
     alike = state.alike
     if alike is None or alike.arm not in state.arms or alike.runs < FEWEST_ALIKE:
         return ""

@@ -1,4 +1,4 @@
-"""Where two cost curves cross: the changes of sign of their log ratio, and the size to measure next."""
+"""Where two cost curves cross: sign changes of their log ratio, and the size to measure next."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,34 +25,33 @@ _ByRound = tuple[tuple[int, float], ...]
 
 LEVEL = 0.95
 LASTING = 0.5
-"""The part of a round's noise that may last through a size, as a share of its standard deviation.
+"""Standard deviation of noise that lasts through a whole size, as a share of that of one round.
 
-Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
-half of its variance lasting, at most 5% of them show a crossover.
-"""
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30 %,
+half of its variance lasting, at most 5 % of them show a crossover."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizeRatio:
-    """One size and the mean log ratio of a over b there."""
+    """One size, with the mean log ratio of a over b."""
 
     size: int
     ratio: Location
 
     @property
     def error(self) -> float:
-        """Standard error of the mean log ratio; infinite where a single round cannot tell it."""
+        """Standard error of the mean log ratio; infinite for a single round."""
         return math.inf if self.ratio.error is None else self.ratio.error
 
     def sign(self, level: float) -> int:
-        """Return +1 where a is slower, −1 where a is faster, 0 if the interval at `level` holds equality."""
+        """Return +1 if a is slower, −1 if a is faster, 0 if the interval at `level` contains equality."""
         return _sign(self.ratio, level)
 
     def lead(self, level: float) -> int:
-        """Return the sign, but 0 if a disturbance that lasts as long as one size could make the lead.
+        """Return the sign, or 0 if a disturbance lasting through one size could explain the lead.
 
-        Such a disturbance shifts every round of a size alike, so no interval over the rounds shows it. Its
-        standard deviation is taken as `LASTING` of one round's, and added to the error of the mean.
+        Such a disturbance shifts every round of a size equally, so no interval over rounds shows it. Its
+        standard deviation is taken as `LASTING` times that of one round and added to the error of the mean.
         """
         if self.ratio.error is None:
             return 0
@@ -69,11 +68,11 @@ def _sign(ratio: Location, level: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """One change of sign. Sizes in the axis's unit.
+    """One sign change. Sizes are in the axis's unit.
 
-    at, low, high: the size and its 95% interval. below, above: the nearest sizes that were measured on
-    either side of `at`. curvature: how far (as a log of size) other ways of interpolating lie from `at`;
-    the interval holds them. overtakes: true where a is the faster from there on, false where b is.
+    at, low, high: the size and its 95 % interval. below, above: the nearest measured sizes on either side of
+    `at`. curvature: how far (as a log of size) other interpolations are from `at`; the interval includes
+    them. overtakes: True if a is faster from there on, False if b is.
     """
 
     at: float
@@ -91,10 +90,10 @@ class Crossing:
 
 
 def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]:
-    """Return the sizes (positive, ascending) at which both arms have rounds in common.
+    """Return the sizes (positive, ascending) at which both arms have common rounds.
 
-    begun: the round with which each further process began (`processes.combined`). The autocorrelation of the
-    log ratios is that of one process, so its estimates at all sizes are averaged.
+    begun: the first round of each further process (`processes.combined`). The autocorrelation of the log
+    ratios is a property of the process, so its estimates at all sizes are averaged.
     """
     sizes = [size for size in sorted(a.keys() & b.keys()) if size > 0]
     logs = {size: _paired(tuple(a[size].items()), tuple(b[size].items())) for size in sizes}
@@ -109,14 +108,14 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]
 def _by_process(
     a: Mapping[int, float], b: Mapping[int, float], begun: Sequence[int], rho: float
 ) -> list[Location | None]:
-    """The mean log ratio within each process."""
+    """Return the mean log ratio within each process."""
     parts = [{at: a[at] for at in a if low <= at < high} for low, high in spans(begun, max(a, default=0))]
     return [_located(tuple(log_ratios(part, b)), rho) for part in parts]
 
 
 @remembered
 def _paired(a: _ByRound, b: _ByRound) -> tuple[tuple[float, ...], float]:
-    """The log ratios and their autocorrelation."""
+    """Return the log ratios and their autocorrelation."""
     logs = tuple(log_ratios(dict(a), dict(b)))
     return logs, rank_autocorrelation(logs)
 
@@ -125,12 +124,12 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the sign at each place, of a family of tests that together err in at most 5% (Bonferroni)."""
+    """Return the sign at each place, tested at a family-wise error of 5 % (Bonferroni)."""
     return [place.sign(_level(at)) for place in at]
 
 
 def leads(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the lead at each place, likewise: the signs that a crossover may rest on."""
+    """Return the lead at each place at the same level: the signs that can support a crossover."""
     return [place.lead(_level(at)) for place in at]
 
 
@@ -139,9 +138,9 @@ def _level(at: Sequence[SizeRatio]) -> float:
 
 
 def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
-    """Return every change of the lead that persists on both sides, in order; none if the lead jumps about.
+    """Return every change of the lead that persists on both sides, in order; none if the lead alternates.
 
-    Places between them that could be either leave the bracket as wide as it is.
+    Undecided places in between widen the bracket.
     """
     known = [(index, lead) for index, lead in enumerate(leads(at)) if lead]
     if jumps(at):
@@ -154,20 +153,20 @@ def crossings(at: Sequence[SizeRatio]) -> list[Crossing]:
 
 
 def jumps(at: Sequence[SizeRatio]) -> bool:
-    """Whether an arm leads at a single size between two at which the other leads: no lead that persists."""
+    """Return True if an arm leads at a single size between two where the other leads, so no lead persists."""
     runs = [len(list(run)) for _, run in groupby(lead for lead in leads(at) if lead)]
     return any(length < 2 for length in runs[1:-1])
 
 
 def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
-    """The crossing inside a bracket whose first and last place differ from 1 in opposite directions.
+    """Return the crossing in a bracket whose first and last place differ from 1 in opposite directions.
 
-    Between neighbouring sizes the log ratio L is taken as linear in log size (so for power laws it is). `at`
-    is the zero of the mean L, or the middle of the outermost zeros where noise makes several. The interval
-    is Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike a mean of one
-    crossing a round it divides by no noisy slope. Sizes are taken as independent. The interval is then
-    stretched to what costs of the form α + β · size could make of the same ratios (`_straight_lines`), so
-    that a bracket too wide for interpolation shows as a wide interval.
+    Between neighbouring sizes the log ratio L is taken as linear in log size (exact for power laws). `at` is
+    the zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
+    Fieller's: every size at which the interpolated L does not differ from 0 at 95 %. Unlike averaging one
+    crossing per round, this divides by no noisy slope. Sizes are treated as independent. The interval is then
+    extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`), so that a
+    bracket too wide for interpolation shows as a wide interval.
     """
     zeros: list[float] = []
     bounds: list[float] = []
@@ -189,11 +188,11 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
 
 def _straight_lines(left: SizeRatio, right: SizeRatio) -> tuple[float, float]:
-    """The two extremes of where costs α + β · size with these two ratios can be equal.
+    """Return the two extremes of where costs α + β · size with these two ratios can be equal.
 
-    r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 moves
-    one way with it: if r falls, from β = 0, where 1/r is linear in x, to α' = 0, where r is linear in 1/x;
-    where r rises, the same of 1/r.
+    r = (α + βx) / (α' + β'x) through two points leaves one parameter free, and the size at which r = 1 is
+    monotonic in it. If r falls, the extremes are β = 0, where 1/r is linear in x, and α' = 0, where r is
+    linear in 1/x. If r rises, the same holds for 1/r.
     """
     rises = right.ratio.mean > left.ratio.mean
     r, s = (max(-600.0, min(600.0, (-1 if rises else 1) * place.ratio.mean)) for place in (left, right))
@@ -208,10 +207,11 @@ def _between(low: int, high: int, share: float) -> float:
 
 
 def _held(left: SizeRatio, right: SizeRatio) -> list[float]:
-    """The ends (logs of size) of what lies between two places and is not told from a ratio of 1 at 95%.
+    """Return the ends (logs of size) of the range between two places that is not different from ratio 1 at 95
+    %.
 
-    At the share w of the way the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
-    quadratic in w (Fieller 1954). t has the degrees of freedom of Welch and Satterthwaite at mid-way.
+    At a share w of the way, the mean is m + w Δ and its variance (1 − w)² s² + w² r², so the ends solve a
+    quadratic in w (Fieller 1954). t has the Welch–Satterthwaite degrees of freedom at the midpoint.
     """
     m, delta = left.ratio.mean, right.ratio.mean - left.ratio.mean
     if not (math.isfinite(left.error) and math.isfinite(right.error)):
@@ -230,13 +230,13 @@ def _held(left: SizeRatio, right: SizeRatio) -> list[float]:
 
 
 def _roots(a: float, b: float, c: float) -> list[float]:
-    """The real roots of a w² + b w + c."""
+    """Return the real roots of a w² + b w + c."""
     if not a:
         return [-c / b] if b else []
     square = b * b - 4 * a * c
     if square < 0:
         return []
-    # The form that does not cancel (Press et al., Numerical Recipes, 5.6).
+    # The form without cancellation (Press et al., Numerical Recipes, 5.6).
     q = -(b + math.copysign(math.sqrt(square), b)) / 2
     return [q / a, c / q] if q else [0.0]
 
@@ -248,7 +248,7 @@ REACH = math.log(16)
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two arms to compare: id and name of each, and the axis (a parameter's name) in the sentences."""
+    """Two arms to compare: their ids and names, and the axis (a parameter's name) for the sentences."""
 
     a: str
     b: str
@@ -259,21 +259,20 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a bisection does next. size: measure here; None: no further size is needed. reason: in words."""
+    """The next step of a bisection. size: measure here; None: no further size is needed. reason: in words."""
 
     size: int | None
     reason: str
 
 
 def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> Crossover:
-    """Return the crossover of two arms, from seconds per call by size and round. begun: as for
-    `crossings.places`.
+    """Return the crossover of two arms, from seconds per call by size and round.
 
-    found: one change of the lead. several: more, `at` being the first. none: one arm is significantly faster
-    wherever they differ. beyond: so too, but at the largest sizes the gap closes. unknown: no size
-    tells the arms apart, or the lead jumps from size to size.
+    found: one change of the lead. several: more than one; `at` is the first. none: one arm is significantly
+    faster wherever they differ. beyond: the same, but the gap closes at the largest sizes. unknown: no size
+    separates the arms, or the lead alternates between sizes.
 
-    In the result `a` is the arm that overtakes (or would), which may be `pair.b`.
+    begun: as for `places`. In the result, `a` is the arm that overtakes (or would), which may be `pair.b`.
     """
     at = places(a, b, begun)
     found = crossings(at)
@@ -288,11 +287,11 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
 def next_size(
     a: Timings, b: Timings, precision: float = 0.05, allowed: Callable[[float], int] = round
 ) -> Step:
-    """Return which size a sweep should measure next to know the crossover to ± `precision` (a share of it).
+    """Return the size to measure next to know the crossover to ± `precision` (relative).
 
-    allowed: the nearest size that the parameter may take. The new size is the present estimate: next to a
-    measured place interpolation hardly errs, so one or two sizes do where halving the bracket takes five.
-    Each crossing is narrowed in turn, the first one first.
+    allowed: returns the nearest size that the parameter may take. The new size is the current estimate:
+    interpolation is accurate close to a measured place, so one or two sizes suffice where bisection takes
+    five. Crossings are refined one after another, in order.
     """
     found = crossings(places(a, b))
     if not found:
@@ -361,7 +360,7 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
 
 
 def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Crossover:
-    """known: the lead or sign at each place; all that differ from 0 are the same."""
+    """known: the lead or sign at each place; all nonzero ones are equal."""
     sign = max(known, key=abs)
     ahead, behind = (pair.b_label, pair.a_label) if sign > 0 else (pair.a_label, pair.b_label)
     ids = (pair.a, pair.b) if sign > 0 else (pair.b, pair.a)
@@ -399,10 +398,10 @@ def _lead(place: SizeRatio, sign: int) -> str:
 
 
 def _closes(at: Sequence[SizeRatio]) -> bool:
-    """Whether the gap shrinks towards the largest size, so that it would be gone by 16 times that size.
+    """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
 
-    Against one and two sizes before: smaller at 95%, and the straight line through both log ratios over log
-    size reaches 0 in time.
+    Compares with one and two sizes before: smaller at 95 %, and the straight line through both log ratios
+    over log size reaches 0 in time.
     """
     last = at[-1]
     for earlier in at[-3:-1]:

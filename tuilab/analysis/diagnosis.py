@@ -1,4 +1,4 @@
-"""What holds an arm back, in sentences with numbers, each with what to do about it."""
+"""Diagnoses what slows an arm down, in sentences with numbers and advice."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -33,26 +33,26 @@ from tuilab.model.run import ArmState, RunState
 ORDER: tuple[Severity, ...] = ("high", "moderate", "info")
 
 MATTERS = 0.15
-"""Share of a call from which a part is worth advice: the most that removing the part can gain."""
+"""Minimum share of a call for advice, because removing a part cannot gain more than its share."""
 # As shares of a call: (moderate, high).
 INPUT = (MATTERS, 0.20)
 LAUNCH = STALLED = (MATTERS, 0.30)
-# Eager execution always dispatches: only a good part of the time is news.
+# Eager execution always dispatches, so only a large share is worth reporting.
 DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
 UNEXPLAINED, ALL = 0.20, 0.999
 LONGEST_LAUNCH_S = 1e-3
-"""An op that takes longer to start waited for something else: another process, or memory."""
+"""An op that takes longer to launch was waiting for something else: another process, or memory."""
 FIRST_CALLS = 1_000
 NOTEWORTHY = 1.2
 WORTH = 1.1
-"""What advice must bring at least, by the run's own arms, or it is not given."""
+"""Minimum speedup that the run's own arms must show for a piece of advice."""
 NEAR_ROOF = 0.6
-"""Share of the roof beyond which more work in a call is no advice: the device has hardly any time left."""
+"""Share of the roof beyond which adding work per call is not advised: the device is nearly busy."""
 
 
 def diagnose(state: RunState) -> list[Diagnosis]:
-    """Return everything found at the point that the run's figures are given for, the most severe first."""
+    """Return all findings at the run's headline point, most severe first."""
     point = summary_point(state)
     arms = measured(state, point)
     found: list[Diagnosis] = []
@@ -69,14 +69,14 @@ def diagnose(state: RunState) -> list[Diagnosis]:
 
 
 def contended(state: RunState) -> bool:
-    """Return whether others used the host's processors, which makes starting ops look longer than it is."""
+    """Return True if other processes used the host's processors, which inflates launch times."""
     return any(flag.code == "cpu-contention" for flag in state.flags)
 
 
 def _withheld(
     state: RunState, arms: list[ArmState], point: int, given: Sequence[Diagnosis]
 ) -> Iterator[Diagnosis]:
-    """Describe that advice on starting ops is withheld, once, if an arm would have had some."""
+    """Report once that advice on launch cost is withheld, if an arm would have had some."""
     advised = {each.arm for each in given}
     left = [arm for arm in arms if arm.arm.id not in advised]
     accounts = [(arm, account) for arm in left if (account := account_at(arm, point)) is not None]
@@ -98,7 +98,7 @@ def _withheld(
 
 
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
-    """Return how grave these phases are; None if they are small, or no longer than the noise."""
+    """Return the severity of these phases; None if they are small or within the noise."""
     parts, found = account_at(arm, point), estimate_at(arm, point)
     if parts is None or found is None or parts.share(*phases) < limits[0]:
         return None
@@ -109,14 +109,14 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
-    """Whether the run's own arms show that a change brings nothing worth having. found: before over after."""
+    """Return True if the run's own arms show that a change brings no real gain. found: before over after."""
     return found is not None and found.interval is not None and found.interval[1] < WORTH
 
 
 def _dispatch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """Eager: the time between ops outweighs the ops."""
+    """Eager execution: the time between ops outweighs the ops."""
     share = parts.share("dispatch", "python")
     severity = _grade(arm, point, DISPATCH, "dispatch", "python")
     if arm.arm.mode != "eager" or severity is None:
@@ -153,13 +153,13 @@ LARGER = "Give each call more work: a larger batch."
 
 
 def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
-    """Whether the device does already most of what it can."""
+    """Return True if the device is already close to its limit."""
     found = against_roof(state, arm, point)
     return found is not None and found.share is not None and found.share >= NEAR_ROOF
 
 
 def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
-    """Whether the run tried the arm as a graph, and it could not be one."""
+    """Return True if the run tried the arm as a graph and failed."""
     tried = [
         other for other in state.arms.values() if other.arm.mode == "graph" and _beside(other, arm, "mode")
     ]
@@ -169,7 +169,7 @@ def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
 def _launch(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """A graph whose start-up on the host weighs against its work."""
+    """A graph whose launch on the host is a large part of its time."""
     share = parts.share("dispatch")
     severity = _grade(arm, point, LAUNCH, "dispatch")
     if arm.arm.mode == "eager" or severity is None or _near_roof(state, arm, point):
@@ -192,7 +192,7 @@ def _launch(
 
 
 def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int) -> bool:
-    """Whether an arm of the run launches at least as many ops on the device in half of the time."""
+    """Return True if another arm launches at least as many ops on the device in half the time."""
     beside = account_at(other, point)
     if beside is None or not (_beside(other, arm, "variant") or _beside(other, arm, "input")):
         return False
@@ -203,7 +203,7 @@ def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int)
 def _stalled(
     state: RunState, arms: list[ArmState], arm: ArmState, parts: Account, point: int
 ) -> Iterator[Diagnosis]:
-    """A device that waits in the middle of a call for ops of the host and for copies."""
+    """A device that waits during a call for host ops and copies."""
     share = parts.share(STALL)
     severity = _grade(arm, point, STALLED, STALL)
     if severity is None:
@@ -252,11 +252,11 @@ FEEDING = {
     "cached": "cache what stays the same",
     "in-step": "move the work into the step",
 }
-"""What relieves a step of its input, by the variant that does so."""
+"""Changes that speed up a step's input, by the variant that makes them."""
 
 
 def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
-    """What to do about the input: neither what the arm does already nor what the run's own arms refute."""
+    """Return advice about the input, excluding what the arm already does and what the run's arms refute."""
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
     beside = {other.arm.variant: other for other in arms if _beside(other, arm, "variant")}
@@ -320,7 +320,7 @@ PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], 
 
 
 def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Ops of a GPU arm that the host computes."""
+    """Ops of a GPU arm that run on the host."""
     if family(arm.arm.device) != "GPU":
         return
     nodes = nodes_at(arm, point)
@@ -336,7 +336,7 @@ def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Return the ops that the host computes, those with one reason together, as many as there are first."""
+    """Return the ops that run on the host, grouped by reason, largest group first."""
     groups: dict[str, list[Node]] = {}
     for node in ops_of(nodes):
         if node.on_host:
@@ -362,14 +362,13 @@ REMEDIES = {
     "colocation": "place what {ops} must stay with on the GPU",
     "unknown": "ask for the GPU around {ops} with tf.device",
 }
-"""What brings an op to the GPU, by the cause that keeps it from there; other causes need nothing done.
+"""How to move an op to the GPU, by the cause that prevents it; other causes need no action.
 
-A kernel that works in host memory is made for shapes and indices, and a pipeline belongs to the host.
-"""
+Kernels in host memory handle shapes and indices, and a pipeline belongs on the host."""
 
 
 def _remedy(group: Sequence[Node]) -> str:
-    """What brings the ops of a group to the GPU; "" if nothing has to."""
+    """Return how to move a group's ops to the GPU; "" if there is no need."""
     ops = {node.op for node in group}
     if ops <= ITERATORS:
         return ""
@@ -379,14 +378,14 @@ def _remedy(group: Sequence[Node]) -> str:
 
 
 def remedies(groups: Sequence[Sequence[Node]]) -> str:
-    """Return what to do about ops of the host, a clause for each reason; "" if there is nothing to do."""
+    """Return advice about ops on the host, one clause per reason; "" if there is none."""
     clauses = [clause for clause in map(_remedy, groups) if clause]
     said = "; ".join(dict.fromkeys(clauses))
     return f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
-    """Tracing and compiling that only many calls repay."""
+    """Tracing and compiling that only many calls amortise."""
     found, first = estimate_at(arm, point), arm.cells[point].first_s
     if found is None or first is None or first < FIRST_CALLS * found.median:
         return
@@ -397,7 +396,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
-    """Arms that differ in dtype only, each against the float32 one, or else against the fastest."""
+    """Arms that differ only in dtype, each compared with float32, or else with the fastest."""
     done: set[str] = set()
     for arm in arms:
         group = [arm, *(other for other in arms if _beside(other, arm, "dtype"))]
@@ -427,7 +426,7 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
-    """The scenario's own size lies below the crossover, where the arm that scales better does not pay yet."""
+    """The scenario's own size is below the crossover, where the arm that scales better does not pay yet."""
     names = axes(state)
     if len(names) != 1 or state.scenario is None:
         return
@@ -443,6 +442,6 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
 
 
 def _beside(a: ArmState, b: ArmState, but: str) -> bool:
-    """Whether two arms are alike in everything but one property, and unlike in that."""
+    """Return True if two arms differ in exactly this property."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)

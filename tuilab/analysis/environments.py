@@ -1,4 +1,4 @@
-"""Environments that measured one run by turns: which is faster at what, and what else differs."""
+"""Environments that took turns in one run: which is faster at what, and what else differs."""
 
 import math
 from collections import Counter
@@ -17,20 +17,19 @@ from tuilab.model.result import EnvironmentPair, EnvironmentRatio
 from tuilab.model.run import ArmState, RunState
 
 MOST_OPS = 4
-"""Kinds of ops that a sentence names."""
+"""Maximum number of op kinds in a sentence."""
 FIRST_CALLS = 1.5
-"""How many times as long one first call takes as another before it is reported: there is one of each process.
-"""
+"""Ratio of two first calls from which it is reported; each process has only one."""
 ALIKE = 1.1
-"""Arms that are known to lie so near each other are called equal."""
+"""Arms known to be within this ratio are reported as equal."""
 DOUBT = 0.05
-"""How often all the differences that one pair is said to have may be chance."""
+"""Probability that any difference reported for a pair is due to chance."""
 
 
 def environments(state: RunState) -> list[str]:
-    """Return the names of the environments that took turns, in the run's order; empty if none did.
+    """Return the environments that took turns, in the run's order; empty if none did.
 
-    What takes turns shares its rounds, which workers on several hosts do not.
+    Environments that take turns share rounds; workers on several hosts do not.
     """
     hosts = list(dict.fromkeys(arm.arm.host for arm in state.arms.values()))
     named = [h for h in hosts if h in state.machines and (state.machines[h].environment or not h)]
@@ -39,16 +38,17 @@ def environments(state: RunState) -> list[str]:
 
 
 def pairs(state: RunState, point: int) -> tuple[EnvironmentPair, ...]:
-    """Return the first environment against each of the others."""
+    """Compare the first environment with each of the others."""
     names = environments(state)
     return tuple(_pair(state, point, names[0], other) for other in names[1:])
 
 
 def sentences(state: RunState, point: int) -> list[str]:
-    """Return what the pairs say, for the answer."""
+    """Return the sentences about the pairs, for the answer."""
     told = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
     if told and state.workers < 2:
-        # A process has a pace of its own: of one each nobody can tell which of it is the environment's.
+        # Processes differ in speed, so a single process per environment cannot show what the environment
+        # causes.
         told[0] = f"{'So far, of' if state.running else 'Of'} one process each: {told[0]}"
     return told
 
@@ -71,7 +71,7 @@ def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
 
 
 def _alike(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmState]]:
-    """The arms of both environments that differ in that alone."""
+    """Yield pairs of arms that differ only in their environment."""
     others = {_bare(arm): arm for arm in state.arms.values() if arm.arm.host == b}
     for arm in state.arms.values():
         other = others.get(_bare(arm))
@@ -80,12 +80,12 @@ def _alike(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmState
 
 
 def _bare(arm: ArmState) -> Arm:
-    """The arm, wherever it was measured."""
+    """Return the arm without its host."""
     return msgspec.structs.replace(arm.arm, host="")
 
 
 def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> EnvironmentRatio:
-    """One arm of both, which differs if all that differ do so by chance in DOUBT of the runs."""
+    """Compare one arm in both environments, at a family-wise error of DOUBT for all differences."""
     half = middle.half_width(1 - DOUBT / among)
     differs = half is not None and abs(middle.mean) > half and found.differs
     low, high = found.interval or (None, None)
@@ -98,7 +98,7 @@ def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> Envir
 
 
 def _faster(rows: Sequence[EnvironmentRatio], a: str, b: str) -> str:
-    """`CPU graph: new is 1.30 × faster than old [1.25 1.36]; CPU eager: equal within 3 %.`"""
+    """Return `CPU graph: new is 1.30 × faster than old [1.25 1.36]; CPU eager: equal within 3 %.`"""
     if not rows:
         return f"No arm was measured in both {a} and {b}."
     told = [row for row in rows if row.differs]
@@ -127,7 +127,7 @@ def _difference(row: EnvironmentRatio, a: str, b: str) -> str:
 
 
 def _moved(one: ArmState, other: ArmState, point: int, a: str, b: str) -> Iterator[str]:
-    """Ops that run on another device, and ops that one of the two has not got."""
+    """Yield ops that run on another device, and ops that only one of the two has."""
     here, there = _ops(one, point), _ops(other, point)
     if not here or not there:
         return
@@ -157,7 +157,7 @@ def _named(ops: Sequence[str]) -> str:
 
 
 def _first_calls(both: Sequence[tuple[ArmState, ArmState]], point: int, a: str, b: str) -> str:
-    """The first calls that differ most."""
+    """Describe the first calls that differ most."""
     found = []
     for one, other in both:
         here, there = one.cell(point).first_s, other.cell(point).first_s

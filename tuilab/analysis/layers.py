@@ -1,4 +1,4 @@
-"""A model's layers in a call of an arm: each one's part of the account, against its device's roof."""
+"""A model's layers in a call of an arm: the time of each, compared with its device's roof."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,13 @@ from tuilab.model.roofline import BoundBy
 from tuilab.model.run import ArmState, RunState
 
 OUTSIDE = "outside of layers"
-"""What a call does besides: starting it and ops outside of loops, copies, Python, ops that are no layer's."""
+"""The rest of a call: launching it and ops outside loops, copies, Python, ops without a layer."""
 
 
 def with_layers(state: RunState, point: int) -> ModelInfo | None:
-    """Return the run's model, with the layers of the fastest arm that tells them, or why none does."""
+    """Return the run's model with the layers of the fastest arm that has them, or the reason why there are
+    none.
+    """
     model = state.model
     if model is None:
         return None
@@ -30,10 +32,10 @@ def with_layers(state: RunState, point: int) -> ModelInfo | None:
 
 
 def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
-    """Return each layer's part of a call of the arm, the longest first; none without a profile of its graph.
+    """Return each layer's share of a call of the arm, longest first; none without a profile of its graph.
 
-    Where the calls that were profiled took another time than the run's own, it is a part of those. A loop's
-    launches count to its layer: cutting the layer out of the model would save them.
+    If the profiled calls took a different time than the run's own, shares refer to the profiled ones. A
+    loop's launches count toward its layer, because removing the layer would save them.
     """
     account, device = _profiled(arm, point), raised(state, arm, point)
     computing, gpu = account.seconds("compute") if account else 0.0, family_of(arm, point) == "GPU"
@@ -60,19 +62,21 @@ def layers_at(state: RunState, arm: ArmState, point: int) -> tuple[Layer, ...]:
 
 
 def outside(layers: tuple[Layer, ...]) -> Layer:
-    """Return what of a call is no layer's, as a row; its share is 0 if layers make up the call."""
+    """Return the part of a call outside all layers as a row; its share is 0 if layers make up the
+    whole call.
+    """
     left = max(0.0, 1.0 - sum(layer.share for layer in layers))
     return Layer(name=OUTSIDE, kind="", flop=None, bytes=0.0, share=left, bound_by="not known")
 
 
 def _profiled(arm: ArmState, point: int) -> Account | None:
-    """The account of a call; at the arm's median where the profiled calls are like the run's own."""
+    """Return a call's account; scaled to the arm's median if the profiled calls are like the run's own."""
     account, cell = account_at(arm, point), arm.cells.get(point)
     return cell.account if account is not None and cell is not None and not account.calls else account
 
 
 def _of_other_calls(arm: ArmState, point: int) -> str:
-    """Say so if the layers are those of calls that took another time; else ""."""
+    """Return a note if the layers come from calls that took a different time; else ""."""
     account, own = _profiled(arm, point), account_at(arm, point)
     if account is None or own is None or own.calls:
         return ""
@@ -83,7 +87,7 @@ def _of_other_calls(arm: ArmState, point: int) -> str:
 
 
 def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
-    """Why no layers are reported, and what to do; "" where nobody has looked for them."""
+    """Return why there are no layers and what to do; "" if nobody looked for them."""
     looked = [(arm, account) for arm in arms if (account := _profiled(arm, point)) is not None]
     if not looked:
         return ""
@@ -106,7 +110,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
 
 
 def _bound_by(layer: LayerWork, least: Floor | None, took_s: float) -> BoundBy:
-    """The nearer of the two roofs; `compute` where the layer comes near neither."""
+    """Return the closer of the two roofs; `compute` if the layer is close to neither."""
     if least is None or took_s <= 0:
         return "not known"
     if least.work_s < LITTLE * took_s:

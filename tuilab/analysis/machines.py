@@ -1,4 +1,4 @@
-"""What each machine stands at, and in what machines agree and differ."""
+"""Summarises each machine's results, and how machines agree and differ."""
 
 import hashlib
 from collections import Counter
@@ -21,10 +21,10 @@ _sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[MachineSummary, ...]:
-    """Sum up each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
+    """Summarise each machine that measured an arm. A sweep counts at the size nearest to the scenario's own.
 
-    Of a fleet's sweep that size was measured by one node; a crossover and verdicts are that node's only if
-    it measured every size.
+    In a fleet's sweep one node measured that size. A crossover and verdicts are attributed to that node only
+    if it measured every size.
     """
     out = []
     for host, part in by_host(state).items():
@@ -38,7 +38,7 @@ def machine_summaries(state: RunState, claims: Sequence[Claim] = ()) -> tuple[Ma
 
 
 def digest(claims: Sequence[Claim]) -> str:
-    """Return a short name for these claims, so that verdicts are compared only on the same ones."""
+    """Return a short hash of these claims, so that verdicts are compared only for the same claims."""
     return hashlib.sha256("\n".join(c.text for c in claims).encode()).hexdigest()[:12] if claims else ""
 
 
@@ -77,7 +77,7 @@ def _best(state: RunState, point: int, kind: str) -> Best | None:
 
 
 def _label(state: RunState, arm: ArmState) -> str:
-    """Its label among its own machine's arms, without the host's name."""
+    """Return its label among its own machine's arms, without the host's name."""
     every = [other.arm for other in state.arms.values()]
     return dict(zip([a.id for a in every], labels(every), strict=True))[arm.arm.id]
 
@@ -107,7 +107,7 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
     """One preset (with the same parameters) on every machine that measured it.
 
-    differing: parameters in which it differs from the preset's other rows. disagreements: a sentence each.
+    differing: parameters in which it differs from the preset's other rows. disagreements: one sentence each.
     """
 
     preset: str
@@ -117,7 +117,7 @@ class PresetRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
-    """Return every preset by name, its machines by name; like is held against like only."""
+    """Return every preset and its machines by name, comparing only equal parameters."""
     groups: dict[str, dict[str, list[MachineSummary]]] = {}
     for summary in machine_summaries:
         groups.setdefault(summary.preset, {}).setdefault(summary.parameters, []).append(summary)
@@ -159,13 +159,13 @@ def _unlike(summary: MachineSummary, tensorflow: str, python: str) -> tuple[str,
 
 
 def _most(values: Iterable[str]) -> str:
-    """The commonest; of equally common ones the largest."""
+    """Return the most common value; of equally common ones, the largest."""
     counted = Counter(values)
     return max(counted, key=lambda value: (counted[value], value))
 
 
 def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Say on what the machines that measured the same disagree: the faster device, a verdict, a crossover."""
+    """Describe what machines with the same measurement disagree on: faster device, a verdict, a crossover."""
     out = []
     kinds = _groups((s.kind, s.machine) for s in machine_summaries if s.on_cpu and s.on_gpu)
     if len(kinds) > 1:
@@ -181,7 +181,7 @@ def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
 
 
 def _crossings(machine_summaries: Sequence[MachineSummary]) -> list[str]:
-    """Crossovers whose intervals have no size in common, and those that only some machines have."""
+    """Describe crossovers whose intervals do not overlap, and those that only some machines have."""
     known = [(s.crossed, s.machine) for s in machine_summaries if s.crossed and s.crossed.status != "unknown"]
     found = [(c, machine) for c, machine in known if c.at is not None]
     if not found:
@@ -214,7 +214,7 @@ def _named(groups: Groups) -> str:
 
 
 def text_of(summary: MachineSummary) -> str:
-    """Return everything in it that a user may search for, in lower case."""
+    """Return all searchable text of a summary, in lower case."""
     words = [summary.preset, summary.machine, summary.origin, summary.cpu, *summary.gpus]
     words += [summary.tensorflow, summary.python, summary.driver, summary.kind, *summary.verdicts]
     best = summary.best
@@ -224,7 +224,7 @@ def text_of(summary: MachineSummary) -> str:
 def search(
     machine_summaries: Sequence[MachineSummary], texts: Sequence[str], words: str
 ) -> list[MachineSummary]:
-    """Return the rows in whose text (as from `text_of`, in the same order) each of the words occurs."""
+    """Return the rows whose text (from `text_of`, in the same order) contains each of the words."""
     wanted = words.lower().split()
     return [
         s for s, text in zip(machine_summaries, texts, strict=True) if all(word in text for word in wanted)

@@ -1,11 +1,11 @@
-"""Which op of TensorFlow's own vocabulary an optimised op stands for."""
+"""Maps an optimised op to the TensorFlow op it stands for."""
 
 import re
 
 _MKL = re.compile(r"^_Mkl(?:Native)?(?=[A-Z])")
 
-# The op that computes in each op that the remapper makes of it and its neighbours (a bias, an activation, a
-# padding); TensorFlow 2.21, grappler/optimizers/remapper.cc, and mkl_layout_pass.cc for the padded ones.
+# The computing op in each op that the remapper fuses from it and its neighbours (bias, activation, padding).
+# Source: TensorFlow 2.21, grappler/optimizers/remapper.cc, and mkl_layout_pass.cc for the padded ones.
 _COMPUTES = {
     "_FusedMatMul": "MatMul",
     "_FusedBatchMatMulV2": "BatchMatMulV2",
@@ -21,10 +21,9 @@ _COMPUTES = {
 
 
 def plain(op: str) -> str:
-    """Return the op that a oneDNN op is a form of: `_MklMatMul` → `MatMul`, `_MklFusedConv2D` →
-    `_FusedConv2D`.
+    """Return the op that a oneDNN op implements: `_MklMatMul` → `MatMul`, `_MklFusedConv2D` → `_FusedConv2D`.
 
-    What is not oneDNN's stays as it is.
+    Other ops are returned unchanged.
     """
     rest = _MKL.sub("", op)
     if rest == op:
@@ -33,9 +32,9 @@ def plain(op: str) -> str:
 
 
 def computes(op: str) -> str:
-    """Return the op that does the work in one that the optimiser fused: `_MklFusedMatMul` → `MatMul`.
+    """Return the op that does the work in a fused one: `_MklFusedMatMul` → `MatMul`.
 
-    An op that is no known fusion stays as it is: `FusedBatchNormV3` is an op that code asks for.
+    Ops that are not known fusions are returned unchanged: `FusedBatchNormV3` is an op that code requests.
     """
     bare = plain(op)
     return _COMPUTES.get(bare, bare)

@@ -1,4 +1,4 @@
-"""What a copy costs, from the times of copies of several sizes."""
+"""The cost model of a copy, fitted to the times of several sizes."""
 
 import math
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class CopyCost:
     """A copy of n bytes takes latency_s + n / bytes_per_s seconds.
 
-    bytes_per_s: None if the sizes show no cost per byte. misfit: the root mean square of the relative
-    residuals, unitless; much above the timings' noise, a straight line is no good model.
+    bytes_per_s: None if the sizes show no cost per byte. misfit: root mean square of the relative residuals,
+    unitless. If it is much larger than the timing noise, a straight line is a poor model.
     """
 
     latency_s: float
@@ -18,20 +18,21 @@ class CopyCost:
     misfit: float
 
     def seconds(self, count: float) -> float:
-        """Return the modelled time of a copy of `count` bytes."""
+        """Return the modelled seconds for a copy of `count` bytes."""
         return self.latency_s + (count / self.bytes_per_s if self.bytes_per_s else 0.0)
 
 
 def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | None:
-    """Fit α + bytes / β (Hockney 1994) to the times of copies of several sizes; None below two sizes.
+    """Fit α + bytes / β (Hockney 1994) to the copy times of several sizes; None for fewer than two sizes.
 
-    Least squares of the *relative* residuals, since times span decades and noise is a share of each; α and
-    1/β not negative. bytes, seconds; pairs whose time is not positive and finite are left out.
+    Minimises the *relative* residuals by least squares, because times span decades and noise is proportional;
+    α and 1/β are not negative. sizes in bytes, times in seconds; pairs whose time is not positive and finite
+    are ignored.
     """
     rows = [(x, t) for x, t in zip(sizes, seconds, strict=True) if 0 < t < math.inf and 0 <= x < math.inf]
     if len({x for x, _ in rows}) < 2:
         return None
-    # In units of the largest size and time nothing overflows.
+    # Scaled by the largest size and time, so that nothing overflows.
     scale_x, scale_t = max(x for x, _ in rows), max(t for _, t in rows)
     ones = [scale_t / t for _, t in rows]
     slopes = [x / scale_x * one for (x, _), one in zip(rows, ones, strict=True)]
@@ -43,7 +44,7 @@ def copy_cost(sizes: Sequence[float], seconds: Sequence[float]) -> CopyCost | No
 
 
 def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """The p, q ≥ 0 that minimise Σ (p · first + q · second − 1)²."""
+    """Return the p, q ≥ 0 that minimise Σ (p · first + q · second − 1)²."""
     aa, bb = (math.fsum(v * v for v in row) for row in (first, second))
     ab = math.fsum(a * b for a, b in zip(first, second, strict=True))
     a, b = math.fsum(first), math.fsum(second)
@@ -52,5 +53,5 @@ def _least_squares(first: Sequence[float], second: Sequence[float]) -> tuple[flo
         p, q = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
         if p >= 0 and q >= 0:
             return p, q
-    # The optimum lies on an edge: the better of the two fits with one parameter (Lawson & Hanson 1974).
+    # The optimum is on an edge: the better of the two one-parameter fits (Lawson & Hanson 1974).
     return (0.0, b / bb) if bb and b * b / bb > a * a / aa else (a / aa, 0.0)

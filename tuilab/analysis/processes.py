@@ -1,9 +1,9 @@
-"""What the samples of several processes say of processes in general.
+"""Generalises from the samples of several processes to processes in general.
 
-A process can settle at a pace of its own, by where its memory lies or how its code was laid out, and keep it
-to its end; no interval within one process holds that. A run of several (`--budget publish`, or one that was
-resumed) shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are those
-of the pace about which processes lie; a single further one can lie outside.
+A process can settle at its own speed, depending on its memory and code layout, and keep it to its end. No
+interval within one process includes that. A run of several processes (`--budget publish`, or a resumed run)
+shows it, and each process is then one observation (Kalibera & Jones 2013). The intervals are for the middle
+of the processes; a single further process can be outside.
 """
 
 import math
@@ -34,18 +34,18 @@ ALIKE = 0.01
 NORMAL = statistics.NormalDist().inv_cdf(0.975)
 ENOUGH = 3
 SHORTEST = 5
-"""Samples of which a process's median is one observation among several."""
+"""Minimum number of samples for a process's median to count as one observation."""
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """Return the median of a cell's samples (seconds per call), its 95% interval being for processes in
-    general.
+    """Return the median of a cell's samples (seconds per call) with a 95 % interval for processes in general.
 
-    From three processes on it is the median of their medians: however long one was, it is one observation.
-    From six on the interval runs between two of them (`statistics.rank_of_low_end`), and holds the median of
-    processes of any distribution: a disturbed machine's is skewed or has two levels, and the mean of its logs
-    is not its median. Of three to five not even the whole range would hold that, so there
-    it is a t interval on their logs. Two that are unlike it spans, and promises nothing of a third.
+    With three or more processes it is the median of their medians: each counts once, however long it was.
+    With six or more, the interval runs between two of them (`statistics.rank_of_low_end`) and contains the
+    median of processes for any distribution. On a disturbed machine the distribution is skewed or has two
+    levels, and the mean of the logs is not its median. With three to five, even the full range would not
+    achieve 95 %, so a t interval on their logs is used. With two that differ, the interval spans both and
+    claims nothing about a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
     if whole is None or len(medians) < 2:
@@ -62,20 +62,20 @@ def estimate_of(cell: ArmSamples) -> Estimate | None:
 
 
 def kept_estimate(cell: ArmSamples) -> Estimate | None:
-    """Return `estimate_of` the samples, worked out once until another comes."""
+    """Return `estimate_of` the samples, cached until the next sample."""
     return once(cell, "estimate", lambda: estimate_of(cell))
 
 
 Middle = tuple[float, tuple[float, float]]
-"""Where the processes' logs have their middle, and its 95% interval."""
+"""The middle of the processes' logs, and its 95 % interval."""
 
 
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
-    """Return the median of three processes' logs or more.
+    """Return the median of the logs of three or more processes.
 
-    zygotes: of each process, which it was forked from. What forks have of their zygote, further ones of it
-    repeat: if zygotes differ by more than their forks explain, they are the observations, and the interval
-    is at least that of their means (Kalibera & Jones 2013: the highest level that varies).
+    zygotes: for each process, the zygote it was forked from. Forks of one zygote share its properties. If
+    zygotes differ by more than their forks explain, they are the observations, and the interval is at least
+    that of their means (Kalibera & Jones 2013: the highest level that varies).
     """
     centre, span = _middle_of_alike(logs)
     groups: dict[int, list[float]] = {}
@@ -99,21 +99,22 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
-    # Whole order statistics, which promise 97 to 98% of one minute's processes. What they promise beyond 95
-    # continues the minutes: if a tenth of the processes' variance lies between runs, 92 to 95% is left.
+    # Whole order statistics cover 97 to 98 % for the processes of one minute. The margin above 95 % allows
+    # for variation between minutes: if a tenth of the processes' variance is between runs, 92 to 95 %
+    # remains.
     ascending, k = sorted(logs), int(rank)
     return statistics.median(logs), (ascending[k - 1], ascending[-k])
 
 
 def t_interval(logs: Sequence[float]) -> Middle:
-    """Return the interval by Student's t, for a median that is the mean too."""
+    """Return the median with Student's t interval, which assumes that mean and median agree."""
     mean, n = statistics.fmean(logs), len(logs)
     half = t_quantile(0.975, n - 1) * statistics.stdev(logs) / math.sqrt(n)
     return statistics.median(logs), (mean - half, mean + half)
 
 
 def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
-    """Return the mean of one's log ratios to the other, paired by round; None without a common round."""
+    """Return the mean log ratio of one to the other, paired by round; None without a common round."""
     whole = locate(aligned_log_ratios(one.rounds, one.samples, other.rounds, other.samples))
     if not one.begun:
         return whole
@@ -121,18 +122,16 @@ def log_ratio(one: ArmSamples, other: ArmSamples) -> Location | None:
 
 
 def log_mean(cell: ArmSamples) -> Location | None:
-    """Return the mean of the logs of a cell's samples, with the error among processes as `combined` has
-    it."""
+    """Return the mean of the logs of a cell's samples, with the error between processes as in `combined`."""
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell)) if cell.begun else ()
     return combined(locate(logs(cell.samples)), [locate(logs(cut)) for cut in cuts])
 
 
 def combined(whole: Location | None, parts: Sequence[Location | None]) -> Location | None:
-    """Return the mean of all samples, with the error that the processes show among themselves if that is
-    greater.
+    """Return the mean of all samples, with the error between the processes if that is larger.
 
-    From six processes on each is one observation, and theirs is the error. parts: the mean within each
-    process; as in `estimate_of`, those of few samples do not count.
+    With six or more processes, each is one observation, and theirs is the error. parts: the mean within each
+    process; as in `estimate_of`, those with few samples do not count.
     """
     middles = [part for part in parts if part is not None and part.n >= MIN_SAMPLES]
     if whole is None or len(middles) < 2:
@@ -149,7 +148,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
 
 
 def doubt(cell: ArmSamples) -> Doubt | None:
-    """Return what the processes were, where they are unlike."""
+    """Return a doubt if the processes differ."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
         return None
@@ -161,17 +160,17 @@ def doubt(cell: ArmSamples) -> Doubt | None:
 
 
 def begun(state: RunState) -> tuple[int, ...]:
-    """Return the round with which each further process of the run began."""
+    """Return the first round of each further process of the run."""
     return tuple(
         sorted({at for arm in state.arms.values() for cell in arm.cells.values() for at in cell.begun})
     )
 
 
 def unlike(middles: Sequence[Location]) -> bool:
-    """Return whether means with known standard errors differ by more than those errors explain.
+    """Return True if means with known standard errors differ by more than those errors explain.
 
-    Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), ȳ weighted, against χ² with one degree of freedom less than there
-    are means, at 1%.
+    Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), with weighted ȳ, against χ² with one degree of freedom fewer than
+    means, at 1 %.
     """
     known = [m for m in middles if m.error]
     if len(known) < 2:
@@ -183,7 +182,7 @@ def unlike(middles: Sequence[Location]) -> bool:
 
 
 def spans(begun: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return the rounds of each process up to round `last`: the first, and the one behind the last."""
+    """Return the rounds of each process up to round `last`: the first, and one past the last."""
     return [(low, high) for low, high in zip([0, *begun], [*begun, last + 1], strict=True) if low < high]
 
 
@@ -196,7 +195,7 @@ def _cut(cell: ArmSamples, low: int, high: int) -> slice:
 
 
 def _estimates(cell: ArmSamples) -> list[Estimate]:
-    """Of each process that has samples enough for an interval."""
+    """Return the estimate of each process with enough samples for an interval."""
     if not cell.begun:
         return []
 
@@ -208,7 +207,9 @@ def _estimates(cell: ArmSamples) -> list[Estimate]:
 
 
 def _medians(cell: ArmSamples) -> list[Location]:
-    """The log of each process's median; also of those too short, or too much alike, for an interval."""
+    """Return the log of each process's median, even if it has too few or too similar samples for an
+    interval.
+    """
     if not cell.begun:
         return []
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell))
@@ -219,7 +220,7 @@ def _medians(cell: ArmSamples) -> list[Location]:
 
 
 def _zygotes(cell: ArmSamples) -> list[int]:
-    """Of each process whose median counts, which zygote it was forked from; fresh ones each by themselves."""
+    """Return the zygote of each process whose median counts; fresh processes each get their own number."""
     every = [-1, *cell.zygotes] if len(cell.zygotes) == len(cell.begun) else [-1] * (1 + len(cell.begun))
     each = [zygote if zygote >= 0 else -1 - index for index, zygote in enumerate(every)]
     counted = (len(cell.samples[_cut(cell, low, high)]) >= SHORTEST for low, high in _spans(cell))
@@ -227,7 +228,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
 
 
 def said(state: RunState) -> str:
-    """Describe what a run's intervals are of."""
+    """Describe what a run's intervals cover."""
     number = 1 + len(begun(state))
     if number == 1:
         return "within this process and minute"
@@ -240,8 +241,9 @@ def said(state: RunState) -> str:
 
 
 def within_first(cell: ArmSamples) -> Estimate | None:
-    """Return the median of the first process alone, with the interval that a budget's precision is held
-    against."""
+    """Return the median of the first process alone, with the interval to compare with the budget's
+    precision.
+    """
     if not cell.begun:
         return kept_estimate(cell)
     end = bisect_left(cell.rounds, cell.begun[0])
@@ -249,7 +251,7 @@ def within_first(cell: ArmSamples) -> Estimate | None:
 
 
 def _middle(found: Estimate) -> Location:
-    """An estimate as a log mean with its standard error."""
+    """Convert an estimate to a log mean with its standard error."""
     assert found.low is not None and found.high is not None
     error = math.log(found.high / found.low) / (2 * NORMAL)
     return Location(math.log(found.median), error, found.n - 1, found.n)
@@ -261,9 +263,9 @@ def _aligned(one: ArmSamples, other: ArmSamples, low: int, high: int) -> Sequenc
 
 
 def _between(middles: Sequence[Location]) -> Location:
-    """The mean of the processes' means, each of them one observation.
+    """Return the mean of the processes' means, each one observation.
 
-    The error is such that the interval reaches as far as that of their median, which is wider from six on.
+    The error makes the interval reach as far as that of their median, which is wider from six processes on.
     """
     means = [m.mean for m in middles]
     n, mean = len(means), statistics.fmean(means)

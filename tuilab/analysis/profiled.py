@@ -1,6 +1,6 @@
-"""What a profile means, in sentences with numbers, and its times by op type.
+"""Describes a profile in sentences with numbers, and sums its times by op type.
 
-A part of a call is worth a sentence from 15% of the call on, as in the advice of a run.
+A part of a call is reported from 15 % of the call on, as in a run's advice.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 
 @dataclass(frozen=True)
 class TypeTime:
-    """All ops of one type on one device; seconds and busy_s of a call, count in a call."""
+    """All ops of one type on one device; seconds, busy_s and count per call."""
 
     op: str
     device: str
@@ -29,7 +29,7 @@ class TypeTime:
 
 
 def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
-    """Return the ops added up by type, device and phase, the longest first."""
+    """Return the ops summed by type, device and phase, longest first."""
     sums: dict[tuple[str, str, Phase], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for row in ops:
         total = sums[row.op, row.device, row.phase]
@@ -40,17 +40,17 @@ def by_type(ops: Sequence[OpTime]) -> list[TypeTime]:
 
 
 def share(profile: Profile, *phases: str) -> float:
-    """Return the share (0 … 1) of a call that these phases take together."""
+    """Return the share (0 to 1) of a call that these phases take together."""
     return sum(p.share for p in profile.phases if p.phase in phases)
 
 
 def spent(profile: Profile, *phases: str) -> float:
-    """Return the seconds of a call that these phases take together."""
+    """Return the seconds per call that these phases take together."""
     return sum(p.seconds for p in profile.phases if p.phase in phases)
 
 
 def diagnose(profile: Profile) -> tuple[str, ...]:
-    """Return sentences, the most telling first; at least one."""
+    """Return sentences, most informative first; at least one."""
     found = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
     return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 

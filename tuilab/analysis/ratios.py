@@ -1,4 +1,4 @@
-"""How many times as long one arm takes as another."""
+"""The ratio of two arms' times."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 PAIRED, UNPAIRED = "round by round", "by the means of their rounds"
-"""What a ratio of two arms is, which is seldom the quotient of their medians."""
+"""How a ratio of two arms is computed; it rarely equals the quotient of their medians."""
 ALIKE = 1.1
-"""Two arms are called equal if they surely lie within this factor of each other."""
+"""Two arms are reported as equal if they are certainly within this factor of each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
-    """a's time over b's, with its 95% interval. Unitless; above 1, a is the slower.
+    """a's time over b's, with its 95 % interval. Unitless; above 1, a is slower.
 
-    low, high: None with fewer than two common rounds. n: rounds that both have; where nothing pairs them,
-    those of the arm that has fewer. paired: it is of rounds that both have.
+    low, high: None with fewer than two common rounds. n: common rounds; without pairing, the rounds of the
+    arm with fewer. paired: True if it is computed from common rounds.
     """
 
     ratio: float
@@ -35,12 +35,12 @@ class RatioEstimate(Bounded):
 
     @property
     def differs(self) -> bool:
-        """Whether the interval leaves out 1, so that one of the two is faster."""
+        """True if the interval excludes 1, so one of the two is faster."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     @property
     def alike(self) -> bool:
-        """Whether the interval is so narrow around 1 that the two may be called equal."""
+        """True if the interval is narrow enough around 1 to call the two equal."""
         if self.interval is None:
             return False
         low, high = self.interval
@@ -48,9 +48,9 @@ class RatioEstimate(Bounded):
 
     @property
     def least(self) -> float | None:
-        """The least difference (0.07: 7%) that nine of ten such runs would have told: a t interval's power.
+        """The smallest difference (0.07: 7 %) that nine of ten such runs would detect: a t interval's power.
 
-        δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio, of which the interval's half-width is t₀.₉₇₅ s.
+        δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio; the interval's half-width is t₀.₉₇₅ s.
         """
         if self.low is None or self.high is None or self.low <= 0 or self.n < 2:
             return None
@@ -59,7 +59,7 @@ class RatioEstimate(Bounded):
 
     @property
     def is_slower(self) -> bool:
-        """Whether a is the slower, beyond the noise."""
+        """True if a is slower, beyond the noise."""
         return self.differs and self.ratio > 1
 
     @property
@@ -70,17 +70,17 @@ class RatioEstimate(Bounded):
 
     @property
     def how(self) -> str:
-        """What it is of, as a sentence says it."""
+        """How the ratio is computed, worded for a sentence."""
         return PAIRED if self.paired else UNPAIRED
 
     @property
     def words(self) -> str:
-        """`1.27 ×` with the digits that its interval allows: wherever this ratio is reported, it reads so."""
+        """Format as `1.27 ×`, with the digits that its interval allows. Every view uses this."""
         return times(self.ratio, self.half_width)
 
     @property
     def span(self) -> str:
-        """`[1.24 1.30]`, with the decimals of `words`; "" without an interval."""
+        """Format as `[1.24 1.30]`, with the decimals of `words`; "" without an interval."""
         if self.interval is None:
             return ""
         decimals = len(self.words.removesuffix(" ×").partition(".")[2])
@@ -90,22 +90,21 @@ class RatioEstimate(Bounded):
 
 
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
-    """Return a against b (seconds per call by round), paired by round; None if no round has both.
+    """Return a over b (seconds per call by round), paired by round; None without a common round.
 
-    The 10% trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
-    (`location.locate`), taken back by exp. Pairing removes what slows both arms of a round alike. Assumes log
-    ratios about symmetric around their middle. Rounds if either is not positive and finite are left out.
+    The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
+    (`locate`), then exponentiated. Pairing removes slowdowns that both arms of a round share. Assumes log
+    ratios roughly symmetric around their middle. Ignores rounds in which either is not positive and finite.
     """
     middle = locate(log_ratios(a_by_round, b_by_round))
     return None if middle is None else from_location(middle)
 
 
 def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | None:
-    """Return a against b, of their mean logs, where nothing pairs their rounds, as on two hosts; None without
-    both.
+    """Return a over b from their mean logs if rounds cannot be paired, as on two hosts; None without both.
 
-    The difference of the two, with Welch's interval (the errors' squares added, the degrees of freedom
-    by Welch & Satterthwaite): wider than a paired one, since nothing cancels.
+    The difference of the two, with Welch's interval (squared errors added, Welch–Satterthwaite degrees of
+    freedom). It is wider than a paired one, because nothing cancels.
     """
     if one is None or other is None:
         return None
@@ -120,7 +119,7 @@ def unpaired(one: Location | None, other: Location | None) -> RatioEstimate | No
 
 
 def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> list[float]:
-    """Return log(a / b) for each round that both have, in the order of rounds."""
+    """Return log(a / b) for each common round, in order."""
     pairs = [
         (a_by_round[index], b_by_round[index]) for index in sorted(a_by_round.keys() & b_by_round.keys())
     ]
@@ -130,9 +129,9 @@ def log_ratios(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float])
 def aligned_log_ratios(
     a_rounds: Sequence[int], a: Sequence[float], b_rounds: Sequence[int], b: Sequence[float]
 ) -> Sequence[float]:
-    """Do what `log_ratios` does for samples and the round of each; if they are many, without a dictionary.
+    """Do what `log_ratios` does, for samples and the round of each; without a dictionary if there are many.
 
-    Of samples of one round the last counts. Rounds ascend.
+    If a round has several samples, the last counts. Rounds ascend.
     """
     if min(len(a), len(b)) <= LARGE:
         return log_ratios(dict(zip(a_rounds, a, strict=True)), dict(zip(b_rounds, b, strict=True)))
@@ -165,7 +164,7 @@ def logs(samples: Sequence[float]) -> Sequence[float]:
 
 
 def from_location(middle: Location) -> RatioEstimate:
-    """Return the ratio that a mean log ratio stands for."""
+    """Return the ratio for a mean log ratio."""
     half = middle.half_width()
     if half is None:
         return RatioEstimate(_exp(middle.mean), None, None, middle.n)
@@ -174,5 +173,5 @@ def from_location(middle: Location) -> RatioEstimate:
 
 
 def _exp(log: float) -> float:
-    # JSON has no infinity; a ratio beyond 1e300 is no figure either.
+    # JSON has no infinity, and a ratio beyond 1e300 is meaningless.
     return math.exp(max(-690.0, min(690.0, log)))

@@ -1,4 +1,4 @@
-"""What a run's state says: of an arm at a point, of the places where it was measured, of what is missing."""
+"""Reads a run's state: arms at a point, the places measured, what is missing."""
 
 import math
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ from tuilab.model.run import ArmSamples, ArmState, RunState
 
 NOT_YET = "not measured yet"
 VANISHED = "does-not-compute"
-"""The caveat of an arm whose work was folded or pruned away, or was done outside."""
+"""Caveat of an arm whose work was folded, pruned, or done outside the call."""
 BEYOND = 1.25
-"""How far outside of a run's own calls, as a factor, the calls alongside the profile may lie."""
+"""How far the unprofiled calls may be from the run's own calls, as a factor."""
 RETRACED = "retraced"
-"""The caveat of an arm of which each call is retraced, so that its time is mostly tracing."""
+"""Caveat of an arm that is retraced in each call, so its time is mostly tracing."""
 SINGLE_S = 20e-6
-"""What timing a call by itself may add, in seconds."""
+"""Seconds that timing a single call may add."""
 BEYOND_PEAK = 1.5
-"""How far above the highest measured peak an arm may seem to compute."""
+"""How far an arm's rate may exceed the highest measured peak."""
 LEAST_FREE = 0.1
-"""Of the processors: a peak measured alongside busier neighbours is raised no further."""
+"""Share of the processors. A peak measured while others used more is not raised further."""
 TOO_LATE = "the run ended before it was measured"
 
 
@@ -46,9 +46,9 @@ def value_at(state: RunState, point: Point, parameter: str) -> Value:
 
 
 def unfinished(state: RunState) -> set[int]:
-    """Return the points of a sweep that are under way, or at which it ended before they had their rounds.
+    """Return the points of a sweep that are in progress, or were cut short.
 
-    A host measures one point after another, so that only its last can be cut short.
+    A host measures one point after another, so only its last one can be cut short.
     """
     if state.sweep is None or state.budget is None or state.status == "ok":
         return set()
@@ -68,11 +68,9 @@ def unfinished(state: RunState) -> set[int]:
 
 
 def summary_point(state: RunState) -> int:
-    """Return the index of the point that a sweep's arms are summed up at: nearest to the scenario's own
-    values.
+    """Return the index of a sweep's headline point: the one nearest to the scenario's own values.
 
-    Nearest in ratio, among the points that are finished, else begun, else being prepared, if there are any.
-    0 without a sweep.
+    Nearest in ratio, among finished points, else started ones, else those being prepared. 0 without a sweep.
     """
     if not state.points or state.sweep is None:
         return 0
@@ -97,9 +95,8 @@ def _distance(state: RunState, point: Point) -> float:
 def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]:
     """Return an arm's status at a point, with the reason.
 
-    An arm that has samples and did not fail is `ok`: what was measured stays valid however the run ended.
-    An arm of which nothing is known is `cancelled` when the run is over, and until then too, as "not measured
-    yet".
+    An arm that has samples and did not fail is `ok`: measurements stay valid however the run ended. An arm of
+    which nothing is known is `cancelled`, during the run too, meaning "not measured yet".
     """
     cell = arm.cells.get(point)
     if arm.status in ("unavailable", "failed"):
@@ -116,7 +113,7 @@ def arm_status(state: RunState, arm: ArmState, point: int) -> tuple[Status, str]
 
 
 def estimate_at(arm: ArmState, point: int) -> Estimate | None:
-    """Return the median seconds per call (blocks) and its interval; None if nothing was timed."""
+    """Return the median seconds per call (blocks) with its interval; None if nothing was timed."""
     cell = arm.cells.get(point)
     if cell is None or not cell.samples:
         return None
@@ -124,7 +121,7 @@ def estimate_at(arm: ArmState, point: int) -> Estimate | None:
 
 
 def latency_at(arm: ArmState, point: int) -> float | None:
-    """Return the median of the single synchronised calls in seconds; None if none was taken."""
+    """Return the median of the single synchronised calls in seconds; None if there are none."""
     cell = arm.cells.get(point)
     if cell is None or not cell.latencies:
         return None
@@ -138,8 +135,7 @@ def by_round(arm: ArmState, point: int) -> dict[int, float]:
 
 
 def compare(a: ArmState, b: ArmState, point: int) -> RatioEstimate | None:
-    """Return how many times as long as b a takes at a point, paired if they share rounds; None without
-    both."""
+    """Return a's time over b's at a point, paired if they share rounds; None without both."""
     one, other = a.cells.get(point), b.cells.get(point)
     if one is None or other is None:
         return None
@@ -152,9 +148,9 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
 
 
 def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
-    """Return a clause that says why the shown medians divide to another ratio than `found`.
+    """Return a clause that explains why the quotient of the displayed medians differs from `found`.
 
-    "" if their quotient lies within its interval. found: a's time over b's.
+    "" if the quotient is within its interval. found: a's time over b's.
     """
     one, other = (
         as_shown(each.median, each.half_width) if each is not None else 0.0
@@ -177,24 +173,24 @@ def device_of(arm: ArmState, point: int) -> str | None:
 
 
 def family_of(arm: ArmState, point: int) -> str:
-    """Return `CPU` or `GPU`: of the device observed, else of the one asked for."""
+    """Return `CPU` or `GPU`, for the observed device, else the requested one."""
     return family(device_of(arm, point) or arm.arm.device)
 
 
 def elsewhere(arm: ArmState, point: int) -> bool:
-    """Return whether the arm computed on another kind of device than it was asked to."""
+    """Return True if the arm computed on another kind of device than requested."""
     return family_of(arm, point) != family(arm.arm.device)
 
 
 def name_of(arm: ArmState, point: int) -> str:
-    """Return the arm's label, and the device where it is not the one that the label makes believe."""
+    """Return the arm's label, with its device if that is not the one in the label."""
     return f"{arm.label} (which ran on {device_of(arm, point)})" if elsewhere(arm, point) else arm.label
 
 
 def measured(state: RunState, point: int) -> list[ArmState]:
-    """Return the arms that stand `ok` at a point with a positive median, the fastest first.
+    """Return the arms that are `ok` at a point with a positive median, fastest first.
 
-    An arm that does not compute what it was asked to takes part in no comparison.
+    Excludes arms that do not compute what was requested.
     """
     timed: list[tuple[float, int, ArmState]] = []
     for arm in state.arms.values():
@@ -206,30 +202,29 @@ def measured(state: RunState, point: int) -> list[ArmState]:
 
 
 def vanished(state: RunState, arm: ArmState, point: int) -> str:
-    """Describe in what an arm does not compute what it was asked to; "" where it does.
+    """Return how an arm does not compute what was requested; "" if it does.
 
-    As its calls and its graph showed (`measure.validity`), or as its rate shows.
+    Based on its calls and graph (`measure.validity`), or on its rate.
     """
     seen = next((f.message for f in arm.flags if f.code == VANISHED and f.point in (None, point)), "")
     return seen or beyond_peak(state, arm, point)
 
 
 def retraced(arm: ArmState, point: int) -> str:
-    """Describe that each call of an arm is retraced; "" where it is not."""
+    """Return a note if each call of an arm is retraced, else ""."""
     return next((f.message for f in arm.flags if f.code == RETRACED and f.point in (None, point)), "")
 
 
 def does(arm: ArmState, point: int) -> str:
-    """Describe what a call of the arm does, where the workload says so."""
+    """Return what a call of the arm does, if the workload declares it."""
     work = arm.work.get(point)
     return work.does if work is not None else ""
 
 
 def comparable(state: RunState, point: int) -> list[list[ArmState]]:
-    """Return the measured arms that may be held against each other, the fastest first, in the order of the
-    run's.
+    """Return groups of measured arms that may be compared, fastest first; groups in the run's order.
 
-    Arms that do different work are in different groups; one that is retraced in each call is in none.
+    Arms that do different work are in different groups; an arm retraced in each call is in none.
     """
     found = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
@@ -238,10 +233,11 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
 
 
 def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
-    """Describe that an arm is faster than its machine can compute and cannot have done the work; else "".
+    """Return a note if an arm is faster than its machine can compute, so it cannot have done the work; else
+    "".
 
-    Held against the highest peak of any dtype, with room for one that was measured while others had a share
-    of the processors. Of operations alone: bytes may come from a cache.
+    Compares with the highest peak of any dtype, with a margin if it was measured while others used the
+    processors. Uses operations only, because bytes may come from a cache.
     """
     work, found, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
     if work is None or not work.needed_flop or work.host_only or found is None or roofs is None:
@@ -265,7 +261,7 @@ def machine_of(state: RunState, arm: ArmState) -> Machine | None:
 
 
 def roofs_of(state: RunState, arm: ArmState) -> Roofs | None:
-    """Return the roofs of that machine, where they are known."""
+    """Return the roofs of that machine, if known."""
     machine = machine_of(state, arm)
     return state.roofs.get(machine.key) if machine is not None else None
 
@@ -277,18 +273,18 @@ def device_roofs(state: RunState, arm: ArmState, point: int) -> DeviceRoofs | No
 
 
 def machines(state: RunState) -> list[Machine]:
-    """Return the machines that measured, the one if the run began first."""
+    """Return the machines that measured, starting with the one where the run began."""
     every = [state.machine, *state.machines.values()] if state.machine is not None else []
     return list({machine: None for machine in every if machine is not None})
 
 
 def has_gpu(state: RunState) -> bool:
-    """Return whether TensorFlow listed a GPU on a machine that measured."""
+    """Return True if TensorFlow listed a GPU on a machine that measured."""
     return any(machine.gpus for machine in machines(state))
 
 
 def emulated_sentence(state: RunState) -> str:
-    """Write that the run's GPU is software; "" if no arm ran on such a one."""
+    """Return a note that the run's GPU is emulated; "" if no arm ran on such a GPU."""
     ran = any(
         (machine := machine_of(state, arm)) is not None and machine.emulated and "GPU" in (arm.device or "")
         for arm in state.arms.values()
@@ -297,14 +293,14 @@ def emulated_sentence(state: RunState) -> str:
 
 
 def no_gpu_sentence(state: RunState) -> str:
-    """Write `No GPU is visible (driver missing).`"""
+    """Return `No GPU is visible (driver missing).`"""
     reasons = dict.fromkeys(machine.no_gpu.strip().rstrip(".") for machine in machines(state))
     reason = "; ".join(reason for reason in reasons if reason)
     return f"No GPU is visible ({reason})." if reason else "No GPU is visible."
 
 
 def op_counts(arm: ArmState, point: int) -> dict[str, int]:
-    """Count the ops of each type that the arm runs, but for copies and folded ops; empty if not observed."""
+    """Count the ops of each type that the arm runs, except copies and folded ops; empty if not observed."""
     counts: dict[str, int] = {}
     for node in ops_of(nodes_at(arm, point)):
         counts[node.op] = counts.get(node.op, 0) + node.count
@@ -312,8 +308,10 @@ def op_counts(arm: ArmState, point: int) -> dict[str, int]:
 
 
 def launches(arm: ArmState, point: int) -> str:
-    """Return what a call of the arm launches: `435 ops`, `at least 8 ops` where a loop's length depends on
-    the data, `one program` under XLA; "" where that was not observed."""
+    """Return what a call of the arm launches, such as `435 ops`; "" if not observed.
+
+    `at least 8 ops` if a loop's length depends on the data; `one program` under XLA.
+    """
     number = sum(op_counts(arm, point).values())
     if not number:
         return ""
@@ -323,17 +321,16 @@ def launches(arm: ArmState, point: int) -> str:
 
 
 def endless(arm: ArmState, point: int) -> bool:
-    """Return whether a loop in it runs as often as the data says, so that its ops are counted once."""
+    """Return True if it has a loop of data-dependent length, whose ops are counted once."""
     work = arm.work.get(point)
     return work is not None and any("While" in op.partition(" ")[0] for op in work.uncounted)
 
 
 def account_at(arm: ArmState, point: int) -> Account | None:
-    """Return where a call's time goes, at the arm's median; None if that was not looked for, or nothing
-    was timed.
+    """Return the account of a call, scaled to the arm's median; None if there is none or nothing was timed.
 
-    All of it is not known where the calls alongside the profile contradict the run's own: a machine that was
-    busier or freer then says nothing of the calls that were measured.
+    All of it is unknown if the unprofiled calls contradict the run's own: the machine was then busier or
+    freer, so the profile does not describe the measured calls.
     """
     cell, found = arm.cells.get(point), estimate_at(arm, point)
     if cell is None or cell.account is None or found is None or found.median <= 0:
@@ -355,7 +352,7 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
 
 
 def _middle(ordered: Sequence[float]) -> tuple[float, float]:
-    """The ends of the middle nine tenths."""
+    """Return the ends of the middle nine tenths."""
     cut = len(ordered) // 20
     return ordered[cut], ordered[-1 - cut]
 
@@ -377,8 +374,7 @@ def swept(states: Sequence[RunState]) -> tuple[str, ...]:
 
 
 def places(state: RunState, names: Sequence[str]) -> dict[AxisValues, int]:
-    """Return the index of each of a run's points, by its place; a run without a sweep has one, at its own
-    values."""
+    """Return the index of each point by its place. A run without a sweep has one, at its own values."""
     return {place_of(state, point, names): point.index for point in state.points or (Point(0),)}
 
 
@@ -388,17 +384,17 @@ def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
 
 
 def ordered(found: Sequence[AxisValues]) -> list[AxisValues]:
-    """Return each place once, ascending; words go after numbers."""
+    """Return each place once, ascending, with words after numbers."""
     return sorted(set(found), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
 def place_words(place: AxisValues) -> str:
-    """Return `1,024 samples and frame length 256`; "" for the one place of runs that sweep nothing."""
+    """Return `1,024 samples and frame length 256`; "" for the only place of runs without a sweep."""
     return listed([on_axis(name, size(v) if type(v) is int else str(v)) for name, v in place])
 
 
 def missing(state: RunState) -> dict[str, list[int]]:
-    """Return for each arm that can run, the points at which it lacks rounds or precision."""
+    """Return for each arm that can run the points at which it lacks rounds or precision."""
     points = [point.index for point in state.points] or [0]
     lacking = {
         name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()
@@ -407,7 +403,7 @@ def missing(state: RunState) -> dict[str, list[int]]:
 
 
 def can_run(arm: ArmState) -> bool:
-    """Return whether neither its device, its workload nor its own error ruled the arm out."""
+    """Return True unless the arm's device, workload or error ruled it out."""
     return arm.status != "unavailable" and not arm.error
 
 

@@ -1,9 +1,9 @@
-"""Every figure against what its machine can do at most.
+"""Compares every figure with the maximum its machine can reach.
 
-The model (Williams, Waterman and Patterson 2009, with the cost of starting a call): no call is shorter than
-its arithmetic at the peak, nor than its bytes at the bandwidth of the memory that they fit into. A CPU
-computes while the call runs, so starting the call comes on top. A GPU computes after the call returned, so of
-starting and computing the longer counts; with copies, which wait, the way in and the way out come on top.
+The model (Williams, Waterman and Patterson 2009, plus launch cost): no call is shorter than its arithmetic at
+peak rate, nor than its bytes at the bandwidth of the memory that they fit into. A CPU computes during the
+call, so the launch cost is added. A GPU computes after the call returns, so the longer of launching and
+computing counts; blocking copies in and out are added.
 """
 
 import math
@@ -42,15 +42,15 @@ from tuilab.model.roofline import (
 from tuilab.model.run import ArmState, RunState
 
 COUNTED_AS = {"complex64": "float32", "complex128": "float64", "int32": "float32", "tf32": "float32"}
-"""The dtype in whose units another one is computed, where that one has no roof of its own."""
+"""The dtype whose units compute another one, if that has no roof of its own."""
 
 LITTLE = 0.01
-"""Of the time in which kernels run: a roof that explains less than that binds nothing."""
+"""Share of the kernel time. A roof that explains less does not limit the call."""
 
 
 @dataclass(frozen=True)
 class Floor:
-    """The parts of the least time of a call, in seconds, and the whole."""
+    """The parts of a call's minimum time in seconds, and the total."""
 
     arithmetic_s: float = 0.0
     memory_s: float = 0.0
@@ -61,14 +61,14 @@ class Floor:
 
     @property
     def work_s(self) -> float:
-        """What the device needs for the work itself."""
+        """Seconds that the device needs for the work itself."""
         return max(self.arithmetic_s, self.memory_s)
 
 
 def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
-    """Return the FLOP/s at which the device computes `dtype` at most, and the dtype of that roof.
+    """Return the device's maximum FLOP/s for `dtype`, and the dtype of that roof.
 
-    One without a roof of its own is held against the highest.
+    A dtype without a roof of its own is compared with the highest.
     """
     for name in (dtype, COUNTED_AS.get(dtype, dtype)):
         if name in roofs.peaks:
@@ -77,23 +77,22 @@ def peak(roofs: DeviceRoofs, dtype: str) -> tuple[float, str] | None:
 
 
 def bandwidth(roofs: Sequence[MemoryRoof], working_set: float) -> float | None:
-    """Return bytes/s at which that many bytes come and go at most; None for fewer than was ever measured.
+    """Return maximum bytes/s for a working set of that size; None if smaller than any measured.
 
-    That of the largest set measured which is no larger; of larger ones, any that was faster all the same.
+    Uses the largest measured set that is no larger, or any larger one that was faster anyway.
     """
     level = level_for(roofs, working_set)
     return level.bytes_per_s if level is not None else None
 
 
 def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | None:
-    """Return the memory or cache whose bandwidth that is."""
+    """Return the memory or cache with that bandwidth."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
 
 
 def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """Return `memory`, or `cache` with the size of the set that was gone through in it; the same in every
-    view."""
+    """Return `memory`, or `cache` with the size of the working set; the same in every view."""
     return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
@@ -107,15 +106,14 @@ def floor(
     cores: int = 1,
     gpu: bool = False,
 ) -> Floor:
-    """Return the least time of a call on a device whose roofs were measured. What is not known counts as
-    nothing.
+    """Return the minimum time of a call on a device with measured roofs. Unknown parts count as zero.
 
     ops: dispatched one by one in eager mode.
     """
     moved = work.bytes
     tops = [(flop, peak(roofs, dtype)) for dtype, flop in needed(work).items()]
     each = [flop / top[0] for flop, top in tops if top]
-    # A processor computes everything with the same units; a GPU may have one for each dtype.
+    # A processor computes everything with the same units; a GPU may have separate ones for each dtype.
     arithmetic = max(each, default=0.0) if gpu else sum(each)
     rate = bandwidth(roofs.memory, moved) if moved else None
     memory = moved / rate if moved and rate else 0.0
@@ -135,26 +133,24 @@ def floor(
 
 
 def needed(work: Work) -> dict[str, float]:
-    """Return the operations that a bound may count, by the dtype that they are computed in."""
+    """Return the operations that a bound may count, by the dtype that computes them."""
     if work.by_dtype and work.least_flop is None:
         return work.by_dtype
     return {work.dtype: work.needed_flop} if work.needed_flop else {}
 
 
 def overlapped(begun: float, done: float, way_in: float, way_out: float, copied: bool) -> float:
-    """Return the longest of the overlapping parts; blocking copies in and out come on top."""
     return max(begun, way_in + done) + way_out if copied else max(begun, done, way_in, way_out)
 
 
 def crossing(work: Work, copied: bool) -> tuple[float, float]:
-    """Return the bytes that a call carries to the device and back."""
+    """Return the bytes that a call transfers to the device and back."""
     there = work.to_device + ((work.inputs or 0.0) if copied else 0.0)
     return there, work.to_host + ((work.outputs or 0.0) if copied else 0.0)
 
 
 def better(old: Roofs | None, new: Roofs) -> Roofs:
-    """Return the best that either saw: a machine that was busy while it was measured can do no less for
-    that."""
+    """Return the best of both measurements: being busy during one does not make a machine slower."""
     if old is None or old.machine != new.machine:
         return new
     devices = {
@@ -200,34 +196,34 @@ def _each(
     return {key: choose(old.get(key, value), value) for key, value in new.items()}
 
 
-# What a run tells.
+# What a run shows.
 
 
 def work_of(state: RunState, arm: ArmState, point: int) -> Work | None:
-    """Return what a call of the arm has to do at a point; if only another arm tells it, as that one
-    does."""
+    """Return the work of a call of the arm at a point, taken from an equivalent arm if it has none."""
     if point in arm.work:
         return arm.work[point]
     return next((a.work[point] for a in like(state, arm.arm) if point in a.work), None)
 
 
 def like(state: RunState, arm: Arm) -> list[ArmState]:
-    """Return arms that do the same, those of the same mode first: a graph merges what eager does twice."""
+    """Return arms that do the same work, same mode first, because a graph merges ops that eager mode
+    repeats.
+    """
     found = [a for a in state.arms.values() if (a.arm.dtype, a.arm.variant) == (arm.dtype, arm.variant)]
     return sorted(found, key=lambda a: a.arm.mode != arm.mode)
 
 
 def op_count(arm: ArmState, point: int) -> int:
-    """Return TensorFlow ops that a call runs, as observed; 1 if that was not observed."""
+    """Return the TensorFlow ops that a call runs, as observed; 1 if not observed."""
     return max(1, sum(op_counts(arm, point).values()))
 
 
 def kernel_count(state: RunState, arm: Arm, point: int) -> int:
-    """Return kernels that the arm launches on a GPU at least: those of its ops that compute there. One for
-    XLA.
+    """Return the minimum number of kernels that the arm launches on a GPU. One for XLA.
 
-    As counted in the work, loops with their trips; else as observed for an arm of the same mode, dtype and
-    variant, on whatever device that ran.
+    From the counted work, including loop trips; else as observed for an arm of the same mode, dtype and
+    variant on any device.
     """
     if arm.mode == "xla":
         return 1
@@ -242,9 +238,9 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work with no more of the host cost than the run itself shows.
+    """Return the work with the host's cost limited to what the run itself shows.
 
-    What an image costs is set by a calibration, which a busy machine lengthens. An arm that prepares images
+    The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another needs no more for them than its fastest call took.
     """
     if not work.host_s:
@@ -260,8 +256,7 @@ def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
 
 
 def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | None = None) -> Floor | None:
-    """Return the least time of a call of the arm by the roofs of the device that computed: as measured, or
-    these."""
+    """Return the minimum time of the arm's call, from the measured roofs of its device or the given ones."""
     work, machine = work_of(state, arm, point), machine_of(state, arm)
     device = device or device_roofs(state, arm, point)
     if work is None or device is None or machine is None:
@@ -279,18 +274,18 @@ def arm_floor(state: RunState, arm: ArmState, point: int, device: DeviceRoofs | 
 
 @dataclass(frozen=True)
 class Raised:
-    """A device's roofs, no lower than what the run's own arms did. by: labels of those that were faster."""
+    """A device's roofs, raised to what the run's arms achieved. by: labels of the arms that exceeded them."""
 
     roofs: DeviceRoofs
     by: tuple[str, ...] = ()
 
 
 def raised(state: RunState, arm: ArmState, point: int) -> Raised | None:
-    """Return the roofs of the device that computed, raised where an arm of the run beat them; None without
+    """Return the roofs of the device that computed, raised if an arm of the run exceeded them; None without
     any.
 
-    Roofs are measured within seconds, mostly alongside other work, so they may lie too low; no arm is faster
-    than its machine. An arm that does not compute what it was asked to raises none.
+    Roofs are measured within seconds and often on a busy machine, so they may be too low; no arm is faster
+    than its machine. Arms that do not compute what was requested are ignored.
     """
     device, place = device_roofs(state, arm, point), _place_of(state, arm, point)
     if device is None:
@@ -314,7 +309,7 @@ def _place_of(state: RunState, arm: ArmState, point: int) -> tuple[str, str]:
 
 
 def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> DeviceRoofs:
-    """The roofs, or higher ones where the arm's own figure lies above them."""
+    """Return the roofs, raised if the arm's own figure exceeds them."""
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     least = arm_floor(state, arm, point, device)
     if found is None or found.median <= 0 or work is None or least is None or work.host_only:
@@ -329,7 +324,7 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
         own = [level for level in device.memory if level.working_set != reached.working_set]
         above = [level for level in own if level.working_set > reached.working_set]
         if not above:
-            # What came and went so fast was larger than the set that memory was measured with.
+            # A transfer this fast came from a larger set than the one used to measure memory.
             own[-1:] = [MemoryRoof(own[-1].working_set, max(own[-1].bytes_per_s, reached.bytes_per_s))]
         else:
             own.append(reached)
@@ -338,10 +333,9 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
 
 
 def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """Return the arm's figures against its device's roof; None if it has no figure or its work is not
-    known.
+    """Return the arm's figures compared with its device's roof; None without a figure or known work.
 
-    device: `raised` of the same arm, where that is known already.
+    device: `raised` of the same arm, if already known.
     """
     found, work = estimate_at(arm, point), work_of(state, arm, point)
     if found is None or found.median <= 0 or work is None:
@@ -355,7 +349,7 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
     share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
-        # Its own roof was raised to what it did: a share of 1 says nothing about the machine.
+        # Its own figure raised the roof, so a share of 1 says nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
         share = None if above else share
     by = bound_by(account_at(arm, point), least)
@@ -375,20 +369,20 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
 
 
 def share_of_roof(least: Floor, seconds: float) -> float | None:
-    """Return the share (0 … 1) of the roof that work of `seconds` reaches.
+    """Return the share (0 to 1) of the roof that work of `seconds` reaches.
 
-    None if it beats the roof, which was then measured too low to be a limit.
+    None if it exceeds the roof, which was then measured too low to be a limit.
     """
     share = least.work_s / seconds if seconds > 0 else math.inf
     return share if share <= ABOVE else None
 
 
 ABOVE = 1.0 + 1e-9
-"""A share beyond is above the roof; rounding alone makes none."""
+"""A larger share is above the roof, not a rounding error."""
 
 
 def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
-    """Return what takes most of a call; of computing, the roof that is nearer, where one is in sight."""
+    """Return the largest part of a call; for computing, the closer roof, if one is close."""
     found = largest(account) if account is not None else "not known"
     if account is None or found != "compute":
         return found
@@ -400,7 +394,7 @@ def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
 def _roof_words(
     state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None, device: Raised | None
 ) -> str:
-    """`199 GFLOP/s float32`; and who reached that if it lies above what was measured of the machine."""
+    """Return `199 GFLOP/s float32`, and which arm reached it if it exceeds the measured roof."""
     measured_roofs = device_roofs(state, arm, point)
     if device is None or measured_roofs is None or least is None or least.work_s <= 0:
         return ""
@@ -448,7 +442,7 @@ MOST_NAMED = 3
 
 
 def uncounted(work: Work) -> str:
-    """Name the ops whose arithmetic is in no count, `TopKV2, Svd and 2 more`; "" where all is counted."""
+    """Return the ops whose arithmetic is not counted, `TopKV2, Svd and 2 more`; "" if all are."""
     names = list(work.uncounted)
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
@@ -458,7 +452,7 @@ def uncounted(work: Work) -> str:
 
 
 def expectation(work: Work, roofs: Roofs | None) -> str:
-    """Describe in a sentence what a call's work is, and which roof will bind it on this host's processor."""
+    """Describe a call's work, and which roof will limit it on this host's processor."""
     amounts = [rate(work.flop, "FLOP")] if work.flop else []
     moved = work.bytes
     amounts += [f"{byte_size(moved)} to move"] if moved else []

@@ -1,4 +1,4 @@
-"""Medians, means of log ratios and their 95% intervals, for samples that resemble their neighbours."""
+"""Medians, means of log ratios and their 95 % intervals, for autocorrelated samples."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ _EXACT_UP_TO = 40
 
 
 def cdf(t: float, df: int) -> float:
-    """Return P(T ≤ t) for T of Student's t with `df` degrees of freedom (a whole number, at least 1).
+    """Return P(T ≤ t) for Student's T with `df` degrees of freedom (an integer, at least 1).
 
-    Source: Abramowitz & Stegun 26.7.3 (odd) and 26.7.4 (even), finite sums in θ = atan(t / √df). Exact up
-    to rounding. Unitless.
+    Source: Abramowitz & Stegun 26.7.3 (odd) and 26.7.4 (even), finite sums in θ = atan(t / √df). Exact except
+    for rounding. Unitless.
     """
     theta = math.atan(t / math.sqrt(df))
     cos2 = math.cos(theta) ** 2
@@ -36,7 +36,7 @@ def t_quantile(p: float, df: int) -> float:
     """Return the t with P(T ≤ t) = p, for 0 < p < 1. Unitless.
 
     Up to 40 degrees of freedom by bisection of `cdf`; above, the expansion of Abramowitz & Stegun 26.7.5
-    around the normal quantile, there right to 1e-5 for p ≤ 0.9999.
+    around the normal quantile, accurate to 1e-5 for p ≤ 0.9999.
     """
     if df < 1 or not 0 < p < 1:
         raise ValueError(f"no t quantile for p = {p}, df = {df}")
@@ -59,7 +59,7 @@ def t_quantile(p: float, df: int) -> float:
 
 
 def chi_squared_tail(x: float, df: int) -> float:
-    """Return P(X > x) for X of χ² with `df` degrees of freedom (a whole number, at least 1). Unitless.
+    """Return P(X > x) for χ² with `df` degrees of freedom (an integer, at least 1). Unitless.
 
     Source: Abramowitz & Stegun 26.4.4 (odd) and 26.4.5 (even), finite sums.
     """
@@ -80,7 +80,7 @@ LARGE = 5_000
 
 
 def ranks(samples: Sequence[float]) -> list[float]:
-    """Return the ranks 1 … n, ties sharing their mean rank, in the samples' order. Finite samples assumed."""
+    """Return the ranks 1 … n in the samples' order; ties share their mean rank. Assumes finite samples."""
     order = sorted(range(len(samples)), key=samples.__getitem__)
     out = [0.0] * len(samples)
     if len(set(samples)) == len(samples):
@@ -99,12 +99,11 @@ def ranks(samples: Sequence[float]) -> list[float]:
 
 
 def rank_autocorrelation(samples: Sequence[float]) -> float:
-    """Return the lag-1 autocorrelation of the ranks, corrected for its bias; −1 … 0.95, 0 if it cannot be
-    told.
+    """Return the lag-1 autocorrelation of the ranks, corrected for bias; −1 to 0.95, or 0 if unknown.
 
-    The estimate r of an AR(1) process falls short by (1 + 4ρ) / n on average (Marriott & Pope 1954), which
-    is added, with r for ρ. On ranks one spike weighs no more than any other sample. Samples in the order of
-    measurement, equally far apart. Below 8 samples the estimate says nothing: 0. Unitless.
+    The estimate r of an AR(1) process is too low by (1 + 4ρ) / n on average (Marriott & Pope 1954); this is
+    added, with r for ρ. With ranks, one spike weighs no more than any other sample. Samples in the order of
+    measurement, equally spaced. Below 8 samples the estimate is meaningless, so it returns 0. Unitless.
     """
     n = len(samples)
     if n < CORRELATED_FROM:
@@ -131,10 +130,11 @@ def _rank_correlation_of_many(samples: Sequence[float]) -> float:
 
 
 def widening(rho: float) -> float:
-    """Return √((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples over that of independent
+    """Return √((1 + ρ) / (1 − ρ)): the standard error of a mean of AR(1) samples relative to independent
     ones.
 
-    Source: Bartlett 1946, large n. A negative ρ would narrow an interval on weak evidence: 1 then. Unitless.
+    Source: Bartlett 1946, large n. A negative ρ would narrow an interval on weak evidence, so it returns 1.
+    Unitless.
     """
     rho = max(0.0, min(MOST_CORRELATED, rho))
     return math.sqrt((1 + rho) / (1 - rho))
@@ -144,14 +144,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""Samples. Longer tuples are computed again: keeping them would cost more memory than they take time."""
+"""Samples. Longer tuples are recomputed, because caching them would cost more memory than it saves time."""
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
-    """Return what `call` works out of the cells' samples, kept with the first of them until a sample comes.
+    """Return what `call` computes from the cells' samples, cached in the first cell until the next sample.
 
-    One summary asks for the same figure in several places. what: its name among the figures of `cell`.
-    others: the further cells that it depends on.
+    One summary needs the same figure in several places. what: its name among the figures of `cell`. others:
+    further cells that it depends on.
     """
     counts = [(len(each.samples), len(each.latencies)) for each in (cell, *others)]
     kept = cell.known.get(what)
@@ -161,9 +161,9 @@ def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamp
 
 
 def remembered(function: F) -> F:
-    """Return the same function of tuples, which must be pure, with its last 1,024 results kept.
+    """Cache the last 1,024 results of a pure function of tuples.
 
-    For what no cell is at hand: most of a sweep's samples are as they were when it is looked at again.
+    For callers without a cell: most of a sweep's samples are unchanged when it is summarised again.
     """
     kept = lru_cache(maxsize=1024)(function)
 
@@ -177,11 +177,11 @@ def remembered(function: F) -> F:
 
 
 LEVEL = 0.95
-MIN_SAMPLES = 6  # Below, not even the whole range holds the median with 95%.
+MIN_SAMPLES = 6  # Below, even the full range does not contain the median with 95 %.
 
 
 class Bounded:
-    """A figure with its 95% interval, from low to high; both are None if there is none."""
+    """A figure with its 95 % interval, from low to high; both are None without one."""
 
     __slots__ = ()
     low: float | None
@@ -189,7 +189,7 @@ class Bounded:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), None if there is none."""
+        """(low, high); None without an interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
@@ -200,10 +200,10 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Bounded):
-    """A median with its 95% interval, in the samples' unit (seconds per call).
+    """A median with its 95 % interval, in the samples' unit (seconds per call).
 
-    low, high: None if the samples are too few, or too much alike their neighbours, for any interval.
-    n: samples. rho: their lag-1 rank autocorrelation.
+    low, high: None if the samples are too few or too autocorrelated for any interval. n: number of samples.
+    rho: their lag-1 rank autocorrelation.
     """
 
     median: float
@@ -214,20 +214,19 @@ class Estimate(Bounded):
 
     @property
     def relative_half_width(self) -> float | None:
-        """`half_width` over the median: what a budget's precision is held against. None for a median of 0."""
+        """`half_width` over the median, to compare with a budget's precision. None for a median of 0."""
         half = self.half_width
         return None if half is None or not self.median else half / abs(self.median)
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:
-    """Return the median of `samples` (in the order of measurement) with its 95% interval; None without
+    """Return the median of `samples` (in the order of measurement) with its 95 % interval; None without
     samples.
 
-    The interval runs between two order statistics, at the fractional ranks of `rank_of_low_end`, which
-    assumes independent samples of one continuous distribution and nothing of its shape. Ranks are then moved
-    away from the middle by √((1+ρ)/(1−ρ)), ρ the lag-1 rank autocorrelation, since timings that follow each
-    other resemble each other. Where that leads beyond the smallest sample no interval is given. Samples that
-    are not finite are left out.
+    The interval runs between two order statistics at the fractional ranks of `rank_of_low_end`. This assumes
+    independent samples of one continuous distribution, of any shape. The ranks are then moved away from the
+    middle by √((1+ρ)/(1−ρ)), with the lag-1 rank autocorrelation ρ, because consecutive timings resemble each
+    other. There is no interval if that goes beyond the smallest sample. Ignores samples that are not finite.
     """
     return _estimate(samples) if len(samples) > LONGEST else _remembered(tuple(samples))
 
@@ -254,7 +253,7 @@ _remembered = remembered(_estimate)
 
 
 def median(samples: Sequence[float]) -> float | None:
-    """Return the median of those samples that are finite; None if none is."""
+    """Return the median of the finite samples; None if there are none."""
     ascending = _sorted(_finite(samples))
     return at_rank(ascending, (len(ascending) + 1) / 2) if len(ascending) else None
 
@@ -282,19 +281,19 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
     above = min(below + 1, len(ascending))
     weight = rank - below
     low, high = float(ascending[below - 1]), float(ascending[above - 1])
-    # In this form equal neighbours give themselves, which low × (1 − w) + high × w does not.
+    # In this form equal neighbours return themselves exactly; low × (1 − w) + high × w does not.
     return low + weight * (high - low) if math.isfinite(high - low) else low * (1 - weight) + high * weight
 
 
 @lru_cache(maxsize=4096)
 def rank_of_low_end(n: int) -> float | None:
-    """Return the fractional rank (1 … n/2) at which a 95% interval for the median of n samples begins.
+    """Return the fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
 
-    Between order statistics k and n + 1 − k the median lies with probability γ(k) = 1 − 2 P(B < k), B
-    binomial (n, ½). k is the largest with γ(k) ≥ 0.95 and the rank is k + λ, where
-    λ = (n − k) I / (k + (n − 2k) I) and I = (γ(k) − 0.95) / (γ(k) − γ(k + 1)): Hettmansperger & Sheather
-    1986, Nyblom 1992. None below n = 6. Above 1,000, where 2⁻ⁿ underflows, the normal approximation
-    (n + 1)/2 − 1.96 √n / 2, there right to 0.1 of a rank.
+    The median is between order statistics k and n + 1 − k with probability γ(k) = 1 − 2 P(B < k), B binomial
+    (n, ½). k is the largest with γ(k) ≥ 0.95, and the rank is k + λ, where λ = (n − k) I / (k + (n − 2k) I)
+    and I = (γ(k) − 0.95) / (γ(k) − γ(k + 1)): Hettmansperger & Sheather 1986, Nyblom 1992. None below n = 6.
+    Above 1,000, where 2⁻ⁿ underflows, uses the normal approximation (n + 1)/2 − 1.96 √n / 2, accurate to 0.1
+    of a rank.
     """
     if n < MIN_SAMPLES:
         return None
@@ -320,7 +319,7 @@ TRIM = 0.1
 class Location:
     """A mean with its standard error and degrees of freedom, in the samples' unit.
 
-    error: None for a single sample, of which no spread can be reported.
+    error: None for a single sample, which shows no spread.
     """
 
     mean: float
@@ -329,19 +328,21 @@ class Location:
     n: int
 
     def half_width(self, level: float = 0.95) -> float | None:
-        """Return half-width of the two-sided t interval that holds the true mean with probability `level`."""
+        """Return the half-width of the two-sided t interval that contains the true mean with probability
+        `level`.
+        """
         return None if self.error is None else t_quantile((1 + level) / 2, self.df) * self.error
 
 
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
-    """Return the 10% trimmed mean of finite samples in the order of measurement; None without samples.
+    """Return the 10 % trimmed mean of finite samples in the order of measurement; None without samples.
 
-    Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ kept
-    (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ; the
-    degrees of freedom (h − 1) shrink by the same factor squared. Below ten samples nothing is trimmed and
-    this is the ordinary mean. Assumes noise that is about symmetric; one spike among twenty rounds then
-    costs little, where a plain mean's interval grows several-fold. rho: given where more than these samples
-    tell of it.
+    Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
+    kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;
+    the degrees of freedom (h − 1) shrink by the same factor squared. Below ten samples nothing is trimmed and
+    this is the ordinary mean. Assumes roughly symmetric noise. One spike in twenty rounds then costs little,
+    where a plain mean's interval grows several-fold. rho: pass it if more data than these samples determine
+    it.
     """
     n = len(samples)
     if n < 2:
@@ -355,7 +356,7 @@ def locate(samples: Sequence[float], rho: float | None = None) -> Location | Non
 
 
 def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """The trimmed mean, and the sum of the Winsorised samples' squared distances from their own mean."""
+    """Return the trimmed mean, and the sum of squares of the Winsorised samples around their own mean."""
     n = len(samples)
     kept = sorted(samples)[cut : n - cut]
     winsorised = [kept[0]] * cut + kept + [kept[-1]] * cut
@@ -364,7 +365,7 @@ def _trimmed(samples: Sequence[float], cut: int) -> tuple[float, float]:
 
 
 def _trimmed_of_many(samples: Sequence[float], cut: int) -> tuple[float, float]:
-    """The same of many samples, to rounding."""
+    """Do the same for many samples, except for rounding."""
     import numpy as np
 
     n = len(samples)

@@ -1,4 +1,4 @@
-"""A run's result, computed from its state: the fields of `tuilab run --json`."""
+"""Computes a run's result from its state: the fields of `tuilab run --json`."""
 
 from collections.abc import Sequence
 
@@ -63,7 +63,9 @@ from tuilab.model.run import ArmState, RunState
 
 
 def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
-    """Compare each arm that was measured both ways. The two passes share no rounds, so nothing pairs them."""
+    """Compare each arm that was measured both ways. The two passes share no rounds, so they cannot be
+    paired.
+    """
     out = []
     for arm in state.arms.values():
         alone = state.arms.get(msgspec.structs.replace(arm.arm, together=False).id)
@@ -106,12 +108,11 @@ def _words(found: RatioEstimate) -> str:
 def summarise(
     state: RunState, claims: Sequence[Claim] = (), *, placement: bool = True, against: str = ""
 ) -> RunResult:
-    """Return everything that is known of a run, begun or over, with a verdict for each claim.
+    """Return everything known about a run, in progress or finished, with a verdict for each claim.
 
     A sweep's arms, ratios and placement are those at the point nearest to the scenario's own values.
-    placement: false leaves its rows out, for a screen that shows those of the state. against: the data
-    sheet's name of the GPU that bounds are of, "" for the usual one if none is here. Raises ValueError
-    where no run has begun.
+    placement: False omits its rows, for a screen that shows those of the state. against: data-sheet name of
+    the GPU to bound; "" means the usual one if none is present. Raises ValueError if no run has started.
     """
     if state.scenario is None or state.machine is None:
         raise ValueError("no run has started, so there is nothing to sum up")
@@ -156,7 +157,7 @@ def summarise(
 
 
 def machine_line(machine: Machine) -> MachineLine:
-    """Return the machine in a few fields; a GPU by its description, else by TensorFlow's name for it."""
+    """Return the machine in a few fields; a GPU by its description, else by TensorFlow's name."""
     gpus = tuple(gpu.description or gpu.name for gpu in machine.gpus)
     return MachineLine(
         host=machine.host,
@@ -202,7 +203,7 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
 
 
 def _examples(state: RunState, point: int) -> int:
-    """Of a model, the examples of a call at that point; 0 if their number is not open."""
+    """Return the examples per call of a model at that point; 0 if their number is fixed."""
     name = state.model.batch if state.model else ""
     there = next((p.values for p in state.points if p.index == point), {})
     known = state.scenario.parameters if state.scenario else {}
@@ -225,7 +226,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
 
 
 def _located(state: RunState, flag: Caveat, point: int) -> str:
-    """A flag's message, with the place of the sweep if that is not the point of the arm's figures."""
+    """Return a flag's message, with the place in the sweep if it differs from that of the arm's figures."""
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
@@ -235,8 +236,10 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
-    """Return the ratio of each arm to the fastest that does the same, then of GPU to CPU in the same mode,
-    dtype and variant; a pair once, and only with an interval."""
+    """Return the ratio of each arm to the fastest with the same work, then GPU to CPU in equal arms.
+
+    The latter have the same mode, dtype and variant. Each pair appears once, and only with an interval.
+    """
     groups = comparable(state, point)
     pairs = [(arm, arms[0]) for arms in groups for arm in arms[1:]]
     for arms in groups:
@@ -255,7 +258,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
 
 
 def placement_of(state: RunState, point: int) -> tuple[PlacementRow, ...]:
-    """Return where each arm's ops ran at a point, or at the first if that was observed."""
+    """Return where each arm's ops ran at a point, or at the first point where that was observed."""
     arms = [(arm.arm.id, nodes_at(arm, point)) for arm in state.arms.values()]
     return tuple(placement_row(arm, node) for arm, nodes in arms for node in nodes)
 
@@ -295,7 +298,7 @@ def _order(value: Value) -> tuple[float, str]:
 
 
 def _facts(state: RunState) -> dict[str, Value | float]:
-    """Facts by name; an arm's as `arm:name`, and at a later point of a sweep as `arm:name@point`."""
+    """Return facts by name; an arm's as `arm:name`, and at a later point of a sweep as `arm:name@point`."""
     out: dict[str, Value | float] = {}
     for fact in [*state.facts, *(fact for arm in state.arms.values() for fact in arm.facts)]:
         out[_fact_name(fact)] = fact.value

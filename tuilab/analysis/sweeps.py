@@ -1,4 +1,4 @@
-"""The crossovers of a sweep: which arms to hold against which, and where they cross."""
+"""The crossovers of a sweep: which arms to compare, and where they cross."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,10 +29,10 @@ from tuilab.model.run import ArmState, RunState
 
 @dataclass
 class Series:
-    """The points along the first axis: size → index of the point, ascending; and who was measured there.
+    """The points along the first axis: size → index of the point, ascending, with the arms measured there.
 
     fixed: the other axis's value, empty with one axis. arms: size → arms measured there, fastest first.
-    begun: the round with which each further process began.
+    begun: the first round of each further process.
     """
 
     axis: str
@@ -60,7 +60,7 @@ class Series:
         return list({arm.arm.id: arm for arms in self.arms.values() for arm in arms}.values())
 
     def best(self, arms: Sequence[ArmState]) -> ArmState | None:
-        """Return the arm measured at most sizes; among equals, the fastest on (geometric) average."""
+        """Return the arm measured at the most sizes; among equals, the fastest on (geometric) average."""
         wanted = {arm.arm.id for arm in arms}
         behind: dict[str, list[float]] = {}
         for size, here in self.arms.items():
@@ -72,7 +72,7 @@ class Series:
         return next((arm for arm in arms if ranked and arm.arm.id == ranked[0]), None)
 
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
-        """Return if one of two arms overtakes the other."""
+        """Return where one of two arms overtakes the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
         found = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
@@ -89,10 +89,9 @@ def _median(arm: ArmState, point: int) -> float:
 
 
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
-    """Return one series for each value of the second axis; one with a single axis, none without a sweep.
+    """Return one series per value of the second axis; one if there is a single axis, none without a sweep.
 
-    Without points that are not finished (`begun_too`: with them), and without arms that are retraced in
-    each call.
+    Excludes unfinished points, unless `begun_too`, and arms that are retraced in each call.
     """
     names, processes = axes(state), begun(state)
     cut = set() if begun_too else unfinished(state)
@@ -113,13 +112,11 @@ def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
 
 
 def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, ...]:
-    """Return the sweep's crossovers, that of the fastest arms first: CPU against GPU if both were
-    measured.
-
-    Of arms that do the same work. begun_too: as for `series_of`.
+    """Return the sweep's crossovers, fastest arms first: CPU against GPU if both were measured.
 
     Then each GPU arm against the CPU arm of the same mode, dtype and variant. With one kind of device, the
     arm that wins at the smallest size against the one that wins at the largest (or else the runner-up).
+    Compares only arms that do the same work. begun_too: as for `series_of`.
     """
     out = []
     for series in series_of(state, begun_too=begun_too):
@@ -129,14 +126,13 @@ def crossovers(state: RunState, *, begun_too: bool = False) -> tuple[Crossover, 
 
 
 MOST_ADDED = 8
-"""Sizes that a sweep adds at most to narrow its crossovers."""
+"""Maximum number of sizes that a sweep adds to narrow its crossovers."""
 
 
 def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
-    """Return the size that would tell most about the crossovers that the run will be said to have; None for
-    none.
+    """Return the size that would narrow the reported crossovers most; None if none would.
 
-    allowed: the nearest size that the parameter may take.
+    allowed: returns the nearest size that the parameter may take.
     """
     for series in series_of(state, begun_too=True):
         for found in crossovers(state, begun_too=True):
@@ -148,7 +144,7 @@ def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
 
 
 def _kinds(series: Series) -> list[Series]:
-    """The series once for each kind of work, with the arms that do it."""
+    """Return one series per kind of work, with the arms that do it."""
     first = next(iter(series.points.values()), 0)
     kinds = dict.fromkeys(does(arm, first) for arm in series.everyone())
     return [
@@ -176,7 +172,7 @@ def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def alike(a: ArmState, b: ArmState) -> bool:
-    """Return whether two arms differ in device and input only."""
+    """Return True if two arms differ in device and input only."""
     return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
 
 
@@ -191,7 +187,7 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
 
 
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
-    """The arm that wins at a size: the one that is fastest over all, unless it is surely slower there."""
+    """Return the arm that wins at a size: the overall fastest, unless it is certainly slower there."""
     here = series.arms[size]
     found = compare(lead, here[0], series.points[size]) if lead in here else None
     return here[0] if found is None or found.is_slower else lead

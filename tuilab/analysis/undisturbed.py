@@ -1,8 +1,8 @@
-"""An arm's pace while nobody else was at work, alongside its pace as the host is now.
+"""An arm's speed while no other process was active, compared with its speed on the host as it is.
 
-Where others come and go, a run's least disturbed rounds tell the pace of an idle machine. A window of rounds
-counts as undisturbed where others used next to nothing of the processors and the canary sang as fast as ever
-in the run; the time that threads waited for a processor tells less (docs/measuring.md).
+On a busy host, a run's least disturbed rounds show the speed of an idle machine. A window of rounds counts as
+undisturbed if others used almost none of the processors and the canary ran as fast as it ever did in the run.
+The time that threads waited for a processor is less informative (docs/measuring.md).
 """
 
 import statistics
@@ -17,17 +17,19 @@ from tuilab.model.result import Undisturbed
 from tuilab.model.run import ArmSamples, ArmState, RunState
 
 OTHERS = 0.2
-"""Of one processor: the ticks of a quarter of a second tell no less."""
+"""Share of one processor: the kernel's ticks over a quarter of a second resolve no less."""
 SONG = 1.08
-"""Over the canary's fastest songs while nobody else was at work: processes differ by some per cent."""
+"""Limit relative to the canary's fastest times without other activity: processes differ by a few per cent."""
 LEAST = 20
-"""Samples, of which the interval of a median is narrow enough to be held against another."""
+"""Minimum samples for a median's interval to be narrow enough to compare."""
 SOME = 0.9
-"""The share of an arm's samples beyond which there is nothing to tell apart."""
+"""Share of an arm's samples beyond which there is nothing to separate."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:
-    """Return the pace in undisturbed rounds; None if these are few, or not surely faster than all."""
+    """Return the speed in undisturbed rounds; None if there are few, or they are not clearly faster
+    than all.
+    """
     cell = arm.cells.get(point)
     if cell is None or not state.windows:
         return None
@@ -35,7 +37,7 @@ def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | Non
 
 
 def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
-    """Return the rounds in which nobody else was at work, as far as the machine tells."""
+    """Return the rounds without other activity, as far as the machine reports it."""
     alone = [window for window in windows if window.others < OTHERS]
     if not alone:
         return []
@@ -45,7 +47,7 @@ def quiet(windows: Sequence[HostWindow]) -> list[HostWindow]:
 
 
 def cut(cell: ArmSamples, windows: Sequence[HostWindow]) -> ArmSamples:
-    """Return the samples of these windows' rounds, process by process as they were."""
+    """Return the samples of these windows' rounds, grouped by process as before."""
     ordered = sorted(windows, key=lambda window: window.first)
     firsts = [window.first for window in ordered]
     part = ArmSamples(begun=cell.begun, zygotes=cell.zygotes)

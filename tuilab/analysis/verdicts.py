@@ -1,4 +1,4 @@
-"""A document's claims, held against what was measured or observed."""
+"""Judges a document's claims by what was measured or observed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -57,20 +57,22 @@ Judgement = tuple[VerdictWord, str]
 
 
 def matching(state: RunState, pattern: ArmPattern) -> list[ArmState]:
-    """Return the arms that the pattern names, whatever became of them."""
+    """Return the arms that the pattern names, whatever their status."""
     return [arm for arm in state.arms.values() if pattern.matches(arm.arm)]
 
 
 def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
-    """Return the arms measured at a point, fastest first; none that computed on another device than the
-    pattern's."""
+    """Return the arms measured at a point, fastest first. Excludes arms that ran on another device than the
+    pattern's.
+    """
     found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
     return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Judgement:
-    """Return why none of the pattern's arms gave a figure: cannot here (untestable), or did not
-    (undecided)."""
+    """Return why none of the pattern's arms has a figure: it cannot run here (untestable), or did not
+    (undecided).
+    """
     arms, point = matching(state, pattern), summary_point(state)
     wants_gpu = family(pattern.device) == "GPU" or (bool(arms) and all(_gpu(arm) for arm in arms))
     if wants_gpu and not has_gpu(state):
@@ -98,7 +100,7 @@ def _gpu(arm: ArmState) -> bool:
 
 
 def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
-    """Return the fastest arm of `a` against that of `b`, by the interval of their paired ratio."""
+    """Compare the fastest arm of `a` with that of `b`, by the interval of their paired ratio."""
     point = summary_point(state)
     ours, theirs = timed(state, when.a, point), timed(state, when.b, point)
     shared = {arm.arm.id for arm in ours} & {arm.arm.id for arm in theirs}
@@ -124,7 +126,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 
 
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
-    """Why a side has no figure; of two reasons the one that no further measuring would fix."""
+    """Return why a side has no figure; if both lack one, the reason that more measuring would not fix."""
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
     return next((found for found in reasons if found[0] == "untestable"), next(iter(reasons), None))
 
@@ -135,13 +137,13 @@ def _figure(arm: ArmState, point: int) -> str:
 
 
 WILD = 100.0
-"""How many times its lower end the upper end of a ratio's interval may be before it is none."""
+"""Ratio of an interval's ends from which it is useless."""
 
 
 def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
-    """`1.27 × faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
+    """Return `1.27 × faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
 
-    least: the factor that was claimed, from which an end that is not it is reported by its digits.
+    least: the claimed factor; an end that would round to it gets more digits.
     """
     shown, word = (found, "faster") if found.ratio >= 1 else (found.turned, "slower")
     assert shown.interval is not None
@@ -153,7 +155,7 @@ def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
 
 
 def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
-    """The least and the largest share (0 … 1) that the phases may have together."""
+    """Return the minimum and maximum share (0 to 1) that the phases may have together."""
     parts = [part for part in account.parts if part.phase in phases]
     low = sum((part.ci95_s or (part.seconds, part.seconds))[0] for part in parts)
     high = sum((part.ci95_s or (part.seconds, part.seconds))[1] for part in parts)
@@ -164,9 +166,9 @@ def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
 def phase_share(
     state: RunState, pattern: ArmPattern, phases: Sequence[str], share: float, claim: Claim
 ) -> Judgement:
-    """Return whether the phases together take at least `share` of a call in every arm of the pattern.
+    """Judge whether the phases together take at least `share` of a call in every arm of the pattern.
 
-    A share is known to within its phases' intervals; what is not known may belong to them too.
+    A share has its phases' intervals as bounds; unknown time may belong to them too.
     """
     point = summary_point(state)
     arms = [(arm, account_at(arm, point)) for arm in timed(state, pattern, point)]
@@ -190,7 +192,7 @@ def phase_share(
 
 
 def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
-    """`71 % of a call of CPU graph (60 % to 80 %)`; of phases that were not seen, what they take at most."""
+    """Return `71 % of a call of CPU graph (60 % to 80 %)`; for phases not observed, their maximum."""
     share, (low, high) = account.share(*phases), _range(account, phases)
     if not share and high:
         return f"up to {percent(high)}{of}"
@@ -199,10 +201,9 @@ def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
 
 
 def share_grows(when: ShareGrows, state: RunState) -> Judgement:
-    """Return whether the phases take a larger part of a call at the largest size than at least, in every
-    arm.
+    """Judge whether the phases' share grows from the smallest to the largest size, in every arm.
 
-    Both are known to within the phases' intervals and what is not known; if those meet, it is undecided.
+    Both shares have the phases' intervals and unknown time as bounds; if those overlap, it is undecided.
     """
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
@@ -237,12 +238,14 @@ def share_grows(when: ShareGrows, state: RunState) -> Judgement:
 
 
 def _taking(phases: Sequence[str]) -> tuple[str, str]:
-    """`copying in and copying out`, and the verb that fits it."""
+    """Return `copying in and copying out`, with the matching verb."""
     return listed([PHASE_WORDS.get(phase, phase) for phase in phases]), "take" if len(phases) > 1 else "takes"
 
 
 def _worst(rows: Sequence[tuple[VerdictWord, str]], sentence: Callable[[Sequence[str]], str]) -> Judgement:
-    """What every arm must show: the verdict that stands most against it, with the arms that gave it."""
+    """Combine the verdicts that every arm must meet: the least favourable one, with the arms that
+    caused it.
+    """
     order: tuple[VerdictWord, ...] = ("refuted", "undecided", "confirmed")
     worst = min((word for word, _ in rows), key=order.index)
     return worst, sentence([text for word, text in rows if word == worst][:3])
@@ -253,7 +256,7 @@ def _needs_sweep(axis: str) -> str:
 
 
 def crosses(when: Crosses, state: RunState, claim: Claim) -> Judgement:
-    """Return whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
+    """Judge whether `a` overtakes `b` between two sizes, by the interval of the crossover."""
     if when.axis not in axes(state)[:1]:
         return "undecided", _needs_sweep(when.axis)
     findings = [_crosses(when, state, series, claim) for series in series_of(state)]
@@ -289,21 +292,20 @@ def _within(when: Crosses, at: Sequence[SizeRatio], found: Sequence[Crossing]) -
     known = [sign for sign in signs(at) if sign]
     if not known:
         return "undecided"
-    # One arm is faster throughout: what was measured must reach past the claimed range to refute it.
+    # One arm is faster throughout. The measurement must extend past the claimed range to refute it.
     reached = at[0].size <= when.low if known[0] < 0 else at[-1].size >= when.high and signs(at)[-1] != 0
     return "refuted" if reached else "undecided"
 
 
 def short_device(name: str) -> str:
-    """Shorten a device's name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Shorten a device name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("device:")[2]
 
 
 def placed_on(when: PlacedOn, state: RunState) -> Judgement:
-    """Return whether every op of the type, in all arms of the pattern, ran on a device of the family.
+    """Judge whether every op of the type, in all arms of the pattern, ran on a device of the family.
 
-    An op that the optimiser fused with its neighbours is still the op that does the work: `_FusedMatMul`
-    is a `MatMul`.
+    An op fused with its neighbours still counts as the op that does the work: `_FusedMatMul` is a `MatMul`.
     """
     if family(when.device) == "GPU" and not has_gpu(state):
         return "untestable", no_gpu_sentence(state)
@@ -328,17 +330,16 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
 
 
 def _fused(op: str, nodes: Sequence[Node]) -> str:
-    """` (2 fused, as _FusedMatMul)`; without the number if all are; empty if none is."""
+    """Return ` (2 fused, as _FusedMatMul)`; without the number if all are; "" if none is."""
     others = [node for node in nodes if node.op != op]
     number = "" if len(others) == len(nodes) else f"{sum(node.count for node in others):,} "
     return f" ({number}fused, as {listed(sorted({node.op for node in others}))})" if others else ""
 
 
 def same_placement(when: SamePlacement, state: RunState) -> Judgement:
-    """Return whether each type of op keeps its devices at every point of the sweep, in every arm of the
-    pattern.
+    """Judge whether each op type keeps its devices at every point of the sweep, in every arm of the pattern.
 
-    An op that the optimiser leaves out at some sizes has not moved.
+    An op that the optimiser removes at some sizes has not moved.
     """
     arms = [arm for arm in matching(state, when.arms) if len(arm.placement) > 1]
     swept = state.sweep is not None and when.axis in {axis.parameter for axis in state.sweep.axes}
@@ -366,7 +367,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
 
 
 def _moved(state: RunState, axis: str, arm: ArmState) -> str:
-    """The first op that changes its device along the axis, in a sentence; empty if none does."""
+    """Describe the first op that changes its device along the axis; "" if none does."""
     before: dict[str, tuple[set[str], str]] = {}
     for point in sorted(state.points, key=lambda p: str(value_at(state, p, axis)).zfill(20)):
         here = on_axis(axis, str(value_at(state, point, axis)))
@@ -387,7 +388,7 @@ def _devices(nodes: "list[Node] | tuple[Node, ...]") -> dict[str, set[str]]:
 
 
 def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozenset[str]]) -> Judgement:
-    """Return whether TensorFlow's kernel registry lists the kernel: no device is needed to know."""
+    """Judge whether TensorFlow's kernel registry lists the kernel, which needs no device."""
     name = f"kernel:{when.op}:{when.dtype}:{when.device}"
     facts = [fact for fact in _all_facts(state) if fact.name == name]
     if facts:
@@ -403,7 +404,7 @@ def kernel_for(when: KernelFor, state: RunState, registry: Mapping[str, frozense
 
 
 def raises(when: Raises, state: RunState) -> Judgement:
-    """Judge whether every arm of the pattern that could run raised the error, or a kind of it."""
+    """Judge whether every arm of the pattern that could run raised the error or a subclass."""
     wanted = when.error.rpartition(".")[2]
     arms = [arm for arm in matching(state, when.arms) if arm.status != "unavailable"]
     rows = [(arm, errors) for arm in arms if (errors := _raised(arm)) or _ran(arm)]
@@ -426,7 +427,7 @@ def raises(when: Raises, state: RunState) -> Judgement:
 
 
 def _raised(arm: ArmState) -> list[tuple[str, ...]]:
-    """What an arm raised, at each point: the names of the error's class and of those that it is a kind of."""
+    """Return the names of the error class and its bases that an arm raised, by point."""
     errors = [arm.error] if arm.status == "failed" else []
     errors += [cell.error for cell in arm.cells.values() if cell.status == "failed"]
     return [tuple(name.rpartition(".")[2] for name in error) for error in errors]
@@ -437,7 +438,7 @@ def _ran(arm: ArmState) -> bool:
 
 
 def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
-    """Return whether every observation of the fact, in the arms of the pattern, has the value."""
+    """Judge whether every observation of the fact, in the arms of the pattern, has the value."""
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
     if not facts:
@@ -450,13 +451,13 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     differ = len({(fact.text, fact.value) for fact in facts}) > 1
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
-    # A fact that is true or false says so in its own sentence.
+    # A true or false fact already states the result.
     said = isinstance(when.value, bool) and isinstance(shown.value, bool)
     said = said or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
     taken = threshold(claim, wanted) if claim.said else f"the claim would need {wanted}"
     expected = "" if said else f"; {taken}"
-    # A name, such as `get_memory_info`, begins a sentence as it is.
+    # A name, such as `get_memory_info`, starts a sentence unchanged.
     begins = not label and text.partition(" ")[0].isalpha()
     said_of = text[:1].upper() + text[1:] if begins else f"{label}{text}"
     return "refuted" if wrong else "confirmed", f"{said_of}{expected}."
@@ -483,10 +484,10 @@ BY_BOUND = "By a bound, not a measurement:"
 
 
 def by_bound(claim: Claim, state: RunState) -> Judgement | None:
-    """Return what the least times on any known GPU say of a claim that no GPU is here to test; None if
-    nothing.
+    """Judge a claim about GPUs, without one, from the bounds of all known GPUs; None if they do not decide
+    it.
 
-    impossible: no GPU could meet the condition. confirmed: none could break it.
+    impossible: no GPU could meet the condition. confirmed: every GPU meets it.
     """
     point = summary_point(state)
     match claim.when:
@@ -523,7 +524,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 
 
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
-    """Of two GPU arms, where the host's own library does the work of `b`, which was timed here."""
+    """Judge two GPU arms if the work of `b` is done by a host library, which was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
     found = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
@@ -541,7 +542,7 @@ def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgemen
 
 
 def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement | None:
-    """Where the claimed range was measured from end to end and no GPU could be the faster anywhere in it."""
+    """Judge if the claimed range was measured from end to end and no GPU could be faster anywhere in it."""
     if family(when.a.device) != "GPU" or family(when.b.device) == "GPU" or axes(state)[:1] != (when.axis,):
         return None
     inside: list[int] = []
@@ -563,7 +564,7 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
 
 
 def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim) -> Judgement | None:
-    """Of the host's own library: its time was measured here, and copies have a slowest link."""
+    """Judge for work of a host library: its time was measured here, and copies have a slowest link."""
     if family(when.arms.device) != "GPU" or not set(when.phases) <= {"copy_in", "copy_out"}:
         return None
     host = msgspec.structs.replace(when.arms, device="CPU")
@@ -583,11 +584,11 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
 
 
 def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Verdict:
-    """Return confirmed, refuted, undecided or untestable here, with the evidence in a sentence with numbers.
+    """Return confirmed, refuted, undecided or untestable, with the evidence in a sentence with numbers.
 
-    undecided: an interval holds the claimed threshold, or the run has not (yet) measured what it takes.
-    untestable: this machine cannot measure it (no GPU is visible, the op or the arm does not run here).
-    registry: for claims about kernels, where the run has no fact `kernel:<Op>:<dtype>:<device>`.
+    undecided: an interval contains the claimed threshold, or the run has not (yet) measured what is needed.
+    untestable: this machine cannot measure it (no GPU is visible, or the op or arm does not run here).
+    registry: for claims about kernels, if the run has no fact `kernel:<Op>:<dtype>:<device>`.
     """
     if claim.gpu and not has_gpu(state):
         return Verdict(claim.text, "untestable", no_gpu_sentence(state))
@@ -602,9 +603,9 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:
-    """The run without arms on further GPUs, unless the claim names one by its number.
+    """Return the run without arms on further GPUs, unless the claim names one by number.
 
-    What holds of one GPU need not hold of the next, and a pair of arms must be of the same.
+    What holds for one GPU need not hold for the next, and a pair of arms must use the same one.
     """
     patterns = [getattr(when, name) for name in ("a", "b", "arms") if hasattr(when, name)]
     arms = list(state.arms.values())
@@ -618,7 +619,7 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
 
 
 def threshold(claim: Claim, amount: str) -> str:
-    """Describe where a threshold comes from: our reading of a document's word, the document's number, or
+    """Describe the source of a threshold: our reading of a document's word, the document's number, or
     ours.
     """
     if claim.said:
@@ -653,8 +654,8 @@ def _judge(claim: Claim, state: RunState, registry: Registry) -> Judgement:
 
 
 def by_host(state: RunState) -> dict[str, RunState]:
-    """Return each host's part of the run, by its name in `Arm.host`; the run itself if one host measured
-    it all.
+    """Return each host's part of the run, by its name in `Arm.host`; the run itself if there is only one
+    host.
 
     The parts share their cells with the run.
     """
@@ -675,7 +676,7 @@ def _part(state: RunState, host: str) -> RunState:
 
 
 def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
-    """Return each claim held against each host's own arms: a claim speaks of one machine's devices."""
+    """Judge each claim on each host's own arms, because a claim refers to one machine's devices."""
     parts = by_host(state)
     if len(parts) < 2:
         return tuple(judge(claim, state) for claim in claims)

@@ -1,23 +1,23 @@
-"""Ratios, shares, sizes and lists as they stand in a sentence."""
+"""Formats ratios, shares, sizes and lists for sentences."""
 
 from collections.abc import Sequence
 
 from tuilab.model.quantity import as_shown, digits_for, prefixed, significant
-from tuilab.model.quantity import plural as plural  # until every room takes it from there
+from tuilab.model.quantity import plural as plural  # until every room imports it from there
 from tuilab.model.sanitize import sanitize_line
 
 REASON_LENGTH = 160
 
 
 def times(ratio: float, half_width: float | None = None) -> str:
-    """Return `1.27 ×`, with as many digits as ± `half_width` allows, three at most; two decimals near 1."""
+    """Return `1.27 ×`, with as many digits as ± `half_width` allows, at most three; two decimals near 1."""
     if abs(ratio - 1) < 0.1:
         return f"{ratio:.2f} ×"
     return f"{significant(ratio, min(3, digits_for(ratio, half_width)))} ×"
 
 
 def quotient(one: float, one_half: float | None, other: float, other_half: float | None) -> str:
-    """Divide two medians as a reader would, who has them as they are shown: `1.27 ×`."""
+    """Return the quotient of two medians as displayed: `1.27 ×`."""
     shown = as_shown(one, one_half) / as_shown(other, other_half)
     if abs(shown - 1) < 0.1:
         return f"{shown:.2f} ×"
@@ -29,7 +29,7 @@ def quotient(one: float, one_half: float | None, other: float, other_half: float
 
 
 def percent(share: float) -> str:
-    """Write a share: `0.71` → `71 %`; below 10% one decimal; `<0.1 %` of what is not nothing."""
+    """Format a share: `0.71` → `71 %`; below 10 % with one decimal; `<0.1 %` for tiny shares."""
     value = 100 * share
     if 0 < value < 0.05:
         return "<0.1 %"
@@ -37,8 +37,9 @@ def percent(share: float) -> str:
 
 
 def size(value: float, half_width: float | None = None) -> str:
-    """Return a place on a sweep's axis: `1,024`, `262 k`; with ± `half_width` no more digits than it
-    allows."""
+    """Return a position on a sweep's axis: `1,024`, `262 k`; with ± `half_width`, only the digits it
+    allows.
+    """
     digits = digits_for(value, half_width)
     if value < (100_000 if half_width is None else 10_000):
         return f"{value:,.0f}" if half_width is None else significant(value, digits)
@@ -46,14 +47,14 @@ def size(value: float, half_width: float | None = None) -> str:
 
 
 def size_interval(low: float, high: float) -> str:
-    """Return `[15 k 22 k]`: both to the digits that a place between them has."""
+    """Return `[15 k 22 k]`, both with the digits of a value between them."""
     digits = digits_for((low + high) / 2, (high - low) / 2)
     ends = [significant(end, digits) if end < 10_000 else prefixed(end, digits) for end in (low, high)]
     return f"[{' '.join(ends)}]"
 
 
 def on_axis(axis: str, amount: str, interval: str = "") -> str:
-    """Write `18 k samples [15 k 22 k]` for an axis named in the plural, else `frame length 512`."""
+    """Return `18 k samples [15 k 22 k]` for a plural axis name, else `frame length 512`."""
     name = axis.replace("_", " ")
     words = [amount, name] if name.endswith("s") and not name.endswith("ss") else [name, amount]
     return " ".join(word for word in (*words, interval) if word)
@@ -67,7 +68,7 @@ def listed(words: Sequence[str], joint: str = "and") -> str:
 
 
 def short(text: str) -> str:
-    """Return a reason from outside as part of a sentence: one line, cut, without its full stop."""
+    """Return an external reason as part of a sentence: one line, shortened, without its full stop."""
     line = sanitize_line(text, REASON_LENGTH).strip().rstrip(".")
     if len(text) <= REASON_LENGTH or not line.endswith("…"):
         return line
