@@ -1,4 +1,4 @@
-"""The lab without a face: what measures, keeps, compares and tells."""
+"""The lab without a screen: it measures, saves, compares and reports."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,7 @@ __all__ = ["Lab"]
 
 
 def __getattr__(name: str) -> Any:
-    # Anyone who needs one small part of it, such as the screen before its first paint, loads no more than
-    # that.
+    # Loaded lazily: the screen needs only small parts before its first paint.
     if name == "Lab":
         return importlib.import_module("tuilab.lab.lab").Lab
     raise AttributeError(f"module 'tuilab.lab' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""What changes in the lab: kinds of change, the worker's state, a run that is wanted."""
+"""Changes in the lab: kinds of change, the worker's state, a requested run."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Change(Flag):
-    """What an event changed, so that only that is drawn."""
+    """What an event changed, so that only that part is redrawn."""
 
     NOTHING = 0
     WORKER = auto()
@@ -22,34 +22,34 @@ class Change(Flag):
     TICK = auto()
     LOOK = auto()
     FIRST = auto()
-    """A run's first sample is there, which a user waits for."""
+    """A run's first sample has arrived, which the user waits for."""
     FIGURES = RUN | REPORT | OVER | SETTINGS | LOOK
-    """Whatever changes figures on the screen, or which of them show."""
+    """Changes that affect visible figures."""
 
 
 @dataclass
 class Worker:
-    """The measuring process as it is now."""
+    """The current state of the measuring process."""
 
     phase: str = "starting"
     """starting, ready or down."""
     stage: str = "starting the worker"
-    """What it does, in words."""
+    """What it is doing, in words."""
     since: float = 0.0
-    """When this stage began, by the state's clock."""
+    """Start of this stage, on the state's clock."""
     pid: int = 0
-    """The id of its process, 0 until it is known."""
+    """Process id; 0 until it is known."""
     message: str = ""
-    """Why it is down, or what it said last."""
+    """Why it is down, or its last message."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A run to begin as soon as the worker can."""
+    """A run to start as soon as the worker can."""
 
     budget: "BudgetName | None"
-    """None for the state's own."""
+    """None for the state's budget."""
     sweep: "Sweep | None"
-    """None for the present settings alone."""
+    """None for the current settings alone."""
     since: float
-    """By the state's clock."""
+    """On the state's clock."""

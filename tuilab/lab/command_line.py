@@ -1,4 +1,4 @@
-"""The `tuilab` line that does what the screen shows. Pure."""
+"""Builds the `tuilab` command line for what the screen shows. Pure."""
 
 import shlex
 from collections.abc import Mapping
@@ -17,11 +17,10 @@ def command_line(
     sweep: Sweep | None = None,
     environments: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return `tuilab run stft-small --set samples=65536 --mode graph`: what differs from the preset, and no
-    more.
+    """Return `tuilab run stft-small --set samples=65536 --mode graph`: only what differs from the preset.
 
-    With a sweep `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
-    as a user names them, by the host's name.
+    With a sweep, `tuilab sweep stft-small --axis samples=256,1024,4096`. environments: those among the hosts,
+    as a user names them, by host name.
     """
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
@@ -50,7 +49,7 @@ def command_line(
 
 
 def typed(value: Value) -> str:
-    """Return a value as it is typed behind `--set`."""
+    """Format a value for `--set`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""What a user at the controls asks for, and what the worker's events become. One run at a time."""
+"""The user's controls and the worker's events. One run at a time."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -21,23 +21,24 @@ from tuilab.model.rounds import Rounds
 from tuilab.model.scenario import BudgetName, Sweep
 
 REST_S = 0.1
-"""How long a slider must rest before its value is measured."""
+"""Seconds that a slider must rest before its value is measured."""
 
 Listener = Callable[[Change, Event | None], None]
-"""Called with what changed, and with the worker's event that did it; None if it was a user, a recording
-or the lab itself."""
+"""Called with the change and the worker's event behind it; None if the source is a user, a recording or
+the lab.
+"""
 
 
 class RunController:
-    """The part of a lab that a user at the controls asks: owns the runner, folds its events into the state.
+    """The controls of a lab: owns the runner and folds its events into the state.
 
-    All methods belong to one event loop.
+    All methods run in one event loop.
     """
 
     def __init__(self, state: LabState, runner: RunnerFactory, rerun: bool = True) -> None:
         self.state = state
         self.rerun = rerun
-        """Whether live sliders are on: a slider at rest is measured."""
+        """True if a slider at rest is measured (live sliders)."""
         self._make_runner = runner
         self._listeners: list[Listener] = []
         self._rest: asyncio.TimerHandle | None = None
@@ -46,20 +47,20 @@ class RunController:
         self._sliding = False
         self._dragged = False
         self.replaying: Replay | None = None
-        """What is played, with its controls; None once something else is on the screen."""
+        """The replay and its controls; None once something else is on the screen."""
         self._playing: asyncio.Future[None] | None = None
         self._anew_said = False
         self._closed = False
 
     @cached_property
     def runner(self) -> Runner:
-        """What runs the measurements; made when it is first asked for: commands on the history never do."""
+        """The runner, created on first use: history commands never need it."""
         return self._make_runner(self.receive)
 
     # Life
 
     async def start(self) -> None:
-        """Begin to warm the workers; returns at once. One that cannot be started is reported in the state."""
+        """Start to warm the workers. Does not wait; failures are in the state."""
         state = self.state
         if state.worker.phase == "down" or not state.worker.since:
             state.worker = Worker(since=state.clock())
@@ -71,11 +72,11 @@ class RunController:
             self.log(state.worker.message, "error")
 
     def log(self, text: str, level: Literal["info", "warning", "error"] = "info") -> None:
-        """Write a line of the lab's own into the log."""
+        """Write one of the lab's own lines to the log."""
         self._show(Log(text=text, level=level, source="tuilab"))
 
     async def _end(self) -> None:
-        """The workers end; a run under way is stopped first, with all that it has measured."""
+        """End the workers after stopping an active run; its data is saved."""
         self._closed = True
         if self._playing is not None:
             self._playing.cancel()
@@ -85,13 +86,13 @@ class RunController:
 
     @property
     def idle(self) -> bool:
-        """Nothing is about to be asked of the runner."""
+        """True if no request is about to go to the runner."""
         return self._rest is None and not self._tasks
 
     # What changes
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called after every change; returns what ends that."""
+        """Call `listener` after every change; returns a function that unsubscribes."""
         self._listeners.append(listener)
 
         def end() -> None:
@@ -114,10 +115,10 @@ class RunController:
         slid: bool = False,
         further: Measure | None = None,
     ) -> bool:
-        """Measure the present settings, in place of what runs now; False before a preset is chosen.
+        """Measure the current settings instead of the active run; False before a preset is chosen.
 
-        slid: a slider's rest asked for it, so that the next slider may replace it. further: what continues
-        the run on the screen instead.
+        slid: requested by a slider at rest, so that the next slider may replace it. further: continues the
+        run on the screen instead.
         """
         state = self.state
         self._forget_rest()
@@ -131,7 +132,7 @@ class RunController:
             state.expect(further)
             self._spawn(self._queue(further))
         elif state.machine is None:
-            # Which arms there are depends on the devices, which a warming worker does not know yet.
+            # The arms depend on the devices, which a warming worker does not know yet.
             state.wanted = Wanted(budget, sweep, state.clock())
         else:
             self._spawn(self._queue(state.request(budget, sweep, slid=slid)))
@@ -141,11 +142,11 @@ class RunController:
         return True
 
     async def _queue(self, request: Measure) -> None:
-        """A run is queued, with what is known of the machines' roofs."""
+        """Queue a run with the known roofs of the machines."""
         await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
 
     def add_host(self, name: str, environment: str = "") -> bool:
-        """Measure on another host too, from now on; False if it was known. Raises InputError.
+        """Also measure on another host from now on; False if it was known. Raises InputError.
 
         environment: of this machine, as a user names it; the runner must know it.
         """
@@ -159,7 +160,7 @@ class RunController:
         return new
 
     def stop(self) -> bool:
-        """Stop what runs or waits to run, keeping what was measured; False if there is nothing."""
+        """Stop the active or waiting run and keep its data; False if there is none."""
         self._forget_rest()
         state = self.state
         if self._end_replay():
@@ -174,7 +175,7 @@ class RunController:
         return True
 
     def _replay(self, replay: Replay) -> None:
-        """A recorded run takes the place of what is on the screen."""
+        """Show a recorded run instead of the current one."""
         self.stop()
         started = replay.started
         if started is None:
@@ -187,7 +188,7 @@ class RunController:
         )
 
     def play(self, do: Callable[[Replay], None]) -> bool:
-        """Pause, step, seek or change the speed of what is played; False if nothing is."""
+        """Pause, step, seek or change the speed of the replay; False if there is none."""
         if self.replaying is None:
             return False
         do(self.replaying)
@@ -195,7 +196,7 @@ class RunController:
         return True
 
     def spare_replay(self) -> bool:
-        """Return whether what would measure in place of a replay must be asked for a second time."""
+        """Return True if an action that would replace a replay with a measurement needs a second request."""
         spared = bool(self.state.replay) and not self._anew_said
         self._anew_said = True
         return spared
@@ -211,7 +212,7 @@ class RunController:
         return True
 
     def painted(self) -> None:
-        """Tell the worker, which waits for it before it times anything, that the screen is done."""
+        """Tell the waiting worker that the screen has painted."""
         shown = self.state.shown
         if shown.running and not self.state.replay:
             self._spawn(self.runner.send(Painted(id=shown.run)))
@@ -219,16 +220,16 @@ class RunController:
     # Settings
 
     def go_back(self, place: Place) -> None:
-        """Be where the user was before other presets were measured; what is measured now ends."""
+        """Return to the user's place before other presets were measured, and stop the active run."""
         if self.state.settings != place.settings:
             self.stop()
         if self.state.go_back(place):
             self._told(Change.FIGURES | Change.WORKER)
 
     def set(self, settings: Settings, final: bool = True) -> None:
-        """Take new settings; measure them when they have rested, where live sliders are on.
+        """Apply new settings, and measure them once they have rested if live sliders are on.
 
-        A drag is one change with many that are not final before it.
+        A drag is one final change after many that are not final.
         """
         dragged, self._dragged = self._dragged, not final
         changed = self.state.change(settings, remember=not dragged)
@@ -238,7 +239,7 @@ class RunController:
             self._rested()
 
     def _moved(self, *, now: bool = False, quiet: bool = False) -> None:
-        """The state has other settings already, by an undo or another preset.
+        """React to settings that changed already, through undo or another preset.
 
         now: measure at once. quiet: do not measure.
         """
@@ -252,10 +253,10 @@ class RunController:
             self._rested()
 
     def _rested(self) -> None:
-        """The settings changed: measure them soon, unless a run that a user asked for is under way."""
+        """Measure changed settings soon, unless a run that the user requested is active."""
         self._forget_rest()
         if self.state.replay:
-            return  # Only who asks for it measures in place of a replay.
+            return  # A replay is replaced only by an explicit request.
         if self.rerun and (not self.state.running or self._sliding):
             loop = asyncio.get_running_loop()
             self._rest = loop.call_later(REST_S, lambda: self._measure_now(slid=True))
@@ -268,7 +269,7 @@ class RunController:
     # Events
 
     def receive(self, event: Event) -> None:
-        """Fold in an event of the worker's, and tell what it changed."""
+        """Fold in a worker's event, and notify listeners of the change."""
         if self.state.summing:
             self._held.append((self.receive, event))
             return
@@ -279,20 +280,20 @@ class RunController:
             self._measure_now(wanted.budget, wanted.sweep, slid=self._sliding)
 
     def _show(self, event: Event) -> None:
-        """An event that is none of the worker's."""
+        """Apply an event that does not come from the worker."""
         if self.state.summing:
             self._held.append((self._show, event))
         else:
             self._told(self.state.apply(event))
 
     def _take(self, rounds: Rounds) -> None:
-        """Many rounds of a replay, which asks first whether a summary is being worked out."""
+        """Apply many rounds of a replay, after checking for a running summary."""
         self._told(self.state.take(rounds))
 
     async def sum_up(self, then: Callable[[], None]) -> None:
-        """Sum a long run up in a thread; events wait meanwhile, and with them the worker.
+        """Summarize a long run in a thread; events, and with them the worker, wait meanwhile.
 
-        then: called before those that waited are let in.
+        then: called before the waiting events are applied.
         """
         self.state.summing = True
         try:

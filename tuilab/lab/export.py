@@ -1,4 +1,4 @@
-"""A run as a file: a document in one of the formats of reports, or a recording of its events."""
+"""Export a run to a file: a report, or a recording of its events."""
 
 import re
 import time
@@ -27,9 +27,9 @@ DETAILS = {
 
 
 def formats(run: bool) -> list[Offer]:
-    """Return what there is to export: a picture of the screen always, the rest if there is a run.
+    """Return the export formats: a picture of the screen always, the rest if there is a run.
 
-    Their keys are those of `tuilab export --format`, svg and recording.
+    Their keys are those of `tuilab export --format`, plus svg and recording.
     """
     out = [Offer(key, key, DETAILS.get(key, "")) for key in FORMATS] if run else []
     out.append(Offer("svg", "picture", "this screen as SVG"))
@@ -39,16 +39,16 @@ def formats(run: bool) -> list[Offer]:
 
 
 def suffix(key: str) -> str:
-    """Return the ending of a file in that format."""
+    """Return the file suffix of that format."""
     return {"svg": ".svg", "recording": ".jsonl"}.get(key) or FORMATS[key][0]
 
 
 def write_shown(
     key: str, lab_state: LabState, store: Store, folder: Path, picture: Callable[[], str]
 ) -> Path:
-    """Write the run on the screen into a new file, named after its preset and the time; returns that.
+    """Write the run on the screen to a new file named after its preset and the time; returns the file.
 
-    picture: makes that of the screen, as SVG. Raises OSError and ValueError.
+    picture: returns an SVG of the screen. Raises OSError and ValueError.
     """
     state, settings = lab_state.shown, lab_state.settings
     name = state.preset or (settings.preset.name if settings else "lab")
@@ -65,9 +65,9 @@ def write_shown(
 def write_kept(
     key: str, run: str, claims: Sequence[Claim], folder: Path, going: CancellableProgress, history: History
 ) -> Path:
-    """Write a run of the history; returns the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
+    """Write a saved run; returns the file. Raises OSError, sqlite3.Error, ValueError and Stopped.
 
-    A recording that was stopped half way is taken away again.
+    An incomplete recording is deleted.
     """
     line = history.find(run)
     name = re.sub(r"[^\w.-]+", "-", line.preset or line.workload)[:60]
@@ -92,9 +92,9 @@ async def write_several(
     folder: Path,
     going: CancellableProgress,
 ) -> str:
-    """Write runs of the history, one file after the other; returns a sentence. claims: by preset's name.
+    """Write several saved runs to separate files; returns a sentence. claims: by preset name.
 
-    Raises what `write_kept` does, and InputError where a run is not there any more.
+    Raises like `write_kept`, and InputError if a run no longer exists.
     """
     paths: list[Path] = []
     try:
@@ -112,7 +112,7 @@ async def write_several(
 
 
 def free(path: Path) -> Path:
-    """Return the path, or the first numbered one that no file has yet."""
+    """Return the path, or its first numbered variant that does not exist yet."""
     number, chosen = 1, path
     while chosen.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""A document's claims measured one after another: each sentence gets its verdict as it comes."""
+"""Measure a document's claims one after another and give each its verdict."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -30,9 +30,9 @@ class Checker:
         self._stopped = False
 
     async def run(self) -> None:
-        """Go on until every statement has a verdict, or `stop`. Called again, it continues if it stopped.
+        """Continue until every statement has a verdict, or until `stop`. A second call resumes.
 
-        Raises WorkerError if no worker can be had.
+        Raises WorkerError if no worker is available.
         """
         self._stopped = False
         check = self.check
@@ -54,7 +54,7 @@ class Checker:
         shown = self._lab.state.shown
         check.at = check.at or shown.at or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         check.machine = check.machine or shown.machine
-        # A run of several hosts has a verdict of each; the first is that of the machine that is named.
+        # A run on several hosts has a verdict for each; the first is that of the named machine.
         verdicts = {verdict.text: verdict for verdict in reversed(result.claims)}
         for statement in check.statements:
             found = verdicts.get(statement.text)
@@ -63,13 +63,13 @@ class Checker:
                 statement.run = result.run
 
     def stop(self) -> None:
-        """End what is measured now; its statements stay without a verdict."""
+        """Stop the current measurement; its statements get no verdict."""
         self._stopped = True
         self._lab.stop()
 
 
 def write_page(check: FactCheck, folder: Path, ending: str) -> Path:
-    """Write what is known by now as a page stamped with machine and date; returns the file. Raises OSError.
+    """Write the current results as a page with machine and date; returns the file. Raises OSError.
 
     ending: html, md or txt.
     """
@@ -88,7 +88,7 @@ def of_presets(title: str, presets: Sequence[Preset]) -> FactCheck:
 
 
 def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims of a bundled document, by its number, and its presets. Raises InputError."""
+    """Return the claims and presets of a bundled document, by its number. Raises InputError."""
     known = [(p, p.source) for p in (load().presets if presets is None else presets) if p.source is not None]
     found = [preset for preset, source in known if source.document == document and preset.claims]
     if not found:
@@ -99,8 +99,7 @@ def bundled(document: str, presets: Sequence[Preset] | None = None) -> tuple[Fac
 
 
 def article(path: Path) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims of a file's own examples, and their presets. Raises InputError if none can be
-    measured."""
+    """Return the claims and presets of a file's own examples. Raises InputError if none can be measured."""
     from tuilab.lab.opening import read_document
 
     report = read_document(str(path), lambda text: None, preview=True)
@@ -111,11 +110,11 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
 
 
 CLAIMS = "which device is faster, that copies dominate, or that the devices wait for their input"
-"""The statements that are read from an article's prose."""
+"""Statements found in an article's prose."""
 
 
 def _lacking(report: "DocumentReport") -> str:
-    """Describe what was found in a document of which nothing can be measured, and what is missing."""
+    """Describe what was found in a document without measurable claims, and what is missing."""
     if report.unreadable:
         return f"nothing of it could be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"
@@ -131,6 +130,6 @@ def _lacking(report: "DocumentReport") -> str:
 
 
 def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
-    """Return the claims of a file or of a bundled document, and their presets. Raises InputError."""
+    """Return the claims and presets of a file or bundled document. Raises InputError."""
     path = expanded(document)
     return article(path) if path.exists() else bundled(document, presets)

@@ -1,4 +1,4 @@
-"""A user's files: what the app remembers of them, the copied command, a path that is being typed."""
+"""Per-user files: preferences, the copied command, and path completion."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 
 def state_folder() -> Path:
-    """Return where the app remembers things."""
+    """Return the folder for the app's state."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("tuilab"))
@@ -20,11 +20,11 @@ def write_private(path: Path, text: str) -> bool:
     from tuilab.model.files import write_text  # after the first paint
 
     try:
-        if not path.is_absolute():  # nobody knows where home is
+        if not path.is_absolute():  # the home folder is not known
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink() or (path.exists() and path.stat().st_uid != os.geteuid()):
-            return False  # among the temporary files anybody may have put it there
+            return False  # anyone may have put it into the temporary folder
         write_text(path, [text])
     except OSError:
         return False
@@ -32,29 +32,29 @@ def write_private(path: Path, text: str) -> bool:
 
 
 def at_once(path: Path) -> BinaryIO:
-    """Open a small file of the lab's own, without waiting for a pipe in its place. Raises OSError."""
+    """Open a small file of the lab without waiting for a pipe in its place. Raises OSError."""
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
 class Preferences(NamedTuple):
-    """What the lab remembers of a user, from one start to the next."""
+    """The user's preferences across starts."""
 
     theme: str = ""
-    """The name of the colours that were chosen, "" for the lab's own dark ones."""
+    """Name of the chosen theme; "" for the default dark one."""
     recent: tuple[str, ...] = ()
-    """Paths that were opened, the latest first."""
+    """Recently opened paths, latest first."""
     environments: tuple[str, ...] = ()
-    """Environments that were added, `NAME=PATH[,VARIABLE=VALUE…]`, the latest first."""
+    """Added environments, `NAME=PATH[,VARIABLE=VALUE…]`, latest first."""
 
 
 INPUT = " --input "
-"""Stands between a function's path and the shape of an argument."""
+"""Separates a function's path from the shapes of its arguments."""
 MOST_RECENT = 12
 LARGEST = 100_000
 
 
 def preferences() -> Preferences:
-    """Return what is remembered; nothing if the file is not there, not ours, or cannot be read now."""
+    """Return the preferences; empty if the file is missing, invalid, or unreadable now."""
     try:
         return _read_preferences()
     except OSError:
@@ -62,13 +62,13 @@ def preferences() -> Preferences:
 
 
 def _read_preferences() -> Preferences:
-    """Raises OSError if a file that is there cannot be read: to write another would lose it."""
+    """Read the preferences. Raises OSError if an existing file cannot be read: writing would lose it."""
     try:
         with at_once(state_folder() / "preferences.json") as file:
             found = json.loads(file.read(LARGEST))
         theme = str(found.get("theme", ""))
         recent, kept = (tuple(map(str, found.get(name, ()))) for name in ("recent", "environments"))
-    except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):  # or not ours
+    except (FileNotFoundError, ValueError, AttributeError, TypeError, RecursionError):  # missing or not ours
         return Preferences()
     from tuilab.model.sanitize import sanitize_line
 
@@ -77,54 +77,54 @@ def _read_preferences() -> Preferences:
 
 
 def _remember(change: Callable[[Preferences], Preferences]) -> None:
-    """Change what is remembered; where it cannot be read or written it holds for this time only."""
+    """Change the preferences. If they cannot be read or written, the change holds for this start only."""
     with contextlib.suppress(OSError):
         text = json.dumps(change(_read_preferences())._asdict())
         write_private(state_folder() / "preferences.json", text)
 
 
 def remember_theme(name: str) -> None:
-    """Put another theme in place of the one that was chosen before."""
+    """Save another theme."""
     _remember(lambda before: before._replace(theme=name))
 
 
 def remember_opened(path: str) -> None:
-    """Put a path at the head of those that were opened, to be found from another folder too.
+    """Put a path first among the recent ones, as an absolute path.
 
-    One that is no UTF-8 is not remembered.
+    Paths that are not UTF-8 are not saved.
     """
     if path == path.encode(errors="ignore").decode():
         _remember(lambda before: before._replace(recent=_first(_whole(path), before.recent, _whole)))
 
 
 def reopened() -> list[str]:
-    """Return what was opened and is still there, the latest first."""
+    """Return recent paths that still exist, latest first."""
     known = [path for path in preferences().recent if _is_there(_parted(path)[1]) or path.isidentifier()]
     return list(dict.fromkeys(map(_whole, known)))
 
 
 def from_here(path: str) -> str:
-    """Return a path that was opened as one would type it in the folder that the lab runs in."""
+    """Return an opened path as typed from the current folder."""
     verb, words = _parted(path)
     folder = f"{Path.cwd()}/"
     return verb + words.removeprefix(folder) if words != folder else path
 
 
 def _whole(path: str) -> str:
-    """The path from the root, where there is such a file."""
+    """Return the absolute path if the file exists."""
     verb, words = _parted(path)
     place, option, shapes = words.partition(INPUT)
     return verb + os.path.abspath(os.path.expanduser(place)) + option + shapes if _is_there(place) else path
 
 
 def _parted(path: str) -> tuple[str, str]:
-    """`watch ` and the path behind it; "" where there is none."""
+    """Split off `watch `; "" if it is missing."""
     verb = "watch " * path.startswith("watch ")
     return verb, path.removeprefix(verb)
 
 
 def _is_there(words: str) -> bool:
-    """Whether the file is there, or that before a function's or a signature's name and its shapes."""
+    """Return True if the file exists, without a function's or signature's name and its shapes."""
     words = words.partition(INPUT)[0]
     try:
         names = [os.path.expanduser(name) for name in (words, words.rpartition(":")[0]) if name]
@@ -134,7 +134,7 @@ def _is_there(words: str) -> bool:
 
 
 def remember_environment(word: str) -> None:
-    """Put an environment at the head of those that were added, in place of one of its name."""
+    """Put an environment first among the added ones, replacing one with the same name."""
     _remember(lambda before: before._replace(environments=_first(word, before.environments, _name_of)))
 
 
@@ -147,7 +147,7 @@ def _first(word: str, before: tuple[str, ...], name: Callable[[str], str]) -> tu
 
 
 def completed(typed: str) -> str | None:
-    """Return the first file or folder, in order of names, that begins as it was typed; None for none."""
+    """Return the first file or folder by name that starts with the typed text; None if there is none."""
     if not typed:
         return None
     path = Path(os.path.expanduser(typed))
@@ -161,19 +161,19 @@ def completed(typed: str) -> str | None:
 
 
 def completed_to_file(typed: str) -> str | None:
-    """Return the file that completes what was typed, where that is the beginning of a name and no name."""
+    """Return the file that completes the typed text, if that is a proper prefix of a name."""
     whole = completed(typed) if typed and not _is_there(typed) else None
     return whole if whole and os.path.isfile(os.path.expanduser(whole)) else None
 
 
 def keep_command(line: str) -> Path | None:
-    """Keep a copied command in a file too, as a clipboard may not reach over ssh; None if that fails."""
+    """Also save a copied command to a file, because a clipboard may not work over ssh; None on failure."""
     path = state_folder() / "command.txt"
     return path if write_private(path, line + "\n") else None
 
 
 def keep_fault(error: BaseException | None) -> str:
-    """Write down what went wrong in the lab itself; what to say of it."""
+    """Write a report about an error of the lab itself; returns the message for the user."""
     import tempfile
     import traceback
 
@@ -191,12 +191,12 @@ def keep_fault(error: BaseException | None) -> str:
 
 
 def first_visit() -> bool:
-    """Return whether the lab has not been opened here before; says so only once."""
+    """Return True if the lab has never been opened here; only once."""
     mark = state_folder() / "visited"
     try:
         if mark.exists():
             return False
-    except OSError:  # a home that is not to be looked into
+    except OSError:  # an unreadable home folder
         return False
     write_private(mark, "")
     return True

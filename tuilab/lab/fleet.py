@@ -1,4 +1,4 @@
-"""What is measured on the nodes of a Dask cluster, kept in the history as the lab's own runs are."""
+"""Measurements on a Dask cluster, saved in the history like the lab's own runs."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -24,10 +24,10 @@ PATIENCE_S = 60.0
 
 
 class Stoppable(Protocol):
-    """What is carried out on a fleet, and stopped there."""
+    """Work on a fleet that can be stopped."""
 
     async def run(self) -> object:
-        """Run it to the end."""
+        """Run to completion."""
 
     async def stop(self) -> None:
         """Stop soon."""
@@ -44,7 +44,7 @@ async def open_grid(on: str, jobs: int) -> Grid:
 
 
 class Fleet:
-    """A fleet's nodes; `async with`. What they measure goes to the history as it comes in."""
+    """A fleet's nodes; use with `async with`. Their results are saved in the history as they arrive."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Fleet:
         say: Callable[[str], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """progress: told what each node does. say: told what a user should know of the history.
+        """progress: called with each node's activity. say: called with messages about the history.
 
         patience_s: how long to wait for a node that can measure.
         """
@@ -72,18 +72,18 @@ class Fleet:
             self._say(words)
 
     def stop(self) -> None:
-        """Stop every node, keeping what it has measured."""
+        """Stop every node and keep its data."""
         self._stop.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped."""
+        """True if it was stopped."""
         return self._stop.is_set()
 
     async def sweep(
         self, settings: Settings, sweep: Sweep, budget: BudgetName, cold: bool
     ) -> tuple[RunState, RunResult]:
-        """Measure a sweep's points on the nodes. Raises WorkerError if no node can measure."""
+        """Measure a sweep's points on the nodes. Raises WorkerError if no node can."""
 
         def plan(devices: Sequence[str]) -> Measure:
             return settings.request({HERE: devices}, budget, sweep, cold=cold)
@@ -105,10 +105,10 @@ class Fleet:
     async def runs(
         self, choices: Sequence[Settings], budget: BudgetName, told: Callable[[Settings, RunResult], None]
     ) -> dict[int, str]:
-        """Measure each choice on one node. told: of each as it comes in.
+        """Measure each choice on one node. told: called with each result.
 
-        Returns the places in `choices` of those that could not be measured, with the reason. Raises
-        WorkerError if no node can measure.
+        Returns the failed ones by index in `choices`, with the reason. Raises WorkerError if no node can
+        measure.
         """
 
         def measured(key: int, state: RunState) -> None:
@@ -128,7 +128,7 @@ class Fleet:
         return work.failed
 
     async def _carry_out(self, work: Stoppable) -> None:
-        """To the end, or until somebody stops it."""
+        """Run to the end, or until stopped."""
         running = asyncio.ensure_future(work.run())
         asked = asyncio.ensure_future(self._stop.wait())
         await asyncio.wait([running, asked], return_when=asyncio.FIRST_COMPLETED)
@@ -144,5 +144,5 @@ def _request(settings: Settings, budget: BudgetName, machine: Machine) -> Measur
 
 
 def families(settings: Settings) -> list[str]:
-    """Return the kinds of device that the arms ask for."""
+    """Return the device families that the arms need."""
     return list(dict.fromkeys(family(device) for device in settings.arms.devices))

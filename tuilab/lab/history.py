@@ -1,6 +1,4 @@
-"""The history: what is done to kept runs, for a command, a script, or a page that asks alongside the
-screen.
-"""
+"""Operations on saved runs, for commands, scripts and pages that query the history next to the screen."""
 
 import sqlite3
 import threading
@@ -43,11 +41,11 @@ __all__ = ["Across", "ArmAcross", "Entry", "Extent", "Figure", "PruneCandidates"
 T = TypeVar("T")
 
 PATIENCE_MS = 2_000
-"""How long a call waits for another program's lock: nobody waits for it but the page's own line."""
+"""Milliseconds to wait for another program's lock; only the page's own thread waits."""
 LARGEST_BRIEF = 16 * 2**20
-"""Bytes of events beyond which a run's line is not worked out unasked."""
+"""Bytes of events above which a run's summary is computed only on request."""
 PAGE = 100
-"""Runs that a list reads at once."""
+"""Number of runs that a list reads at once."""
 MOST_FILES = 16
 LARGEST_GHOST = 16 * 2**20
 CHECK_EVERY = 256
@@ -56,23 +54,24 @@ STAYS = "Pinned and running runs are kept."
 
 
 def to_read() -> Store:
-    """Open the user's history, also one that takes nothing now and can only be read."""
+    """Open the user's history, even if it is read-only now."""
     return Store.open(to_read=True)
 
 
 def is_full(error: sqlite3.Error) -> bool:
-    """Return whether the error says that there is no room for what was to be written."""
+    """Return True if the error means that the disk is full."""
     return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 class Stopped(Exception):
-    """A user stopped what was going on; its words say what was done before, if anything."""
+    """The user stopped an operation; the message says what was finished, if anything."""
 
 
 class CancellableProgress:
-    """Whether a long act is to continue, and how far it is. Shared by the page and the act's thread.
+    """Progress of a long operation, and whether to continue. Shared by the page and the operation's
+    thread.
 
-    note: what is said behind how far it is.
+    note: text after the progress.
     """
 
     def __init__(self, what: str) -> None:
@@ -80,21 +79,21 @@ class CancellableProgress:
         self._stop = threading.Event()
 
     def stop(self) -> None:
-        """Ask it to end."""
+        """Request a stop."""
         self._stop.set()
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to end."""
+        """True if a stop was requested."""
         return self._stop.is_set()
 
     def at(self, done: int, total: int = 0) -> None:
-        """Note how far it is. Raises Stopped if it was asked to end."""
+        """Update the progress. Raises Stopped if a stop was requested."""
         self.done, self.total = done, total
         self.check()
 
     def check(self) -> None:
-        """Raise Stopped if it was asked to end."""
+        """Raise Stopped if a stop was requested."""
         if self.stopping:
             raise Stopped
 
@@ -106,9 +105,9 @@ class CancellableProgress:
 
 
 class History:
-    """Kept runs: found, read, tagged, pinned, deleted and brought back. A run is given by its id.
+    """Saved runs: find, read, tag, pin, delete and restore. A run is given by its id.
 
-    Belongs to the thread that opened its store. Methods raise sqlite3.Error where the store cannot be used.
+    Belongs to the thread that opened its store. Methods raise sqlite3.Error if the store is unusable.
     """
 
     def __init__(self, store: Store) -> None:
@@ -116,27 +115,27 @@ class History:
 
     @property
     def messages(self) -> Sequence[str]:
-        """What a user should know of how the history was opened."""
+        """Messages for the user about opening the history."""
         return self.store.messages
 
     @property
     def unread(self) -> Mapping[str, str]:
-        """Of each run that was read and is damaged, a part that is."""
+        """The damaged part of each run that was read and found damaged."""
         return self.store.unread
 
     @property
     def takes_nothing(self) -> bool:
-        """Whether it can only be read now."""
+        """True if the history is read-only now."""
         return self.store.unwritable is not None
 
     def runs(
         self, search: str = "", limit: int = 20, titles: Mapping[str, str] = MappingProxyType({})
     ) -> list[RunLine]:
-        """List the latest runs that contain each word of `search`. titles: of presets, searched as well."""
+        """List the latest runs that contain each word of `search`. titles: of presets, also searched."""
         return self.store.runs(search, limit, titles=titles)
 
     def find(self, start: str) -> RunLine:
-        """Find the run whose id begins with `start`; `last` is the one made last. Raises InputError."""
+        """Find the run whose id starts with `start`; `last` is the newest. Raises InputError."""
         if start == "last" and (line := self.store.last()):
             return line
         try:
@@ -146,17 +145,17 @@ class History:
             raise InputError("run", start, expected) from None
 
     def state(self, start: str) -> RunState:
-        """Read the run whose id begins with `start`. Raises InputError."""
+        """Read the run whose id starts with `start`. Raises InputError."""
         return self.store.state(self.find(start).run)
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Compare two runs arm by arm, at each place that both measured. Raises InputError."""
+        """Compare two runs arm by arm at each shared point. Raises InputError."""
         return compare(self.state(a), self.state(b))
 
     def document(self, start: str, format: str) -> Iterator[str]:
-        """Write a run as a document, part by part: markdown, html, csv or json. Raises InputError.
+        """Yield a run as a document in parts: markdown, html, csv or json. Raises InputError.
 
-        The claims of the run's preset, as it is now, are judged.
+        Judges the claims of the current version of the run's preset.
         """
         from tuilab.lab.results import document_of
         from tuilab.lab.settings import claims_of
@@ -165,7 +164,7 @@ class History:
         return document_of(format, self.store, line.run, claims_of(line.preset))
 
     def tag(self, runs: Iterable[str], put: Iterable[str] = (), take: Iterable[str] = ()) -> None:
-        """Put tags on runs, and take tags off them."""
+        """Add and remove tags of runs."""
         with self.store.at_once():
             for run in runs:
                 for tag in take:
@@ -178,33 +177,33 @@ class History:
         self.store.note(run, text.strip())
 
     def pin(self, runs: Iterable[str], kind: str) -> None:
-        """Pin runs as `ghost` or `baseline`; "" unpins them. Neither is ever pruned."""
+        """Pin runs as `ghost` or `baseline`; "" unpins them. Pinned runs are never pruned."""
         with self.store.at_once():
             for run in runs:
                 self.store.pin(run, kind)
 
     def delete(self, runs: Iterable[str]) -> None:
-        """Delete runs, so that `undelete` brings them back for a week."""
+        """Delete runs; `undelete` can restore them for a week."""
         self.store.soft_delete(runs, asked=True)
 
     def undelete(self, run: str = "last") -> list[str]:
-        """Bring back a deleted run by its whole id, or what was deleted last; returns the runs, if any."""
+        """Restore a deleted run by its full id, or the last deletion; returns the runs."""
         return self.store.bring_back() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Find runs older than `days`, then the oldest until at most `size` bytes are left."""
+        """Find runs older than `days`, then the oldest runs until at most `size` bytes remain."""
         return self.store.prune_candidates(days, size)
 
     def prune(self, found: PruneCandidates) -> list[str]:
-        """Delete what `prunable` found; returns the runs. `undelete` brings them back as a whole."""
+        """Delete what `prunable` found; returns the runs. `undelete` restores them together."""
         return self.store.soft_delete(found.runs)
 
     @contextmanager
     def in_place(self, say: Callable[[str], None]) -> Iterator["History"]:
-        """Open this history if its disk has no room: what is removed from it makes it smaller at once.
+        """Open this history on a full disk: what is removed makes it smaller at once.
 
-        This one is closed by it. say: told where a copy is kept meanwhile. Raises OSError if no other disk
-        has room for that.
+        Closes this one. say: called with the place of the temporary copy. Raises OSError if no other disk has
+        room for it.
         """
         file = self.store.unwritable or self.store.file
         if file is None:
@@ -217,9 +216,9 @@ class History:
     def clean_up(
         self, going: Callable[[int, int], bool] = lambda done, total: True, *, for_good: bool = False
     ) -> int:
-        """Remove for good what was deleted more than a week ago, and free its space; returns how many runs.
+        """Remove runs deleted more than a week ago, and free their space; returns the number of runs.
 
-        going: told how many are gone, of how many; False stops. for_good: whatever was deleted.
+        going: called with the number removed and the total; False stops. for_good: remove all deleted runs.
         """
         gone = self.store.purge(going=going)
         if for_good:
@@ -228,13 +227,13 @@ class History:
         return gone
 
     def save(self, start: str, file: Path) -> None:
-        """Write a run's events to `file`, to import elsewhere or to replay. Raises InputError and OSError."""
+        """Write a run's events to `file`, for import or replay. Raises InputError and OSError."""
         write_recording(file, self.store.events(self.find(start).run))
 
     def import_file(self, file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> list[str]:
-        """Import the runs of a recording, and work out what each came to; returns their ids.
+        """Import the runs of a recording and compute their results; returns their ids.
 
-        at: told how many are done, of how many. Raises InputError.
+        at: called with the number done and the total. Raises InputError.
         """
         from tuilab.lab.results import work_out
         from tuilab.lab.settings import claims_of
@@ -246,9 +245,9 @@ class History:
         return runs
 
     def check(self, file: Path | None = None, *, repair: bool = False) -> tuple[Checked, Repaired | None]:
-        """Verify every event of the history, or of a damaged `file` that was kept aside.
+        """Verify every event of the history, or of a damaged `file` set aside.
 
-        repair: recover what can be read; of a file, into this history. Raises InputError.
+        repair: recover the readable part; of a file, into this history. Raises InputError.
         """
         if self.store.file is None:
             raise InputError("tuilab history check", "in memory", "a history that is kept in a file")
@@ -259,11 +258,11 @@ class History:
                 raise OSError(0, why)
             if not repair or not (report.findings or file):
                 return report, None
-            if file is None:  # a disk that reads badly for a moment is no damage
+            if file is None:  # a temporary read error is not damage
                 report = verify(which)
                 return report, self._replaced(which) if report.findings else None
             done = recover(file, self.store.file)
-            if done.lost:  # what stays so when it is read once more is damage
+            if done.lost:  # damage that persists when it is read again
                 more = recover(file, self.store.file)
                 runs, rounds = done.runs + more.runs, done.rounds + more.rounds
                 done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
@@ -274,7 +273,7 @@ class History:
             raise InputError(str(which), why, "a history that can be read") from None
 
     def _replaced(self, file: Path) -> Repaired:
-        """Repair the history's own file, which this process leaves alone meanwhile."""
+        """Repair the history's own file, which this process does not use meanwhile."""
         self.store.close()
         try:
             return recover(file)
@@ -284,10 +283,9 @@ class History:
     def machines(
         self, at: Callable[[int, int], None] = lambda done, total: None
     ) -> tuple[list[MachineSummary], str]:
-        """Return what each machine stands at, by preset; and why not all could be summed up, "" where all
-        were.
+        """Return each machine's summary by preset, and why some are missing; "" if none.
 
-        at: told how many runs are summed up, of how many.
+        at: called with the number done and the total.
         """
         from tuilab.history.machine_summaries import latest
         from tuilab.lab.machines import sum_up
@@ -297,7 +295,7 @@ class History:
         return list(latest(store)), problem
 
     def unattended(self, stop: bool = False) -> spool.Found | None:
-        """Take in runs that continued after their lab had gone. stop: end those that still continue.
+        """Take in runs that continued after their lab was gone. stop: end those still running.
 
         None if the history is in memory.
         """
@@ -318,9 +316,9 @@ class History:
 
 
 class HistoryClient:
-    """Asks the history alongside the screen: in a thread, with a connection of its own, call by call.
+    """Queries the history next to the screen: in a thread, with its own connection per call.
 
-    Each call raises what it raises by itself: sqlite3.Error.
+    Each call raises its own errors: sqlite3.Error.
     """
 
     def __init__(self, store: Store) -> None:
@@ -330,7 +328,7 @@ class HistoryClient:
         self._closed = False
 
     async def do(self, call: Callable[[History], T]) -> T:
-        """Return the answer of `call`, from a thread; a store in memory is asked here."""
+        """Return the result of `call` from a thread; a store in memory is used here."""
         if not self._store.beside:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
@@ -345,7 +343,7 @@ class HistoryClient:
                     self._own.store.connection.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
                 return call(self._own)
             except sqlite3.Error:
-                self._let_go()  # the file may be another one by the next call
+                self._let_go()  # the file may be replaced before the next call
                 raise
             finally:
                 if self._closed:
@@ -357,7 +355,7 @@ class HistoryClient:
             own.store.close()
 
     def close(self) -> None:
-        """Close the connection, or have the call under way close it."""
+        """Close the connection, or let the active call close it."""
         self._closed = True
         if self._lock.acquire(blocking=False):
             try:
@@ -367,7 +365,7 @@ class HistoryClient:
 
 
 def trouble(error: sqlite3.Error) -> str:
-    """Describe what a user is reported of an error of the store."""
+    """Return the user's message for a store error."""
     if is_damage(error):
         return f"The history is damaged ({error})."
     if "locked" in str(error) or "busy" in str(error):
@@ -376,7 +374,7 @@ def trouble(error: sqlite3.Error) -> str:
 
 
 def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Event]:
-    """Yield the events, as long as they are wanted. Raises Stopped."""
+    """Yield the events until stopped. Raises Stopped."""
     for number, event in enumerate(events):
         if number % CHECK_EVERY == 0:
             going.check()
@@ -384,23 +382,23 @@ def checked(events: Iterable[Event], going: CancellableProgress) -> Iterator[Eve
 
 
 def work_out(history: History, entry: Entry) -> Brief | None:
-    """Work out a run's line from its events and keep it; None for a run that is too large."""
+    """Compute and save a run's summary from its events; None for a run that is too large."""
     if entry.line.size > LARGEST_BRIEF:
         return None
     try:
         found = brief(history.store.state(entry.run))
     except (ValueError, ArithmeticError):
-        found = Brief(entry.line.rounds)  # a run that cannot be summed up is in the history all the same
+        found = Brief(entry.line.rounds)  # a run without a summary is still in the history
     found = msgspec.structs.replace(found, rounds=entry.line.rounds)
     try:
         history.store.keep_brief(entry.run, found)
     except sqlite3.OperationalError:
-        pass  # it is worked out again another time
+        pass  # it is computed again next time
     return found
 
 
 def ghosts(history: History) -> list[RunState]:
-    """Return the latest pinned runs as they are drawn under others."""
+    """Return the latest pinned runs, to draw under others."""
     lines = [entry.line for entry in browse.pinned(history.store)]
     states = [history.store.state(line.run) for line in lines if line.size <= LARGEST_GHOST]
     return [ghost(state) for state in states if state.run and state.sweep is None]
@@ -409,7 +407,7 @@ def ghosts(history: History) -> list[RunState]:
 def first_page(
     history: History, *, search: str, order: tuple[str, bool], place: int, titles: Mapping[str, str]
 ) -> tuple[Extent, int, list[Entry], int]:
-    """Return how much there is, and the page with the cursor in it."""
+    """Return the total size, and the page that contains the cursor."""
     extent = browse.extent(history.store, search, titles)
     place = max(0, min(place, extent.runs - 1))
     number = place // PAGE
@@ -419,7 +417,7 @@ def first_page(
 def page(
     history: History, *, search: str, order: tuple[str, bool], number: int, titles: Mapping[str, str]
 ) -> list[Entry]:
-    """Return one page of the runs that `search` finds."""
+    """Return one page of the runs that match `search`."""
     by, rising = order
     offset = number * PAGE
     return browse.page(
@@ -430,9 +428,9 @@ def page(
 def compared(
     history: History, entries: list[Entry], going: CancellableProgress
 ) -> tuple[list[Entry], Across | None]:
-    """Return these runs held against the baseline among them, else the first; one alone against its baseline.
+    """Compare these runs with the baseline among them, else the first; a single run with its baseline.
 
-    None if there is nothing to compare it with. Raises Stopped.
+    None if there is nothing to compare. Raises Stopped.
     """
     chosen = list(entries)
     if len(chosen) == 1:
@@ -443,7 +441,7 @@ def compared(
         kin = [e for e in others if e.line.workload == own.line.workload]
         same = [e for e in kin if e.line.preset == own.line.preset]
         chosen = [*(same or kin)[:1], own]
-    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # what the others are held against comes first
+    chosen.sort(key=lambda e: e.line.pinned != "baseline")  # the reference comes first
     if len(chosen) < 2:
         return chosen, None
     states = []
@@ -454,7 +452,7 @@ def compared(
 
 
 def recordings(folder: Path) -> list[Path]:
-    """Return the recordings in a folder, the latest first."""
+    """Return the recordings in a folder, latest first."""
     try:
         files = [path for path in folder.glob("*.jsonl") if path.is_file()]
         return sorted(files, key=lambda path: -path.stat().st_mtime)[:MOST_FILES]
@@ -462,7 +460,7 @@ def recordings(folder: Path) -> list[Path]:
         return []
 
 
-# What a page does to runs. Each returns a sentence that says what it did, and raises sqlite3.Error.
+# Actions of the history page. Each returns a sentence about what it did, and raises sqlite3.Error.
 
 
 def titled(entries: Sequence[Entry]) -> str:
@@ -473,18 +471,18 @@ def titled(entries: Sequence[Entry]) -> str:
 
 
 def tags_of(line: str) -> list[str]:
-    """Return the tags that a user typed, each once, as the store keeps them."""
+    """Split typed tags, each once, in the store's form."""
     words = (sanitize_line(word, LONGEST_TAG).strip().lstrip("#").strip() for word in line.split(","))
     return list(dict.fromkeys(word for word in words if word))[:MOST_TAGS]
 
 
 def common_tags(entries: Sequence[Entry]) -> list[str]:
-    """Return the tags that every one of these runs has."""
+    """Return the tags that all of these runs have."""
     return [tag for tag in entries[0].line.tags if all(tag in entry.line.tags for entry in entries)]
 
 
 def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> str:
-    """Take the tags that these runs have in common off them, but for those of `after`, and put these on."""
+    """Replace the common tags of these runs with those of `after`."""
     before = common_tags(entries)
     put, take = ([t for t in one if t not in other] for one, other in ((after, before), (before, after)))
     history.tag((entry.run for entry in entries), put, take)
@@ -492,7 +490,7 @@ def retag(history: History, entries: Sequence[Entry], after: Sequence[str]) -> s
 
 
 def write_note(history: History, entry: Entry, text: str) -> str:
-    """Keep the note of a run, or remove it."""
+    """Save or remove the note of a run."""
     history.note(entry.run, text)
     return f"The note on {titled([entry])} is {'kept' if text.strip() else 'removed'}."
 
@@ -505,26 +503,26 @@ PINNED = {
 
 
 def pin(history: History, entries: Sequence[Entry], kind: str) -> str:
-    """Pin as ghost or as baseline, or unpin if all are pinned so already."""
+    """Pin as ghost or baseline, or unpin if all are pinned that way."""
     new = "" if all(entry.line.pinned == kind for entry in entries) else kind
     history.pin((entry.run for entry in entries), new)
     return f"{titled(entries)}: {PINNED[new]}"
 
 
 def delete(history: History, entries: Sequence[Entry]) -> str:
-    """Delete runs so that they can be brought back."""
+    """Delete runs; they can be restored."""
     history.delete(entry.run for entry in entries)
     return f"Deleted: {titled(entries)}. {{history.undo}} undoes it."
 
 
 def undo(history: History) -> str:
-    """Bring back what was deleted last."""
+    """Restore the last deletion."""
     runs = history.undelete()
     return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to bring back."
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
-    """Delete these, and remove for good what was deleted long ago. Raises Stopped once they are deleted."""
+    """Delete these runs, and remove those deleted long ago. Raises Stopped after the deletion."""
 
     def on(done: int, total: int) -> bool:
         going.at(done, total)
@@ -541,9 +539,7 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
 
 def pruning(found: PruneCandidates) -> str:
-    """Describe how many runs a prune would delete, how much space, and for how long they can be brought
-    back.
-    """
+    """Describe a prune: number of runs, space, and how long they can be restored."""
     if not found.runs:
         return f"No run is that old, and the size is within the limit. {STAYS}"
     many = plural(len(found.runs), "run")
@@ -554,7 +550,7 @@ def pruning(found: PruneCandidates) -> str:
 
 
 def take_in(history: History, file: Path, going: CancellableProgress) -> str:
-    """Import a recording. Raises Stopped, and what `History.import_file` does."""
+    """Import a recording. Raises Stopped, and errors of `History.import_file`."""
     before, name = browse.extent(history.store).runs, sanitize_line(file.name, 60)
     try:
         found = len(history.import_file(file, going.at))

@@ -1,4 +1,4 @@
-"""The other hosts of the lab: which there are, how each does, which are measured on."""
+"""The lab's other hosts: which exist, their state, and which ones measure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,31 +17,34 @@ Level = Literal["info", "error"]
 
 @dataclass
 class Host:
-    """One host as its worker says."""
+    """One host as its worker reports it."""
 
     name: str
-    """As ssh knows it."""
+    """The ssh name."""
     stage: str = "connecting"
-    """What its worker does, in words."""
+    """What its worker is doing, in words."""
     machine: Machine | None = None
-    """None until it is ready."""
+    """None until ready."""
     problem: str = ""
-    """Why it is not to be had, "" where it is."""
+    """Why it is unavailable; "" if it is available."""
     environment: str = ""
-    """Of an environment of this machine, how it was named: `NAME=PATH[,VARIABLE=VALUE…]`; "" of a machine."""
+    """For an environment of this machine, as the user named it:
+
+    `NAME=PATH[,VARIABLE=VALUE…]`; "" for a machine.
+    """
 
 
 @dataclass
 class Hosts:
-    """Every host that was added, in that order; this machine is none of them."""
+    """Every added host in order; this machine is not included."""
 
     known: dict[str, Host] = field(default_factory=dict)
     """By name."""
     said: list[tuple[str, Level]] = field(default_factory=list)
-    """Sentences that a user should see, and has not."""
+    """Sentences that the user has not seen yet."""
 
     def add(self, name: str, environment: str = "") -> bool:
-        """Know one more; False if it is known. Raises InputError for what can be no host's name.
+        """Add a host; False if it is known. Raises InputError for an invalid name.
 
         environment: of this machine, as a user names it.
         """
@@ -58,20 +61,20 @@ class Hosts:
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """Return the machines of the hosts that are ready, or were."""
+        """The machines of hosts that are or were ready."""
         return {name: host.machine for name, host in self.known.items() if host.machine is not None}
 
     @property
     def environments(self) -> tuple[str, ...]:
-        """Those that are environments of this machine."""
+        """Hosts that are environments of this machine."""
         return tuple(name for name, host in self.known.items() if host.environment)
 
     def reach(self, file: str) -> tuple[str, ...]:
-        """Return if that can be measured: every host; with a user's own file only the environments."""
+        """Return the hosts that can measure it: every host; for a user's file only the environments."""
         return self.environments if file else tuple(self.known)
 
     def apply(self, event: Event) -> list[Log]:
-        """Take in what a host's worker says; returns lines for the log."""
+        """Apply a worker's event; returns lines for the log."""
         host = self.known.get(getattr(event, "origin", ""))
         if host is None:
             return []
@@ -93,7 +96,7 @@ class Hosts:
         return []
 
     def tell(self) -> list[tuple[str, Level]]:
-        """Return what a user should see and has not; seen from then on."""
+        """Return the unseen sentences and mark them as seen."""
         said, self.said = self.said, []
         return said
 
@@ -103,14 +106,14 @@ class Hosts:
 
 
 def about(host: Host) -> str:
-    """Describe how a host is, in a line."""
+    """Describe a host's state in a line."""
     if host.problem:
         return host.problem
     return words(host.machine) if host.machine is not None else f"{host.stage}…"
 
 
 def words(machine: Machine) -> str:
-    """Describe what a host is, in a few words: its GPUs, or its processor."""
+    """Describe a host in a few words: its GPUs, or its processor."""
     if said := whose(machine):
         return said
     gpus = [gpu.description or gpu.name for gpu in machine.gpus]
@@ -118,30 +121,29 @@ def words(machine: Machine) -> str:
 
 
 def stops_of_hosts(known: Sequence[str]) -> tuple[str, ...]:
-    """Return what the device slider has alongside this machine's own devices: each host, and all together."""
+    """Return the extra stops of the device slider: each host, and all together."""
     return (*known, EVERYWHERE) if known else ()
 
 
 def hosts_at(stop: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the hosts that a stop stands for, by their names in `Arm.host`; any other is this machine."""
+    """Return the hosts of a stop, by their names in `Arm.host`; any other stop is this machine."""
     if stop == EVERYWHERE:
         return ("", *known)
     return (stop,) if stop in known else ("",)
 
 
 def stop_of_hosts(hosts: Sequence[str]) -> str:
-    """Return the stop that stands for these hosts; "" if this machine's devices have stops of their own."""
+    """Return the stop for these hosts; "" if this machine's devices have their own stops."""
     if tuple(hosts) == ("",):
         return ""
     return hosts[0] if len(hosts) == 1 else EVERYWHERE
 
 
 def checked_hosts(words: Sequence[str], file: str = "") -> tuple[str, ...]:
-    """Return hosts as a user typed them, by their names in `Arm.host`; this machine alone if none is
-    given.
+    """Return typed hosts by their names in `Arm.host`; this machine if none is given.
 
-    file: of a user's own code. Raises InputError for a name that ssh could misread, and for any host but
-    this one if there is such a file.
+    file: of a user's own code. Raises InputError for a name that ssh could misread, and for another host with
+    such a file.
     """
     named = tuple(dict.fromkeys(HERE if word in (LOCAL, HERE) else word for word in words))
     for host in named:

@@ -1,4 +1,4 @@
-"""The lab: what measures, keeps, compares and tells, for a screen, a command or a script of one's own."""
+"""The lab: measures, saves, compares and reports, for a screen, a command or a script."""
 
 import asyncio
 import sqlite3
@@ -69,7 +69,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 StoreFactory = Callable[[], Store]
 """Opens the history."""
 What = str | Preset | Settings
-"""What to measure: a preset by name or path, `path/to/file.py:name`, a preset, or settings."""
+"""What to measure: a preset's name or path, `path/to/file.py:name`, a preset, or settings."""
 
 
 class Lab(RunController):
@@ -113,9 +113,9 @@ class Lab(RunController):
         self.questions = Questions(lambda request: self.runner.send(request))
         self.recorder: RunRecorder | None = None
         self.diagnosis: DoctorReport | None = None
-        """What `doctor` found last."""
+        """The result of the last `doctor`."""
         self.devices = Devices()
-        """Empty until somebody has it look."""
+        """Empty until sampling starts."""
         self._store, self._say = store, say or _say
         self._opened: Store | None = None
         self._ends: dict[str, asyncio.Future[Finished]] = {}
@@ -124,7 +124,7 @@ class Lab(RunController):
 
     @classmethod
     def run(cls, main: Callable[[Self], Awaitable[T]]) -> T:
-        """Open a lab, await `main` with it, close it; returns what `main` returns."""
+        """Open a lab, await `main` with it, close it; returns the result of `main`."""
 
         async def opened() -> T:
             async with cls() as lab:
@@ -148,29 +148,30 @@ class Lab(RunController):
             self._say(words)
 
     def open_history(self) -> RunRecorder:
-        """Keep runs from now on, and take in those that continued after their lab had gone."""
+        """Save runs from now on, and take in those that continued after their lab was gone."""
         if self.recorder is None:
             self.recorder = RunRecorder(self.state, self._say, self.store)
             self._mark()
         return self.recorder
 
     def keep_runs(self, finish: bool) -> Sequence[str]:
-        """Keep runs as they are measured, also when this process is killed; what a user should know of it.
+        """Save runs while they are measured, even if this process is killed; returns messages for the
+        user.
 
-        finish: a run under way is measured to its end after the lab has gone.
+        finish: an active run is measured to its end after the lab is gone.
         """
         recorder = self.open_history()
         self.state.spool, self.state.finish = recorder.spool, finish
         return recorder.notices
 
     def load_presets(self, *folders: Path, found: catalogue.Catalogue | None = None) -> None:
-        """Take every preset of these folders, of the usual ones if none is named. found: already read."""
+        """Load the presets of these folders, or of the usual ones. found: already read."""
         self.state.load(found or catalogue.load(*folders))
 
     def open_first(self, name: str) -> str:
-        """Have a preset open from the start, by its name or file, else the first; nothing is measured yet.
+        """Open a preset by name or file, else the first, without measuring.
 
-        Returns what is wrong with the name, "" where nothing is.
+        Returns the problem with the name; "" if none.
         """
         state, wrong = self.state, ""
         if name.endswith(".toml"):
@@ -187,9 +188,9 @@ class Lab(RunController):
         return wrong
 
     async def close(self) -> str:
-        """End the workers and the history; what a user must know of what could not be written.
+        """Close the workers and the history; returns a message about data that could not be written.
 
-        A run under way is stopped first, with all that it has measured.
+        An active run is stopped first and keeps its data.
         """
         await self._end()
         self.devices.close()
@@ -198,21 +199,21 @@ class Lab(RunController):
         return self.close_history()
 
     def kill_now(self) -> None:
-        """End the workers at once, without waiting for what they have measured."""
+        """End the workers at once, without waiting for their data."""
         self.runner.kill_now()
 
     @property
     def unattended(self) -> bool:
-        """A run is under way that its worker is to finish, and to keep, after the lab has gone."""
+        """True if the worker will finish and save the active run after the lab is gone."""
         scenario = self.state.shown.scenario
         # A confined worker cannot write to the data folder.
         confined = scenario is not None and scope(scenario.file, scenario.opening)
         return bool(self.state.running and self.state.spool and self.state.finish and not confined)
 
     def farewell(self) -> str:
-        """Describe where the run on the screen is kept, and how to come back to it; "" where none is.
+        """Describe where the run on the screen is saved and how to return to it; "" if there is none.
 
-        Worked out once the lab is closed, when a run under way has been stopped.
+        Called after closing, when an active run has been stopped.
         """
         state = self.state.shown
         recorder = self.recorder
@@ -223,11 +224,11 @@ class Lab(RunController):
 
     @property
     def in_no_history(self) -> bool:
-        """Whether a run is in memory alone, or in a file that is still to be imported."""
+        """True if a run is only in memory, or in a file that is not imported yet."""
         return self.recorder is not None and self.recorder.in_no_history
 
     def close_history(self) -> str:
-        """Write what waits; what a user must know of what could not be written, "" where all was."""
+        """Write pending data; returns a message about what could not be written, "" if all was."""
         if self.recorder is not None:
             return self.recorder.close()
         if self._opened is not None:
@@ -236,7 +237,7 @@ class Lab(RunController):
 
     @property
     def store(self) -> Store:
-        """Where runs are kept; opened when it is first asked for."""
+        """The store of runs; opened on first use."""
         if self.recorder is not None:
             return self.recorder.store
         if self._opened is None:
@@ -245,21 +246,21 @@ class Lab(RunController):
 
     @property
     def history(self) -> "History":
-        """The runs that are kept, and what can be done to them."""
+        """The saved runs and their operations."""
         from tuilab.lab.history import History
 
         return History(self.store)
 
     def history_beside(self) -> "HistoryClient":
-        """Return the history for a page that must not wait for it, to be closed with the page."""
+        """Return a history client for a page that must not block; close it with the page."""
         from tuilab.lab.history import HistoryClient
 
         return HistoryClient(self.store)
 
     def set_aside(self, error: sqlite3.Error) -> str:
-        """Go on after an error that means that the history is damaged; what was done, "" where nothing was.
+        """Continue after an error that means a damaged history; returns what was done, "" if nothing.
 
-        Where the file reads well by itself it is used on; else it is kept under another name.
+        A file that reads well by itself stays in use; otherwise it is renamed.
         """
         if not is_damage(error) or self.recorder is None or not self.recorder.recreate():
             return ""
@@ -268,9 +269,9 @@ class Lab(RunController):
         return "It was kept under another name, nothing was deleted, and a new history was started."
 
     async def add_environment(self, word: str) -> str:
-        """Measure in another environment of this machine too, by turns: `NAME=PATH[,VARIABLE=VALUE…]`.
+        """Also measure in another environment of this machine, in turns: `NAME=PATH[,VARIABLE=VALUE…]`.
 
-        Returns its name; it is remembered. Raises InputError.
+        Returns its name and saves it. Raises InputError.
         """
         from tuilab.interpreter import environments
         from tuilab.lab.files import remember_environment
@@ -289,11 +290,11 @@ class Lab(RunController):
     # What changes
 
     def changed(self, change: Change) -> None:
-        """Tell every listener of a change that no event made, such as which arms are drawn."""
+        """Notify every listener of a change without an event, such as which arms are drawn."""
         self._told(change)
 
     def receive(self, event: Event) -> None:
-        """Fold in an event of the worker's; before a run's end comes what runs like it came to here."""
+        """Fold in a worker's event; at the end of a run, first add the range of similar runs."""
         shown, recorder = self.state.shown, self.recorder
         over = isinstance(event, Finished) and event.status == "ok" and event.run == shown.run
         if over and recorder is not None and not self.state.summing and (alike := recorder.alike(shown)):
@@ -311,7 +312,7 @@ class Lab(RunController):
         super()._told(change, event)
 
     def _mark(self, event: Event | None = None) -> None:
-        """Keep the verdict marks over a restart, for each machine its own; without an event, read them."""
+        """Save the verdict marks per machine; without an event, read them."""
         file = self.recorder.store.file if self.recorder is not None else None
         machine, known = self.state.machine, self.state.verdicts
         if file is None or machine is None or getattr(event, "origin", None):
@@ -331,7 +332,7 @@ class Lab(RunController):
         self._news.set()
 
     async def ready(self) -> Mapping[str, Machine]:
-        """Wait for every worker; returns each host's machine. Raises WorkerError if one cannot be had."""
+        """Wait for every worker; returns each host's machine. Raises WorkerError if one is unavailable."""
         self._failed.clear()
         await self.start()
         if self.state.worker.phase == "down" and HERE in self.hosts:
@@ -346,7 +347,7 @@ class Lab(RunController):
     # Measuring
 
     async def settings(self, what: What) -> Settings:
-        """Return what is to be measured. Raises InputError, or Unanswered where own code raises."""
+        """Return the settings to measure. Raises InputError, or Unanswered if own code raises."""
         if isinstance(what, Settings):
             return what
         if isinstance(what, Preset):
@@ -364,17 +365,17 @@ class Lab(RunController):
     ) -> RunResult:
         """Measure to the end, along the preset's own sweep if it has one.
 
-        cold: rotate inputs beyond the last-level cache. together: a worker for each device, measured one at
-        a time and then all at once. The result's status is `cancelled` where `stop` ended it; what was
-        measured is in it all the same. Raises InputError, and WorkerError if no worker can be had.
+        cold: rotate inputs beyond the last-level cache. together: one worker per device, measured one at a
+        time and then all at once. If `stop` ended the run, the result has status `cancelled` and its data so
+        far. Raises InputError, and WorkerError if no worker is available.
         """
         settings = await self.settings(what)
         return await self._measure(settings, budget, settings.preset.sweep, cold, together)
 
     async def watch(self, command: Sequence[str], *, once: bool = False) -> Page:
-        """Watch a program (`["train.py", "--epochs", "3"]`) to its end; its output goes where ours goes.
+        """Watch a program (`["train.py", "--epochs", "3"]`) to its end; its output goes to ours.
 
-        once: one window of the profiler, as early as possible. Raises InputError if it cannot be started.
+        once: a single profiler window, as early as possible. Raises InputError if it cannot be started.
         """
         with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
             file = Path(folder, "page.json")
@@ -395,9 +396,10 @@ class Lab(RunController):
         cold: bool = False,
         refine: bool = True,
     ) -> RunResult:
-        """Measure at many sizes: along `axes` (`samples=256:1M:x4`), else the preset's own or usual ones.
+        """Measure at many sizes: along `axes` (`samples=256:1M:x4`), else the preset's own or default
+        sweep.
 
-        refine: then look for the size at which another arm wins. Else as `measure`.
+        refine: then search for the crossover. Otherwise like `measure`.
         """
         settings = await self.settings(what)
         sweep = axes if isinstance(axes, Sweep) else chosen_sweep(settings, axes, refine)
@@ -437,9 +439,9 @@ class Lab(RunController):
             await self.ready()
 
     async def carry_out(self, request: Measure, earlier: RunState | None = None) -> RunResult:
-        """Measure what was asked for to the end. earlier: of a run in the history that it continues.
+        """Run a request to the end. earlier: the saved run that it continues.
 
-        Raises WorkerError if it did not begin.
+        Raises WorkerError if it did not start.
         """
         if earlier is not None:
             self.open_history().go_on(request.id)
@@ -459,26 +461,26 @@ class Lab(RunController):
         return self.result()
 
     async def resume(self, run: str) -> RunResult:
-        """Measure what a run of the history is missing, into the same run; on the hosts of this lab.
+        """Measure the missing part of a saved run into the same run, on this lab's hosts.
 
-        Raises InputError if nothing is missing, or the machine or the code is not what it was.
+        Raises InputError if nothing is missing, or the machine or code has changed.
         """
         from tuilab.lab import resume
 
         earlier = self.history.state(run)
-        if not self.state.presets:  # whose claims are judged at the end
+        if not self.state.presets:  # for judging its claims at the end
             self.load_presets()
         request = resume.request(earlier)
         resume.check_code(earlier)
         resume.check_same(earlier.machines, await self.ready())
         return await self.carry_out(request, earlier)
 
-    # At the controls: what is asked for is done soon, and told to those who subscribed
+    # Controls: requests are carried out soon, and subscribers are notified.
 
     def begin(self, budget: BudgetName | None = None, sweep: Sweep | None = None) -> bool:
-        """Measure the present settings, in place of what runs now; False before a preset is chosen.
+        """Measure the current settings instead of the active run; False before a preset is chosen.
 
-        A run of the same settings that is over, and not as precise as the budget asks, is resumed.
+        A finished run of the same settings that missed its precision is resumed.
         """
         further = self.state.further(budget) if sweep is None else None
         if further is not None and self.recorder is not None:
@@ -492,11 +494,11 @@ class Lab(RunController):
         return self._measure_now(budget, sweep, further=further)
 
     def undo(self) -> bool:
-        """Go back to the settings before the last change; False if there was none."""
+        """Undo the last change of settings; False if there was none."""
         return self._gone(self.state.undo())
 
     def redo(self) -> bool:
-        """Redo the change that was undone last; False if none was."""
+        """Redo the last undone change; False if there is none."""
         return self._gone(self.state.redo())
 
     def _gone(self, changed: bool) -> bool:
@@ -505,23 +507,23 @@ class Lab(RunController):
         return changed
 
     def restore(self) -> None:
-        """Set every parameter as the preset's document has it."""
+        """Restore the values of the preset's document."""
         if (settings := self.state.settings) is not None:
             self.set(settings.as_declared)
 
     def next_budget(self) -> None:
-        """Measure with another budget from now on, round and round."""
+        """Switch to the next budget."""
         self.state.budget = BUDGETS[(BUDGETS.index(self.state.budget) + 1) % len(BUDGETS)]
 
     def open(self, preset: Preset) -> None:
-        """Set everything as `preset` has it, and measure that where live sliders are on."""
+        """Apply a preset, and measure it if live sliders are on."""
         self.state.choose(preset)
         self._moved(now=True)
 
     def present(self, preset: Preset, sizes: Mapping[str, Value] = MappingProxyType({})) -> None:
-        """Set everything as `preset` has it, with nothing measured yet on the screen.
+        """Apply a preset, with nothing measured on the screen yet.
 
-        sizes: what its parameters are to be instead, as near as their limits allow.
+        sizes: values for its parameters, as near as their limits allow.
         """
         self.stop()
         self.state.put_away()
@@ -531,53 +533,55 @@ class Lab(RunController):
         self._moved(quiet=True)
 
     def add_preset(self, preset: Preset, own: Own | None = None) -> None:
-        """List one more preset. own: of a user's own code, what it declares and where it is."""
+        """Add a preset to the list. own: for a user's code, its declaration and file."""
         self.state.add(preset, own)
 
     def keep_secret(self, kept: bool) -> None:
-        """Show no verdict in any place, while a user guesses; or show them again."""
+        """Hide all verdicts while a user guesses, or show them again."""
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
     # For who paints what is measured
 
     def pace(self) -> None:
-        """Have the worker wait, after each report, for `painted`; long runs are summed up by `sum_up`."""
+        """Make the worker wait for `painted` after each report; `sum_up` handles long runs."""
         self.state.beside = self.state.paced = True
 
     def result(self) -> RunResult:
-        """Return what the run that is shown came to, with its placement. Raises ValueError without one."""
+        """Return the result of the run on the screen, with placement. Raises ValueError if there is none."""
         return self.state.whole_result()
 
     # Asking
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """Ask the worker a question; returns its answer. Raises InputError if it is wrong, else
-        Unanswered."""
+        """Ask the worker a question and return its answer.
+
+        Raises InputError for a bad question, else Unanswered.
+        """
         return await self.questions.ask(kind, body, answer)
 
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """Return what `/path/to/file.py:name`, or a model's file, declares.
+        """Return the declaration of `/path/to/file.py:name` or a model file.
 
-        heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the
-        traceback of the code that raised.
+        heard: called with the loading progress of a large model. Raises InputError, or Unanswered with the
+        traceback of the user's code.
         """
         return await self.questions.declare(file, opening, heard)
 
     async def explain(self, settings: Settings) -> ScenarioExplanation:
-        """Return where each op of the present machine's arms runs, and whether a GPU would run it. Raises as
+        """Return where each op of this machine's arms runs, and whether a GPU would run it. Raises like
         `ask`.
 
-        Asked once the machine is known, about one arm for each device and variant.
+        Waits for the machine, then asks about one arm per device and variant.
         """
         arms = representative(settings, self.state.machine)
         question = ExplainScenario(scenario=settings.scenario, arms=arms)
         return await self.ask("explain-scenario", question, ScenarioExplanation)
 
     async def profile(self, question: ProfileArm) -> Profile:
-        """Profile one arm of the run that is shown; the profile stays with the run. Raises as `ask`."""
+        """Profile one arm of the run on the screen; the profile is saved with the run. Raises like `ask`."""
         run = self.state.shown.run
         found = await self.ask("profile", question, Profile)
         if run:
@@ -585,47 +589,47 @@ class Lab(RunController):
         return found
 
     async def doctor(self, wait: Callable[[float], None] = lambda seconds: None) -> DoctorReport:
-        """Return why TensorFlow sees no GPU on this machine; known from then on. Takes at most 30 s.
+        """Return why TensorFlow sees no GPU on this machine, and remember it. Takes at most 30 s.
 
-        wait: told in another thread, where the driver still compiles kernels, how much longer it may take.
+        wait: called in another thread with the extra seconds while the driver compiles kernels.
         """
         from tuilab.doctor.examine import examine
 
-        # What drivers, files and libraries say of themselves is text from outside.
+        # Text from drivers, files and libraries is outside text.
         self.diagnosis = sanitize(await run_in_daemon_thread(examine, wait=wait))
         return self.diagnosis
 
     # Earlier runs
 
     async def recorded(self) -> "list[Offer]":
-        """Return the latest runs of the history as `replay` takes them, newest first."""
+        """Return the latest saved runs for `replay`, newest first."""
         from tuilab.lab.replay import recorded
 
         return await run_in_daemon_thread(recorded, self.store)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":
-        """Return every machine of the history by preset; and why not all could be worked out, else ""."""
+        """Return every machine of the history by preset, and why some are missing, else ""."""
         from tuilab.lab.machines import load
 
         return await run_in_daemon_thread(load, self.store)
 
     def export_shown(self, key: str, folder: Path, picture: Callable[[], str]) -> Path:
-        """Write the run on the screen into a new file of `folder`. Raises OSError and ValueError.
+        """Write the run on the screen to a new file in `folder`. Raises OSError and ValueError.
 
-        key: of `export.formats`. picture: makes that of the screen, as SVG.
+        key: of `export.formats`. picture: returns an SVG of the screen.
         """
         from tuilab.lab.export import write_shown
 
         return write_shown(key, self.state, self.store, folder, picture)
 
     async def replay(self, run: str) -> Replay:
-        """Show a recorded run as if live: one of the history (`run:ID`) or a file. Raises InputError."""
+        """Replay a recorded run: of the history (`run:ID`) or a file. Raises InputError."""
         replay = await run_in_daemon_thread(load_recording, self.store, run)
         self._replay(replay)
         return replay
 
     async def show_pinned(self) -> None:
-        """Have the runs that are pinned in the history drawn under those of the same workload."""
+        """Draw the pinned runs under runs of the same workload."""
         from tuilab.lab.history import ghosts
 
         client, before = self.history_beside(), self.state.pinned
@@ -639,11 +643,11 @@ class Lab(RunController):
             self.changed(Change.LOOK)
 
     def compare(self, a: str, b: str) -> "Comparison":
-        """Compare two runs arm by arm, at each place that both measured. Raises InputError."""
+        """Compare two runs arm by arm at each shared point. Raises InputError."""
         return self.history.compare(a, b)
 
     def export(self, run: str, format: Literal["markdown", "html", "csv", "json"] = "markdown") -> str:
-        """Write a run of the history as a document; returns its text. Raises InputError."""
+        """Return a saved run as a document. Raises InputError."""
         return "".join(self.history.document(run, format))
 
 

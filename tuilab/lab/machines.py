@@ -1,4 +1,4 @@
-"""What each machine stands at, worked out for runs that are new in the history."""
+"""Compute machine summaries for new runs in the history."""
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,9 @@ __all__ = ["PresetRows", "Row", "compared", "latest", "search", "sum_up", "text_
 
 
 def sum_up(store: Store, at: Callable[[int, int], None] = lambda done, total: None) -> str:
-    """Sum up the machines of every run that lacks it. at: told how many are done, of how many.
+    """Summarize the machines of every run that lacks it. at: called with the number done and the total.
 
-    Returns why not all could be kept, "" where they were.
+    Returns why some could not be saved, "" if all were.
     """
     try:
         runs = unsummed(store)
@@ -36,7 +36,7 @@ def _sum_up(store: Store, run: str, claims: Mapping[str, Sequence[Claim]]) -> No
     try:
         found = machine_summaries(state, claims.get(state.preset, ())) if state.run else ()
     except (ValueError, ArithmeticError):
-        found = ()  # a run that cannot be summed up is in the history all the same
+        found = ()  # a run without a summary is still in the history
     keep(store, run, found)
 
 
@@ -45,18 +45,18 @@ def _claims() -> dict[str, Sequence[Claim]]:
 
 
 class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine under one preset."""
+    """One machine for one preset."""
 
     preset: str
     differing: str
-    """The parameters, with their values, in which these runs differ from the preset's others."""
+    """Parameters and values in which these runs differ from the preset's others."""
     row: Row
     disagreements: tuple[str, ...]
-    """On what the preset's machines disagree."""
+    """What the preset's machines disagree on."""
 
 
 def load(store: Store) -> tuple[list[MachineLine], str]:
-    """Return every line, and why not all could be worked out, "" if they were. Takes its time on new runs."""
+    """Return every line, and why some are missing, else "". Slow for new runs."""
     own = store.again().draft()
     try:
         problem = sum_up(own)
@@ -77,7 +77,7 @@ def load(store: Store) -> tuple[list[MachineLine], str]:
 
 
 def about(line: MachineLine) -> str:
-    """Say on what machines disagree, unlike versions, its devices, and which run it is."""
+    """Describe disagreements, different versions, devices, and the run."""
     s = line.row.summary
     unlike = f"unlike the others: {', '.join(line.row.unlike)}" if line.row.unlike else ""
     parts = [*line.disagreements, unlike, ", ".join(s.gpus) or s.cpu, f"{s.at[:10]}, run {s.run[:8]}"]

@@ -1,4 +1,4 @@
-"""The verdict marks alongside presets, kept from one start to the next for each machine."""
+"""Verdict marks of presets, saved per machine across starts."""
 
 import json
 from pathlib import Path
@@ -11,12 +11,14 @@ WORDS = get_args(VerdictWord)
 
 
 def read(folder: Path, machine: str) -> dict[str, VerdictWord]:
-    """Return the verdict of each preset measured on that machine (its key); {} if the file is unreadable."""
+    """Return the verdict of each preset measured on that machine (by its key); {} if the file is
+    unreadable.
+    """
     return _all(folder).get(machine, {})
 
 
 def keep(folder: Path, machine: str, verdicts: dict[str, VerdictWord]) -> None:
-    """Replace that machine's verdicts. If the file cannot be written, they hold for this start alone."""
+    """Replace that machine's verdicts. If the file cannot be written, they hold for this start only."""
     write_private(_file(folder), json.dumps({**_all(folder), machine: verdicts}))
 
 
@@ -32,5 +34,5 @@ def _all(folder: Path) -> dict[str, dict[str, VerdictWord]]:
             str(key): {str(name): word for name, word in of_machine.items() if word in WORDS}
             for key, of_machine in found.items()
         }
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # not there, or not ours
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError):  # missing or not ours
         return {}

@@ -1,4 +1,4 @@
-"""What a user may choose from."""
+"""Choices for the user."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,14 +11,14 @@ class Offer(NamedTuple):
     """One row of a list."""
 
     key: str
-    """What choosing it returns."""
+    """Returned when it is chosen."""
     label: str
     detail: str = ""
-    """A few words more."""
+    """A few more words."""
 
 
 def of_presets(presets: "Sequence[Preset]") -> list[Offer]:
-    """Return each preset's title with what it measures, by its place among them."""
+    """Return each preset's title and description, keyed by its index."""
     out = []
     for index, preset in enumerate(presets):
         settings = " ".join(f"{name}={value}" for name, value in preset.parameters.items())

@@ -1,4 +1,4 @@
-"""What a typed path is, and a document read by the names of the installed TensorFlow."""
+"""Classify typed paths, and read documents with the names of the installed TensorFlow."""
 
 import asyncio
 import sys
@@ -26,16 +26,16 @@ from tuilab.model.shapes import checked, parse
 
 STDIN = "-"
 FIRST = 65_536
-"""Bytes of a file by which text is reported from what is none."""
+"""Bytes of a file to check for text."""
 WATCH = "watch "
-"""Stands before the path of a program that is to be run and watched."""
+"""Prefix of a program's path that should be run and watched."""
 CHECK = "check "
-"""Stands before the path of a file that is to be checked as an article is, whatever else it could be."""
+"""Prefix of a file's path that should be checked like an article."""
 Kind = Literal["code", "preset", "recording", "program", "document"]
 
 
 def kind(words: str) -> Kind:
-    """Report what a name means: `model.py:forward` code, `watch train.py` a program, else by its ending."""
+    """Classify a name: `model.py:forward` is code, `watch train.py` a program; otherwise by suffix."""
     if words.startswith(WATCH):
         return "program"
     if words.startswith(CHECK):
@@ -49,10 +49,10 @@ def kind(words: str) -> Kind:
 async def preset(
     lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
 ) -> tuple[Preset, Own | None]:
-    """Return the preset in a file, or that of a user's own code with what it declares and where it is.
+    """Return the preset in a file, or a user's code as a preset with its declaration and file.
 
-    heard: called with how far a large model's loading is. Raises InputError, or Unanswered with the traceback
-    of code that raised.
+    heard: called with the loading progress of a large model. Raises InputError, or Unanswered with the
+    traceback of the user's code.
     """
     if not is_own(words):
         return preset_file(words), None
@@ -63,22 +63,22 @@ async def preset(
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
-    """Return the name in `mine.py:step --input a=float32[32,64]`, and what it is given. Raises InputError."""
+    """Split `mine.py:step --input a=float32[32,64]` into the name and its inputs. Raises InputError."""
     name, *shapes = words.split(INPUT)
     return name, Opening(inputs=checked([parse(shape) for shape in shapes]))
 
 
 def of_shapes(name: str, shapes: Sequence[str]) -> str:
-    """Return the words that `with_shapes` reads."""
+    """Join a name and shapes for `with_shapes`."""
     return INPUT.join([name, *shapes])
 
 
 def document(words: str) -> DocumentReport:
-    """Read and check a document. Raises InputError, also for a file of bytes that are no text."""
+    """Read and check a document. Raises InputError, also for a binary file."""
     path = expanded(words)
     with open_regular(path) as file:
         start = file.read(FIRST)
-    # The last letter of a text may be cut in two.
+    # The last character may be cut in two.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(
             words, "bytes that are no text", "a document, a preset, code, a model or a recording"
@@ -87,10 +87,10 @@ def document(words: str) -> DocumentReport:
 
 
 def offered(words: str, report: DocumentReport) -> list[Offer]:
-    """Return what a file of Python can be, the best guess first; [] if it can be only one thing.
+    """Return what a Python file can be, best guess first; [] if it can be only one thing.
 
-    A program to watch if it does something by itself, functions to measure, code to check for mistakes if
-    anything in it was timed or found.
+    A program to watch if it does something when run; functions to measure; code to check if it has timings or
+    findings.
     """
     if not words.endswith(".py"):
         return []
@@ -104,13 +104,13 @@ def offered(words: str, report: DocumentReport) -> list[Offer]:
 
 
 class _Nothing(msgspec.Struct):
-    """A question without a body."""
+    """An empty question body."""
 
 
 def read_document(path: str, say: Callable[[str], None], preview: bool = True) -> DocumentReport:
-    """Read a document, `-` for standard input. say: told what is done. Raises InputError.
+    """Read a document, `-` for standard input. say: called with progress. Raises InputError.
 
-    preview: with claims read from its prose.
+    preview: include claims from its prose.
     """
     api = names_of_tensorflow(say)
     source: bytes | str = read_stdin() if path == STDIN else path
@@ -118,7 +118,7 @@ def read_document(path: str, say: Callable[[str], None], preview: bool = True) -
 
 
 def read_stdin() -> bytes:
-    """Return what comes in. Raises InputError if that is nothing."""
+    """Return standard input. Raises InputError if it is empty."""
     data = sys.stdin.buffer.read()
     if not data.strip():
         raise InputError("standard input", "", "a document: Markdown, text, Python or a notebook")
@@ -128,14 +128,14 @@ def read_stdin() -> bytes:
 def names_of_tensorflow(say: Callable[[str], None], learn: bool = True) -> ApiTable | None:
     """Return the names of the installed TensorFlow, None if they are not known.
 
-    learn: if they are not known yet, ask a worker for them, once.
+    learn: if they are not known, ask a worker once.
     """
     api = tables.for_installed()
     return _learn(say) if api is None and learn else api
 
 
 def _learn(say: Callable[[str], None]) -> ApiTable | None:
-    """Ask a worker for its TensorFlow's names and keep them; without one, go on without."""
+    """Ask a worker for its TensorFlow's names and save them; continue without if there is none."""
     version = tables.installed_version()
     if not version:
         say("TensorFlow is not installed, so its names are not checked")
@@ -156,5 +156,5 @@ async def _ask() -> ApiTable:
 
 
 async def asked_names(lab: Lab) -> ApiTable:
-    """Return the names that the lab's TensorFlow has. Raises WorkerError."""
+    """Return the names of the lab's TensorFlow. Raises WorkerError."""
     return await lab.ask("api-table", _Nothing(), ApiTable)

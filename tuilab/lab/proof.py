@@ -1,7 +1,6 @@
-"""From a finding to its proof: the pattern that it tells of, measured with the document's own op and shape.
+"""From a finding to its proof: measure the pattern with the document's op and shape.
 
-What is measured is the preset that was recognised in the example, by the lab's own workload; nothing of the
-document is run.
+Measures the recognised preset with the lab's own workload; never runs the document's code.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,13 +32,13 @@ PATTERNS: dict[str, Pattern] = {
     "TL109": "start",
     "TL303": "host map",
 }
-# Workloads by which a pattern shows, the best first; any other that was recognised after them.
+# Workloads that show a pattern, best first; then any other that was recognised.
 _BEST: dict[Pattern, tuple[str, ...]] = {
     "start": ("input_pipeline", "parsing"),
     "host map": ("training",),
     "first call": ("training",),
 }
-# Arms that a pattern needs, where the workload has them.
+# Variants that a pattern needs, if the workload has them.
 _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "start": ("serial",),
     "first call": ("serial", "plain"),
@@ -47,18 +46,18 @@ _VARIANTS: dict[Pattern, tuple[str, ...]] = {
     "empty": ("plain",),
     "host map": ("serial", "parallel", "in-step"),
 }
-# More images and more ops one after another show nothing more of a pattern, and take minutes.
+# Larger counts show nothing new and take minutes.
 _MOST = {"images": 1_024, "ops": 1_000}
-# Up to which two times are reported as the same.
+# Ratio up to which two times are reported as equal.
 _ALIKE = 1.05
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A finding, the pattern that it tells of, and the preset that shows it, None if none was found.
+    """A finding, its pattern, and the preset that shows it; None if none was found.
 
-    less: of what it has less than the document, in words. calls: how many calls the document's figure holds,
-    the first among them; None if that is not known.
+    less: what the preset reduces compared with the document, in words. calls: number of calls in the
+    document's figure, including the first; None if not known.
     """
 
     finding: Finding
@@ -69,18 +68,18 @@ class Proof:
 
 
 class Proven(msgspec.Struct, frozen=True, kw_only=True):
-    """By how much a document's figure is off on this machine."""
+    """How far a document's figure is off on this machine."""
 
     code: str
-    """The finding's."""
+    """Code of the finding."""
     line: int
-    """In the document, from 1."""
+    """Line in the document, from 1."""
     preset: str
-    """What was measured, "" for nothing."""
+    """What was measured; "" for nothing."""
     said_s: float | None
-    """Seconds that code of this pattern would print for a call; None if it times nothing."""
+    """Seconds per call that code with this pattern would print; None if it times nothing."""
     true_s: float | None
-    """Seconds that a call takes; None if it could not be measured."""
+    """Actual seconds per call; None if not measured."""
     factor: float | None
     """The larger of the two over the smaller."""
     sentence: str
@@ -90,7 +89,7 @@ class Proven(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def proofs(report: DocumentReport) -> Iterator[Proof]:
-    """Yield the findings of a document whose pattern can be measured, each with what measures it."""
+    """Yield the findings whose pattern can be measured, with the preset to measure."""
     for example in report.examples:
         for finding in example.findings:
             pattern = PATTERNS.get(finding.code)
@@ -100,9 +99,9 @@ def proofs(report: DocumentReport) -> Iterator[Proof]:
 
 
 def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Preset | None, str, int]:
-    """The recognised preset that shows the pattern: of the right kind, nearest to the finding.
+    """Return the recognised preset that shows the pattern: the right kind, closest to the finding.
 
-    With it, of what it has less than the document, and how many steps one of the document's calls takes.
+    Also what it reduces, and the number of steps in one of the document's calls.
     """
     best = _BEST.get(pattern, ())
 
@@ -117,7 +116,7 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
     declaration = find(found.workload).declaration
     known = {variant.name for variant in declaration.variants}
     variants = tuple(name for name in _VARIANTS[pattern] if name in known)
-    # Keras trains by a graph; single ops are the document's as it calls them.
+    # Keras trains in graph mode; single ops run as the document calls them.
     modes = sorted(
         found.arms.modes, key=lambda mode: (mode != "graph") if found.workload == "training" else 0
     )
@@ -146,10 +145,10 @@ def _preset(presets: Sequence[Preset], line: int, pattern: Pattern) -> tuple[Pre
 async def prove(
     lab: "Lab", wanted: Sequence[Proof], budget: BudgetName, told: Callable[[Proven], None]
 ) -> list[Proven]:
-    """Measure each pattern once and tell what it shows of each finding. Raises WorkerError.
+    """Measure each pattern once and report it for each finding. Raises WorkerError.
 
-    told: called with each as it comes. What is recognised in an example is measured once for a pattern; on a
-    machine without a GPU on its CPU, where the document asks for a GPU alone.
+    told: called with each result. A preset is measured once per pattern; without a GPU, on the CPU if the
+    document asks for a GPU only.
     """
     machines = await lab.ready() if wanted else {}
     gpu = any(machine.gpus for machine in machines.values())
@@ -177,7 +176,7 @@ async def prove(
 
 
 def _on_cpu(preset: Preset) -> Preset:
-    """The same on the CPU, where it asks for a GPU alone: how long it takes differs, not what is timed."""
+    """Return the preset with CPU arms if it asks for a GPU only: times differ, but not what is timed."""
     if "CPU" in preset.arms.devices:
         return preset
     return msgspec.structs.replace(preset, arms=msgspec.structs.replace(preset.arms, devices=("CPU",)))
@@ -191,7 +190,7 @@ def _unproven(proof: Proof, why: str) -> Proven:
 
 
 def proven(proof: Proof, result: RunResult) -> Proven:
-    """Return what a run shows of a finding: on the GPU if one computed, else on the CPU."""
+    """Return what a run shows about a finding: on the GPU if one computed, else on the CPU."""
     arms = [arm for arm in result.arms if arm.status == "ok" and arm.median_s]
     if not arms:
         reasons = [arm.reason for arm in result.arms if arm.reason]
@@ -224,7 +223,7 @@ def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """Until the call returns: all of it on the CPU, what the host does before it where a device computes."""
+    """Time until the call returns: everything on the CPU, only the host's part with a device."""
     arm = arms[0]
     true = arm.median_s or 0.0
     if family(arm.device or "") != "GPU":
@@ -250,7 +249,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
 
 
 def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
-    """What a figure of that many calls says of one, the first among them, and what a later one takes."""
+    """Time per call of a figure that includes the first call, and of a later call."""
     true, first = arm.median_s or 0.0, arm.first_call_s
     if not first:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
@@ -266,7 +265,7 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
 
 
 def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
-    """A step fed by the mapped function, and one that does the same work itself."""
+    """Compare a step fed by the mapped function with one that does the work itself."""
     by_variant = {arm.variant: arm for arm in arms}
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")

@@ -1,4 +1,4 @@
-"""Questions to the worker other than runs, each awaited."""
+"""Questions to the worker other than runs."""
 
 import asyncio
 import uuid
@@ -17,25 +17,25 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 class Unanswered(WorkerError):
-    """The worker could not answer; the message says why."""
+    """The worker could not answer; the message has the reason."""
 
     def __init__(self, message: str, detail: str = "") -> None:
         super().__init__(message)
         self.detail = detail
-        """The traceback of a user's own code, "" for none."""
+        """Traceback of the user's code; "" if none."""
 
 
 class RefusedInput(InputError):
-    """An InputError of the worker's side, in its own words."""
+    """An InputError from the worker, in its words."""
 
     def __init__(self, message: str, lacking: tuple[str, ...] = ()) -> None:
         ValueError.__init__(self, message)
         self.lacking = lacking
-        """Arguments of own code whose shapes are needed."""
+        """Arguments of own code whose shapes are missing."""
 
 
 class Questions:
-    """Asks the worker through `send`. `receive` wants every event."""
+    """Asks the worker through `send`. `receive` must get every event."""
 
     def __init__(self, send: Callable[[Request], Awaitable[None]]) -> None:
         self._send = send
@@ -43,7 +43,7 @@ class Questions:
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
     async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
-        """Return the last answer to a question, once the worker is free. Raises as `answers`."""
+        """Return the last answer to a question, once the worker is free. Raises like `answers`."""
         answers = [each async for each in self.answers(kind, body)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
@@ -51,7 +51,7 @@ class Questions:
             raise Unanswered(f"the answer was not understood: {error}") from error
 
     async def answers(self, kind: str, body: msgspec.Struct) -> AsyncIterator[Answer]:
-        """Yield each answer to a question. Raises RefusedInput for a wrong question, else Unanswered."""
+        """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered."""
         request = Ask(id=uuid.uuid4().hex, kind=kind, body=msgspec.Raw(msgspec.json.encode(body)))
         more = True
         answers = self._open[request.id] = asyncio.Queue()
@@ -70,9 +70,9 @@ class Questions:
     async def declare(
         self, file: str, opening: Opening = AS_IT_IS, heard: Callable[[Progress], None] | None = None
     ) -> Declaration:
-        """Return what `path/to/file.py:name` declares. heard: called with how far a model's loading is.
+        """Return the declaration of `path/to/file.py:name`. heard: called with a model's loading progress.
 
-        Raises RefusedInput, or Unanswered with the traceback of the code that raised.
+        Raises RefusedInput, or Unanswered with the traceback of the user's code.
         """
         request = Declare(id=uuid.uuid4().hex, file=file, opening=opening)
         answers = self._open[request.id] = asyncio.Queue()
@@ -85,14 +85,14 @@ class Questions:
             self._open.pop(request.id, None)
             self._heard.pop(request.id, None)
         if isinstance(event, Refused):
-            if event.detail or not event.where:  # own code that raised, or a worker that died
+            if event.detail or not event.where:  # own code raised, or the worker died
                 raise Unanswered(event.message, event.detail)
             raise RefusedInput(event.message, event.lacking)
         assert isinstance(event, Declared)
         return event.declaration
 
     def receive(self, event: Event) -> None:
-        """Take note of an event."""
+        """Handle an event."""
         if isinstance(event, Answer | Declared | Refused):
             waiting = self._open.get(event.request)
             if waiting is not None:

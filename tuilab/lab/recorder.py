@@ -1,4 +1,4 @@
-"""The history as the app uses it: every run is kept as it grows; a store that fails is said once."""
+"""The app's history: every run is saved as it grows; a failing store is reported once."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from tuilab.spool import Spool, file_of, folder
 
 RETRY_S = 1.0
 LOOK_S = 2.0
-"""Between two looks for the end of a run in the background."""
+"""Seconds between checks for the end of a background run."""
 
 
 def shortened(place: str) -> str:
@@ -30,7 +30,7 @@ def shortened(place: str) -> str:
 
 
 class RunRecorder:
-    """Keeps every event of the worker, and at a run's end its answer and its line in a list."""
+    """Saves every worker event, and at the end of a run its answer and summary."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class RunRecorder:
         say: Callable[[str], None],
         store: Store | None = None,
     ) -> None:
-        """say: told what a user should see."""
+        """say: called with messages for the user."""
         self.store = store or Store.open()
         self._recorder = Recorder(self.store)
         self._state, self._say = state, say
@@ -50,12 +50,14 @@ class RunRecorder:
         self._displaced: set[str] = set()
         self._messages: list[str] = []
         self.notices: list[str] = list(self.store.messages)
-        """What a user should see at the start."""
+        """Messages to show at the start."""
         self.spool = self._find_unattended()
-        """The folder in which workers keep a run until the history has it, "" for none."""
+        """Folder in which workers keep a run until the history has it; "" if none."""
 
     def _find_unattended(self) -> str:
-        """Take in what workers finished after an earlier lab had gone; returns the folder for the next."""
+        """Take in runs that workers finished after an earlier lab was gone; returns the folder for the
+        next.
+        """
         file = self.store.file or self.store.unwritable
         data = file.parent if file is not None else self.store.home
         if data is None:
@@ -85,7 +87,7 @@ class RunRecorder:
         return place
 
     def _collect(self, data: Path, place: str) -> spool.Found:
-        """Take in the runs that have ended without a lab, with their answers; note those that continue."""
+        """Take in finished runs without a lab, with their answers; note those that continue."""
         found = spool.collect_all(self.store, data)
         self._messages = [words for run in found.finished if (words := self._about(run))]
         files = {run: file for run in found.going_on if (file := spool.file_in(place, run))}
@@ -93,8 +95,8 @@ class RunRecorder:
         return found
 
     def _look_later(self, data: Path, place: str) -> None:
-        """Look again for the end of the runs in the background, until there is none."""
-        with contextlib.suppress(RuntimeError):  # no loop: a command, which does not wait
+        """Check again for the end of background runs until there are none."""
+        with contextlib.suppress(RuntimeError):  # no event loop: a command, which does not wait
             if self._state.background and not self._closed:
                 loop = asyncio.get_running_loop()
                 self._looking = loop.call_later(LOOK_S, self._look_again, data, place)
@@ -107,11 +109,11 @@ class RunRecorder:
         self._look_later(data, place)
 
     def _about(self, run: str) -> str:
-        """Return what became of a run whose lab had gone; its answer is worked out and kept."""
+        """Return what happened to a run whose lab was gone; computes and saves its answer."""
         from tuilab.lab.results import work_out_unattended
 
         line = work_out_unattended(self.store, run, self._state.claims_of)
-        if line is None:  # another program has removed it since
+        if line is None:  # another program has removed it
             return ""
         name = line.preset or line.workload
         if self.store.deleted(run):
@@ -127,7 +129,7 @@ class RunRecorder:
         )
 
     def receive(self, event: Event) -> None:
-        """Keep an event; at a run's end, its answer too."""
+        """Save an event; at the end of a run, also its answer."""
         self.record(event)
         shown = self._state.shown
         if isinstance(event, Finished) and event.run == shown.run and self._state.result() is not None:
@@ -138,11 +140,11 @@ class RunRecorder:
             self._state.unkept = self.unkept
 
     def record(self, event: Event) -> None:
-        """Keep an event of a run that the state does not follow, such as a fleet's."""
+        """Save an event of a run that the state does not follow, such as a fleet's."""
         run = getattr(event, "run", "")
         if isinstance(event, RunStarted) and self.spool and run not in self._spooled:
             self._spooled.add(run)
-            # A worker that keeps a run in this folder has begun its file by now; one elsewhere cannot.
+            # A worker that uses this folder has created its file by now; a remote one cannot.
             if not file_of(self.spool, run).exists():
                 self._kept[run] = Spool(run, self.spool, finish=False, reader=os.getpid())
         if isinstance(event, RunStarted):
@@ -154,9 +156,9 @@ class RunRecorder:
         self._recorder.record(event)
 
     def alike(self, run: RunState) -> RunsAlike | None:
-        """Return what a run without a sweep, and earlier ones like it on this machine, came to.
+        """Return the range of this run and earlier similar ones on this machine, for runs without a sweep.
 
-        None if no other is known, or the code is a user's own, which may be another each time.
+        None if there is no other, or for a user's code, which may change each time.
         """
         from tuilab.analysis.answer import brief
         from tuilab.analysis.reading import measured, name_of
@@ -175,7 +177,7 @@ class RunRecorder:
         return RunsAlike(run=run.run, arm=arm, runs=len(medians), low_s=min(medians), high_s=max(medians))
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
-        """Return the result of a run that is over; it is kept, and its answer."""
+        """Return the result of a finished run, and save it with its answer."""
         from tuilab.analysis.answer import brief
         from tuilab.analysis.summary import summarise
 
@@ -188,12 +190,12 @@ class RunRecorder:
         return result
 
     def go_on(self, run: str) -> None:
-        """Continue a run that the store has already. Raises sqlite3.Error."""
+        """Continue a run that the store already has. Raises sqlite3.Error."""
         self._recorder.go_on(run)
 
     @property
     def unkept(self) -> str:
-        """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
+        """Why a run is not in the history, and where its data is; "" if every run is saved."""
         runs = self._recorder.pending if self._recorder.problem else [*self._displaced]
         if not runs:
             return ""
@@ -206,7 +208,7 @@ class RunRecorder:
         return f"not kept: {reason}; its data is in {shortened(place)}"
 
     def _look(self) -> None:
-        """Describe what has changed; while the store takes nothing, try again every second."""
+        """Report changes; if the store takes nothing, try again every second."""
         recorder = self._recorder
         self._state.unkept = self.unkept
         for text in recorder.said:
@@ -222,7 +224,7 @@ class RunRecorder:
         self._forget()
 
     def _forget(self) -> None:
-        """What the history has of a run that is over need not lie in a file as well."""
+        """Delete the file of a finished run that the history has."""
         if self.store.file is None:
             return
         for run in [run for run in self._spooled if self._recorder.written(run)]:
@@ -238,26 +240,26 @@ class RunRecorder:
 
     @property
     def in_no_history(self) -> bool:
-        """Whether a run is in memory alone, or in a file that is still to be imported."""
+        """True if a run is only in memory, or in a file that is not imported yet."""
         return bool(self._recorder.pending or (self._displaced and self.store.file is None))
 
     def kept(self, run: str) -> bool:
-        """Return whether the history has all of that run, which has ended."""
+        """Return True if the history has all of that finished run."""
         return self._recorder.written(run) and not self._recorder.problem and self.store.file is not None
 
     @property
     def again(self) -> bool:
-        """Whether the last that seemed to be damaged was the same file, which is used on."""
+        """True if the last store that seemed damaged was this file, which stays in use."""
         return self._recorder.again
 
     def recreate(self) -> bool:
-        """Go on after damage, with the store if it is sound, else with a new one, and say so."""
+        """Continue after damage, with the store if it is sound, else with a new one, and report it."""
         done = self._recorder.recreate()
         self._look()
         return done
 
     def close(self) -> str:
-        """Write what waits and close; returns what a user must know of what could not be written."""
+        """Write pending data and close; returns a message about what could not be written."""
         if self._closed:
             return ""
         self._closed = True

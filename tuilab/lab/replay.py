@@ -1,4 +1,4 @@
-"""Recorded runs, of the history or of a file, played as if live and always labelled as what they are."""
+"""Play recorded runs from the history or a file as if live, always labelled as recordings."""
 
 import asyncio
 import sqlite3
@@ -17,14 +17,14 @@ from tuilab.model.moments import when
 from tuilab.model.rounds import Rounds
 
 MOST = 200
-"""Runs of the history that are offered for a replay."""
+"""Number of saved runs offered for a replay."""
 RUN = "run:"
-"""In front of the id of a run of the history, where a path would else stand."""
+"""Prefix of a saved run's id where a path is expected."""
 LONGEST_S = 0.25
-"""Between two events at the speed at which they were measured, however far apart they were."""
+"""Maximum seconds between two events at the original speed."""
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 READY_S = 0.02
-"""How often it is looked whether events may be handed over again."""
+"""Seconds between checks whether more events may be delivered."""
 
 
 def label(started: RunStarted) -> str:
@@ -33,10 +33,10 @@ def label(started: RunStarted) -> str:
 
 
 class Replay:
-    """One recorded run, with the controls of a player: pause, step, seek, speed.
+    """A recorded run with player controls: pause, step, seek, speed.
 
-    Places are counted in rounds: at 0 the run is prepared, at `rounds` it is over. Rounds that lie packed in
-    the history stay there until they are shown, and are shown many at once if a seek goes past them.
+    Positions are counted in rounds: at 0 the run is prepared, at `rounds` it is over. Packed rounds stay
+    packed until they are shown; a seek shows many at once.
     """
 
     def __init__(self, parts: Iterable[Event | Piece]) -> None:
@@ -46,7 +46,7 @@ class Replay:
         if started is not None and not any(isinstance(part, Finished) for part in self._parts):
             ending = "the recording ends here"
             self._parts.append(Finished(run=started.run, status="cancelled", message=ending))
-        # A step is an event; if each part begins, in steps and in rounds, and where the last one ends.
+        # A step is an event. Offsets of each part, in steps and in rounds, and the end of the last.
         self._steps = list(accumulate((_steps(part) for part in self._parts), initial=0))
         self._rounds = list(accumulate((_rounds(part) for part in self._parts), initial=0))
         self._at = 0
@@ -55,23 +55,23 @@ class Replay:
         self._goal: int | None = None
         self._turned = asyncio.Event()
         self.paused = False
-        """Nothing moves until `pause` again, `step` or `seek`."""
+        """True until `pause` is called again, or `step` or `seek`."""
         self.speed = 1.0
-        """How many times as fast as it was measured."""
+        """Speed relative to the original."""
 
     @property
     def started(self) -> RunStarted | None:
-        """How the run began, None if the recording holds none."""
+        """The run's start event; None if the recording has none."""
         return next((part for part in self._parts if isinstance(part, RunStarted)), None)
 
     @property
     def rounds(self) -> int:
-        """How many rounds were recorded."""
+        """Number of recorded rounds."""
         return self._rounds[-1]
 
     @property
     def round(self) -> int:
-        """How many of them have been shown."""
+        """Number of rounds shown."""
         at = self._at if self._goal is None else self._goal
         index = self._part(at)
         part, within = self._parts[index], at - self._steps[index]
@@ -82,11 +82,11 @@ class Replay:
 
     @property
     def over(self) -> bool:
-        """Everything has been shown."""
+        """True if everything has been shown."""
         return (self._at if self._goal is None else self._goal) == self._steps[-1]
 
     def _part(self, at: int) -> int:
-        """The part in which that step is; at the end, the last."""
+        """Return the index of the part that contains the step; at the end, the last."""
         return min(bisect_right(self._steps, at), len(self._parts)) - 1
 
     async def play(
@@ -96,10 +96,10 @@ class Replay:
         ready: Callable[[], bool] = lambda: True,
         take: Callable[[Rounds], None] | None = None,
     ) -> None:
-        """Hand events to `receive`, rounds at the pace at which they came; continues until it is cancelled.
+        """Replay events to `receive` at their recorded pace until cancelled.
 
-        rewind: forgets what was shown, before it is handed over again up to an earlier place. ready: whether
-        events may be handed over now. take: given many rounds at once, where a seek goes past them.
+        rewind: clears what was shown before a replay to an earlier position. ready: returns whether events
+        may be delivered now. take: receives many rounds at once when a seek skips them.
         """
         while True:
             while not ready():
@@ -130,7 +130,9 @@ class Replay:
         take: Callable[[Rounds], None] | None = None,
         goal: int = 0,
     ) -> bool:
-        """The next event, or all rounds of a piece that ends before the goal; whether it was that."""
+        """Deliver the next event, or all rounds of a piece that ends before the goal; returns True for
+        rounds.
+        """
         index = self._part(self._at)
         part, end = self._parts[index], self._steps[index + 1]
         if take is not None and isinstance(part, Piece) and self._at == self._steps[index] and end <= goal:
@@ -150,7 +152,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # Of one that cannot be read there is less: a line that says so in place of all its rounds.
+            # An unreadable piece is shorter: one line says so instead of its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 
@@ -163,14 +165,14 @@ class Replay:
         return self._open[1][self._at - self._steps[index]]
 
     def _wait(self) -> float:
-        """Seconds until the next event; rounds alone take time."""
+        """Return the seconds until the next event; only rounds take time."""
         event = self._next(self._part(self._at))
         if not isinstance(event, Round):
             return 0.0
         return min(LONGEST_S, max(0.0, event.elapsed_s - self._elapsed_s)) / self.speed
 
     def pause(self) -> None:
-        """Stand still, or continue; from the end, begin again."""
+        """Pause or continue; at the end, start over."""
         if self.over:
             self.seek(0)
             self.paused = False
@@ -179,12 +181,12 @@ class Replay:
         self._turned.set()
 
     def step(self, by: int) -> None:
-        """Stand still, that many rounds later or earlier."""
+        """Pause, and move by that many rounds."""
         self.paused = True
         self.seek(self.round + by)
 
     def seek(self, round: int) -> None:
-        """Go to that round, within those that there are; at the last the run is over."""
+        """Go to that round, within range; at the last one the run is over."""
         if round >= self.rounds:
             self._goal = self._steps[-1]
         elif round > 0:
@@ -194,7 +196,7 @@ class Replay:
                 within += sum(before < within for before, _ in part.lines)
             self._goal = self._steps[index] + within
         else:
-            # At 0 the run is prepared: what comes before its first round is shown.
+            # At 0 the run is prepared: everything before its first round is shown.
             self._goal = self._steps[bisect_right(self._rounds, 0) - 1]
         self._turned.set()
 
@@ -214,7 +216,7 @@ def _steps(part: Event | Piece) -> int:
 
 
 def recorded(store: Store) -> list[Offer]:
-    """Return the latest runs of the history, newest first; their keys are what `load` takes."""
+    """Return the latest saved runs, newest first; their keys work with `load`."""
     try:
         lines = store.runs(limit=MOST)
     except sqlite3.Error:
@@ -231,11 +233,11 @@ def recorded(store: Store) -> list[Offer]:
 
 
 def load(store: Store, name: str) -> Replay:
-    """Load a run of the history (`run:ID`), or a file's first, ready to play. Raises InputError."""
+    """Load a saved run (`run:ID`), or a file's first run, for playing. Raises InputError."""
     if name.startswith(RUN):
         run = name.removeprefix(RUN)
     else:
-        # There its rounds take little room, however many there are.
+        # A store in memory holds many rounds in little space.
         store = Store.in_memory("a recording is played")
         run = import_file(store, expanded(name))[0]
     try:

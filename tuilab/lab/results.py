@@ -1,4 +1,4 @@
-"""Results of earlier runs: worked out once, kept next to the run, renewed only if something has changed."""
+"""Results of earlier runs: computed once, saved with the run, updated if something changed."""
 
 import hashlib
 import sqlite3
@@ -23,29 +23,29 @@ from tuilab.report.formats import FORMATS
 from tuilab.version import HOME, __version__
 
 LARGEST = 8 * 2**20
-"""Bytes of a result that is kept; one with very many placement rows is worked out again."""
+"""Maximum bytes of a saved result; one with very many placement rows is computed again."""
 
 _decoder = msgspec.json.Decoder(RunResult)
 DRAWN = ("html", "csv")
-"""Formats that need the samples themselves."""
+"""Formats that need the samples."""
 
 
 @cache
 def _analysis() -> str:
-    """A short name for the code that works results out."""
+    """Return a short hash of the code that computes results."""
     files = sorted([*(HOME / "analysis").glob("*.py"), HOME / "model" / "result.py"])
     seen = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return hashlib.sha256(repr((__version__, seen)).encode()).hexdigest()[:16]
 
 
 def _of(store: Store, run: str, claims: Sequence[Claim]) -> str:
-    """What a result depends on alongside the run's events: how many there are, the claims, the analysis."""
+    """Return what a result depends on: the number of events, the claims, the analysis code."""
     told = hashlib.sha256(msgspec.json.encode(list(claims))).hexdigest()[:16]
     return f"{store.next_number(run)} {told} {_analysis()}"
 
 
 def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState, result: RunResult) -> None:
-    """Keep what a run came to, and what its machines stand at, where the store takes it now."""
+    """Save a run's result and its machines' summaries, if the store is writable now."""
     try:
         data = msgspec.json.encode(result)
         if len(data) <= LARGEST:
@@ -53,26 +53,26 @@ def keep_result(store: Store, run: str, claims: Sequence[Claim], state: RunState
         if state.status is not None:
             keep(store, run, machine_summaries(state, claims))
     except (sqlite3.Error, ValueError, ArithmeticError):
-        pass  # it is worked out another time
+        pass  # it is computed again next time
 
 
 def work_out(store: Store, run: str, claims: Sequence[Claim]) -> None:
-    """Work out what a run came to that nobody here watched, and keep it: its answer, its line, its result."""
+    """Compute and save the result of an unwatched run: answer, summary, result."""
     state = store.state(run)
     try:
         result = summarise(state, claims)
         store.answer(run, result.answer, brief(state))
     except Exception:
-        return  # A run that cannot be summed up is in the history all the same.
+        return  # A run without a summary is still in the history.
     keep_result(store, run, claims, state, result)
 
 
 def work_out_unattended(
     store: Store, run: str, claims_of: Callable[[str], Sequence[Claim]]
 ) -> RunLine | None:
-    """Work out what a run came to that continued without its lab; return its line, None if it is gone.
+    """Compute the result of a run that continued without its lab; return its line, None if it is gone.
 
-    One that came to its end gets the tag `UNATTENDED`.
+    A run that finished gets the tag `UNATTENDED`.
     """
     line = store.line(run)
     if line is None:
@@ -84,7 +84,7 @@ def work_out_unattended(
 
 
 def result_of(store: Store, run: str, claims: Sequence[Claim], state: RunState | None = None) -> RunResult:
-    """Return what a run of the history came to. Raises InputError if its beginning is damaged."""
+    """Return the result of a saved run. Raises InputError if its beginning is damaged."""
     data = store.result(run, _of(store, run, claims))
     if data is not None:
         try:
@@ -108,9 +108,9 @@ def document_of(
     claims: Sequence[Claim],
     going: Callable[[], None] = lambda: None,
 ) -> Iterator[str]:
-    """Yield a run of the history in one of the formats of reports, part by part. Raises as `result_of`.
+    """Yield a saved run in a report format, in parts. Raises like `result_of`.
 
-    going: called now and then; what it raises ends it.
+    going: called now and then; an exception from it stops the export.
     """
     state = store.state(run, going) if format in DRAWN else RunState()
     if format == "csv":
@@ -121,7 +121,7 @@ def document_of(
 
 
 def to_share(result: RunResult) -> RunResult:
-    """Return the result as it leaves the machine: own code by its file's name, without its folders."""
+    """Return the result for sharing: own code by its file name, without folders."""
     file, opening = result.scenario.file, result.scenario.opening
     if not file:
         return result

@@ -1,4 +1,4 @@
-"""A run that is resumed: what it is missing, and whether it can be measured here."""
+"""Resume a run: find what is missing, and whether it can be measured here."""
 
 import math
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ from tuilab.model.scenario import BUDGET, FORK_S, IMPORT_S, Budget
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
-"""What must not have changed: figures of different machines are not one sample."""
+"""What must be unchanged: figures from different machines are not one sample."""
 MOST_FURTHER = 20
-"""Processes by which a run is resumed at once."""
+"""Maximum number of processes added at once."""
 
 
 def request(state: RunState) -> Measure:
-    """Return what is to be measured to complete a run. Raises InputError if nothing is missing."""
+    """Return the request that completes a run. Raises InputError if nothing is missing."""
     sure = confidence(state)
     if state.budget is not None and (more := further(state, sure.half_width, state.budget)) is not None:
         return more
@@ -47,7 +47,7 @@ def request(state: RunState) -> Measure:
     hosts = {state.arms[name].arm.host for name in lacking}
     if hosts.intersection(by_turns):
         hosts.update(by_turns)
-    # With the others of their host, and of those that take turns with it: the rounds of all are paired.
+    # Together with the other arms of the host, and of hosts that take turns with it: their rounds are paired.
     arms = [arm.arm for arm in state.arms.values() if arm.arm.host in hosts and can_run(arm)]
     return Measure(
         id=state.run,
@@ -56,14 +56,16 @@ def request(state: RunState) -> Measure:
         budget=msgspec.structs.replace(state.budget, workers=1),
         sweep=msgspec.structs.replace(state.sweep, refine=False) if state.sweep else None,
         preset=state.preset,
-        # A fresh worker of the same run: its rounds are added to those that are there.
+        # A fresh worker of the same run: its rounds are added to the existing ones.
         worker=max(1, state.workers),
         points=tuple(p for p in state.points if p.index in points) if state.sweep else (),
     )
 
 
 def stopped(state: RunState) -> Measure | None:
-    """Return what completes a run of this machine that was stopped; None if that is nothing, or all."""
+    """Return the request that completes a stopped run of this machine; None if nothing or everything is
+    missing.
+    """
     if not state.rounds or any(arm.arm.host or arm.arm.together for arm in state.arms.values()):
         return None
     try:
@@ -73,11 +75,11 @@ def stopped(state: RunState) -> Measure | None:
 
 
 def further(state: RunState, half_width: float | None, budget: Budget) -> Measure | None:
-    """Return what makes a run that is over as precise as `budget` asks, by further processes.
+    """Return the request that makes a finished run as precise as `budget` asks, with further processes.
 
-    half_width: of the run's widest interval, over its median. An interval narrows by the root of the number
-    of processes, and six are the fewest of whose medians it can be reported. None if the run is as precise
-    already, has no interval, or is a sweep, a fleet's or another host's.
+    half_width: of the run's widest interval, over its median. An interval narrows with the square root of the
+    number of processes, and needs at least six. None if the run is precise enough, has no interval, or is a
+    sweep, a fleet run or another host's.
     """
     arms = tuple(arm.arm for arm in state.arms.values() if can_run(arm))
     if state.status != "ok" or state.scenario is None or state.sweep is not None or state.where or not arms:
@@ -107,7 +109,7 @@ def further(state: RunState, half_width: float | None, budget: Budget) -> Measur
 
 
 def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> float:
-    """Return about how long that takes, in seconds. import_s: until a fresh process has TensorFlow."""
+    """Estimate its duration in seconds. import_s: until a fresh process has TensorFlow."""
     budget, arms, more = request.budget, len(request.arms), request.budget.workers - request.worker
     if budget.further_s and not machine.gpus:
         return import_s + more * (FORK_S + budget.further_each_s(arms, forked=True))
@@ -118,7 +120,7 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 
 
 def environments_of(state: RunState) -> tuple[Environment, ...]:
-    """Return the environments of a run, by its hosts' names. Raises InputError if one is gone."""
+    """Return a run's environments, by host name. Raises InputError if one is gone."""
     return tuple(
         named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
@@ -127,15 +129,17 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 
 
 def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
-    """Describe what that brings, and what it takes: `± 2 % in about 40 s`; `nearer to ± 2 %` where it takes
-    more processes than are measured at once."""
+    """Describe the result and its cost:
+
+    `± 2 % in about 40 s`; `nearer to ± 2 %` if more processes are needed than one step measures.
+    """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "nearer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
     return f"{nearer}± {percent(request.budget.precision)} in about {how_long}"
 
 
 def check_code(state: RunState) -> None:
-    """Raise InputError where a user's own file is gone, or is no longer what the run began with."""
+    """Raise InputError if a user's file is gone or has changed since the run started."""
     file = state.scenario.file if state.scenario else ""
     if not file:
         return
@@ -145,14 +149,14 @@ def check_code(state: RunState) -> None:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:
         raise InputError("run's file", str(path), f"a file that can be read ({error.strerror})") from None
-    # The beginning is kept to the second.
+    # The start time has a resolution of a second.
     if changed >= datetime.fromisoformat(state.at) + timedelta(seconds=1):
         expected = "the code as it was when the run began; start a new run instead"
         raise InputError("run's file", str(path), expected)
 
 
 def check_same(before: Mapping[str, Machine], now: Mapping[str, Machine]) -> None:
-    """Raise InputError where a host is not what it was when the run began."""
+    """Raise InputError if a host has changed since the run started."""
     for host, machine in now.items():
         for name in SAME if host in before else ():
             then, there = getattr(before[host], name), getattr(machine, name)

@@ -1,4 +1,4 @@
-"""The roofs of machines, as the lab keeps them: learnt from a run's events, given to the next run."""
+"""Saved roofs of machines: learned from a run's events, passed to the next run."""
 
 import contextlib
 from pathlib import Path
@@ -20,12 +20,12 @@ __all__ = ["better", "keep", "known", "learn"]
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the roofs of every machine that was measured, for a request to carry along."""
+    """Return the roofs of every measured machine, for a request."""
     return store.known()
 
 
 def keep(roofs: Roofs) -> Roofs:
-    """Keep the best figures of a machine, these among them; returns them. Raises OSError if it cannot."""
+    """Merge these figures into a machine's best ones and save them; returns them. Raises OSError."""
     return store.keep(roofs, better)
 
 
@@ -33,7 +33,7 @@ _of: dict[tuple[Path, str], Roofs | None] = {}
 
 
 def of(machine: Machine) -> Roofs | None:
-    """Return the roofs of one machine, remembered until others are learnt."""
+    """Return one machine's roofs, cached until others are learned."""
     key = store.folder(), machine.key
     if key not in _of:
         _of[key] = next((roofs for roofs in known() if roofs.machine == machine.key), None)
@@ -41,7 +41,7 @@ def of(machine: Machine) -> Roofs | None:
 
 
 def learn(event: Event) -> None:
-    """Keep the roofs that a run told of. If they cannot be kept, the next run measures them again."""
+    """Save the roofs from an event. If that fails, the next run measures them again."""
     if isinstance(event, RoofsKnown):
         _of.clear()
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ def learn(event: Event) -> None:
 
 
 def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
-    """Return the result with the bounds of the GPU that was named; as it is if none was."""
+    """Return the result with bounds for the named GPU; unchanged if none was named."""
     if not gpu:
         return result
     from tuilab.analysis.answer import answer

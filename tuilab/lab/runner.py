@@ -1,4 +1,4 @@
-"""What runs the lab's measurements, as the lab asks it."""
+"""The runner's interface, as the lab uses it."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -9,28 +9,28 @@ from tuilab.model.requests import Measure, Request
 
 
 class Runner(Protocol):
-    """What the lab asks of anyone who runs its measurements: a `MultiHostRunner`, or a test's script."""
+    """The interface of a runner: a `MultiHostRunner`, or a test's script."""
 
     @property
     def machine(self) -> Machine | None:
-        """The worker's machine, once it has said so."""
+        """The worker's machine, once reported."""
 
     @property
     def machines(self) -> Mapping[str, Machine]:
-        """The machine of each host that has been ready; this one's name is ""."""
+        """The machine of each host that has been ready; this machine's name is ""."""
 
     @property
     def busy(self) -> bool:
-        """Whether a request is under way or waiting."""
+        """True if a request is active or queued."""
 
     async def start(self) -> None:
-        """Start a worker; returns at once."""
+        """Start a worker. Does not wait."""
 
     def add(self, host: str) -> object:
-        """Have a worker on another host too, from the next `start` on."""
+        """Also use a worker on another host, from the next `start` on."""
 
     async def send(self, request: Request) -> None:
-        """Pass a request on."""
+        """Forward a request."""
 
     async def measure(self, request: Measure) -> None:
         """Queue a run."""

@@ -1,4 +1,4 @@
-"""What is to be measured, as a user has set it: a preset with their changes."""
+"""A preset with a user's changes: what to measure."""
 
 import ast
 import contextlib
@@ -46,9 +46,9 @@ BOTH = "both"
 
 
 MOST_CODE = 10_000_000
-"""Bytes of a file of code."""
+"""Maximum bytes of a code file."""
 MOST_NAMES = 8
-"""That many names are reported of a file that lacks the one that was asked for."""
+"""Maximum number of names listed when the requested one is missing."""
 
 
 def _shown(value: Value) -> str:
@@ -59,42 +59,42 @@ class Own(NamedTuple):
     """A user's own code or model."""
 
     declaration: Declaration
-    """What it declares."""
+    """Its declaration."""
     file: str
     """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
-    """What it is given."""
+    """Its inputs and permissions."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A preset, its workload's declaration, and the values and arms as they are set now."""
+    """A preset, its workload's declaration, and the current values and arms."""
 
     preset: Preset
-    """As its document has it."""
+    """The original preset."""
     declaration: Declaration
-    """What its workload declares."""
+    """The workload's declaration."""
     values: Values
-    """Every parameter by its name."""
+    """Every parameter's value by name."""
     arms: ArmSelection
-    """Which arms are measured, on machines with whatever devices."""
+    """The selected arms, for machines with any devices."""
     file: str = ""
-    """`/path/to/file.py:name` of a user's own code, "" for a shipped workload."""
+    """`/path/to/file.py:name` of a user's code; "" for a shipped workload."""
     hosts: tuple[str, ...] = ("",)
-    """Where to measure, "" for this machine."""
+    """The hosts; "" for this machine."""
     opening: Opening = AS_IT_IS
-    """What a model file is allowed, and given."""
+    """What a model file may do, and its inputs."""
 
     @classmethod
     def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
-        """Take the settings as the preset's document has them."""
+        """Return the preset's original settings."""
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
         return cls(preset, declaration, values, preset.arms, file)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
-        """Move to the hosts of the other settings; a user's own file stays on this machine.
+        """Move to the hosts of the other settings; a user's file stays on this machine.
 
-        own: the environments of this machine among the hosts.
+        own: environments of this machine among the hosts.
         """
         if other is None or (self.file and not {*own, HERE}.issuperset(other.hosts)):
             return self
@@ -102,22 +102,22 @@ class Settings:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that these settings describe."""
+        """The scenario of these settings."""
         return Scenario(self.declaration.name, dict(self.values), self.file, self.opening)
 
     @property
     def as_declared(self) -> "Settings":
-        """The preset as its document has it, the file opened in the same way."""
+        """The original preset, with the file opened the same way."""
         return replace(Settings.of(self.preset, self.declaration, self.file), opening=self.opening)
 
     @property
     def original(self) -> bool:
-        """Nothing differs from the preset."""
+        """True if nothing differs from the preset."""
         return self == self.as_declared
 
     @property
     def title(self) -> str:
-        """The preset's title with the sizes as they are now, and `*` behind it where anything was changed."""
+        """The preset's title with the current sizes, and `*` if anything was changed."""
         if self.original:
             return self.preset.title
         title, before = self.preset.title, self.as_declared.values
@@ -132,7 +132,7 @@ class Settings:
 
     @property
     def moved(self) -> str:
-        """What differs from the document, `samples 4,096 instead of 256 and other arms`; "" if nothing."""
+        """Differences from the document, `samples 4,096 instead of 256 and other arms`; "" if none."""
         before = self.as_declared
         out = [
             f"{parameter.label} {_shown(self.values[parameter.name])} instead of "
@@ -143,12 +143,12 @@ class Settings:
         return listed([*out, *["other arms"] * (self.arms != before.arms)])
 
     def with_values(self, given: Mapping[str, Value]) -> "Settings":
-        """Change several parameters at once. Raises InputError as `with_value` does."""
+        """Change several parameters at once. Raises InputError like `with_value`."""
         parameters, constraints = self.declaration.parameters, self.declaration.constraints
         return replace(self, values=check_values(parameters, constraints, {**self.values, **given}))
 
     def near(self, sizes: Mapping[str, Value]) -> "Settings":
-        """Bring its numbers as near to these sizes as their limits and constraints allow."""
+        """Set its numbers as near to these sizes as limits and constraints allow."""
         found = self
         for parameter in self.declaration.parameters:
             size = sizes.get(parameter.name)
@@ -170,12 +170,14 @@ class Settings:
         return replace(self, arms=msgspec.structs.replace(self.arms, **changes))
 
     def arms_on(self, machine: Machine | None) -> tuple[Arm, ...]:
-        """Return the arms on that machine, or on one with a CPU only while it is not known."""
+        """Return the arms on that machine; with only a CPU while it is not known."""
         devices = [d.name for d in machine.devices] if machine and machine.devices else ["CPU:0"]
         return expand(self.arms, self.declaration, self.values, devices)
 
     def devices(self, machine: Machine | None, others: Mapping[str, Machine]) -> dict[str, list[str]]:
-        """Return each host's devices, a CPU if they are not known yet. others: than this machine."""
+        """Return each host's devices; a CPU if they are not known yet. others: machines other than this
+        one.
+        """
         machines = {host: others.get(host) if host else machine for host in self.hosts}
         return {
             host: [d.name for d in known.devices] if known and known.devices else ["CPU:0"]
@@ -191,7 +193,7 @@ class Settings:
         cold: bool = False,
         id: str = "",
     ) -> Measure:
-        """Return what measures this on hosts with these devices. id: of the run, by default a new one."""
+        """Return the request for hosts with these devices. id: of the run, new by default."""
         return Measure(
             id=id or uuid.uuid4().hex,
             scenario=self.scenario,
@@ -205,8 +207,9 @@ class Settings:
     def at_stop(
         self, name: str, stop: Value, known: Sequence[str] = (), own: Collection[str] = ()
     ) -> "Settings":
-        """Put the slider of that name at `stop`. known, own: as `at_device`. Raises InputError as
-        `with_value`, and where a user's own file would be sent to another host.
+        """Set the slider of that name to `stop`. known, own: as in `at_device`.
+
+        Raises InputError like `with_value`, and if a user's file would go to another host.
         """
         if name == "device":
             return self.at_device(str(stop), known, own)
@@ -217,7 +220,7 @@ class Settings:
         return self.with_value(name, stop)
 
     def at_device(self, stop: str, known: Sequence[str], own: Collection[str] = ()) -> "Settings":
-        """Put the device slider at `stop`. known: the other hosts; own: the environments among them.
+        """Set the device slider to `stop`. known: the other hosts; own: environments among them.
 
         Raises InputError if a user's file would leave this machine.
         """
@@ -230,14 +233,14 @@ class Settings:
 
 
 def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ...]:
-    """Return one arm for each device and variant: as a graph if it can be one, its input resident."""
+    """Return one arm per device and variant: in graph mode if possible, with resident input."""
     every = settings.arms_on(machine)
     picked: dict[tuple[str, str], Arm] = {}
     for arm in sorted(every, key=lambda a: (a.mode != "graph", a.mode != "eager", a.input != "resident")):
         picked.setdefault((arm.device, arm.variant), arm)
     arms = sorted(picked.values(), key=lambda arm: (arm.device != "CPU:0", arm.device))
     if arms[0].device != "CPU:0":
-        # Without a GPU only the CPU can show which ops there are.
+        # Without a GPU, only the CPU can show the ops.
         arms.insert(0, msgspec.structs.replace(arms[0], device="CPU:0", input="resident"))
     return tuple(arms)
 
@@ -245,10 +248,9 @@ def representative(settings: Settings, machine: Machine | None) -> tuple[Arm, ..
 def controls(
     settings: Settings, machine: Machine | None, known: Sequence[str] = (), crossover: Crossover | None = None
 ) -> tuple[Control, ...]:
-    """Return what sliders set: each number, each choice, then dtype, variant and device where there is a
-    choice.
+    """Return the sliders: each number and choice, then dtype, variant and device if there is a choice.
 
-    known: the other hosts. crossover: found along the workload's axis.
+    known: the other hosts. crossover: along the workload's axis.
     """
     declaration, values = settings.declaration, settings.values
     out = []
@@ -273,13 +275,13 @@ def controls(
 
 
 def _choice(name: str, help: str, options: Sequence[str], present: str) -> Control:
-    """An unusual selection of arms is a stop of its own."""
+    """Return a choice; an unusual selection of arms is an extra stop."""
     there = tuple(dict.fromkeys([*options, present]))
     return Control(Choice(name=name, help=help, default=there[0], options=there), present)
 
 
 def device_choice(settings: Settings, machine: Machine | None, known: Sequence[str] = ()) -> Control:
-    """Return the device slider: the CPU, each GPU, the CPU and the first one, all; then other hosts.
+    """Return the device slider: CPU, each GPU, CPU with the first GPU, all; then other hosts.
 
     known: the other hosts.
     """
@@ -293,13 +295,13 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
-    """Return the selection of devices that a stop stands for."""
+    """Return the devices of a stop."""
     together = {BOTH: ("CPU", "GPU"), ALL: ("CPU", "GPU" + EVERY)}
     return together.get(stop) or tuple(stop.split("+"))
 
 
 def dtype_choice(settings: Settings) -> Control | None:
-    """Return the dtype slider, with `all` where the preset compares several; None without a dtype."""
+    """Return the dtype slider, with `all` if the preset compares several; None without a dtype."""
     declaration, compared = settings.declaration, settings.preset.arms.dtypes
     parameter = declaration.parameter(declaration.dtype) if declaration.dtype else None
     if not isinstance(parameter, Choice):
@@ -311,7 +313,7 @@ def dtype_choice(settings: Settings) -> Control | None:
 
 
 def variant_choice(settings: Settings) -> Control | None:
-    """Return the slider of variants: each alone, and all; None if there is nothing to choose."""
+    """Return the variant slider: each alone, and all; None if there is no choice."""
     names, chosen = [v.name for v in settings.declaration.variants], settings.arms.variants
     if len(names) < 2:
         return None
@@ -321,22 +323,22 @@ def variant_choice(settings: Settings) -> Control | None:
 
 @dataclass(frozen=True)
 class Switch:
-    """One of the switches that choose arms."""
+    """A switch that selects arms."""
 
     group: str
-    """Switches that belong together; "" for a flag of the workload."""
+    """Switches in the same group exclude an empty selection; "" for a flag of the workload."""
     key: str
-    """What it switches."""
+    """The option that it switches."""
     label: str
-    """What stands next to it."""
+    """Its label."""
     on: bool
-    """As it stands."""
+    """The current state."""
     help: str = ""
     """One sentence."""
 
 
 def switches(settings: Settings) -> tuple[Switch, ...]:
-    """Return the switches for mode and for where the input lives, then the workload's own flags."""
+    """Return the switches for mode and input location, then the workload's own flags."""
     declaration, arms = settings.declaration, settings.arms
     out = [Switch("mode", m, m, m in arms.modes, MODE_HELP[m]) for m in declaration.modes]
     places = [i for i in INPUTS if i in declaration.inputs]
@@ -361,7 +363,7 @@ INPUT_HELP: dict[Input, str] = {
 
 
 def flipped(settings: Settings, switch: Switch) -> Settings:
-    """Return the settings with that switch turned over; the last switch of a group stays on."""
+    """Return the settings with that switch toggled; the last switch of a group stays on."""
     if not switch.group:
         return settings.with_value(switch.key, not switch.on)
     name, order = (
@@ -375,7 +377,7 @@ def flipped(settings: Settings, switch: Switch) -> Settings:
 
 
 def default_sweep(settings: Settings) -> Sweep | None:
-    """Return the preset's own sweep, or nine sizes along the workload's axis; None without an axis."""
+    """Return the preset's sweep, or nine sizes along the workload's axis; None without an axis."""
     try:
         return usual_sweep(settings.preset, settings.declaration)
     except InputError:
@@ -383,9 +385,9 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def is_own(name: str) -> bool:
-    """Return whether the words name a user's own code or model rather than a preset.
+    """Return True if the words name a user's code or model, not a preset.
 
-    `path/to/file.py:name`, `model.keras`, `model.h5`, or the folder of a SavedModel, `FOLDER:SIGNATURE`.
+    `path/to/file.py:name`, `model.keras`, `model.h5`, or a SavedModel folder, `FOLDER:SIGNATURE`.
     """
     return ".py:" in name or is_model(name)
 
@@ -395,7 +397,7 @@ GRAPH = "saved_model.pb"
 
 
 def is_model(name: str) -> bool:
-    """Return whether the words name a model's file, or a folder that holds one or is written as one."""
+    """Return True if the words name a model file, or a folder that holds or is written as one."""
     if ".py:" in name:
         return False
     if name.lower().endswith(MODEL_FILES):
@@ -408,7 +410,7 @@ def is_model(name: str) -> bool:
 
 
 def _folder(name: str) -> Path:
-    """The folder in `FOLDER` or `FOLDER:SIGNATURE`."""
+    """Return the folder of `FOLDER` or `FOLDER:SIGNATURE`."""
     whole = expanded(name)
     try:
         return whole if whole.is_dir() else expanded(name.rpartition(":")[0] or name)
@@ -417,10 +419,10 @@ def _folder(name: str) -> Path:
 
 
 def place_of(name: str) -> str:
-    """Describe where a user's own code or model is, with its whole path: `/home/ada/model.py:forward`.
+    """Return the absolute place of a user's code or model: `/home/ada/model.py:forward`.
 
-    Raises InputError if there is no such file, or nothing of that name can be in it: before a worker
-    starts, and without running any of it.
+    Raises InputError if the file is missing or cannot contain that name: before a worker starts, and without
+    running the file.
     """
     if is_model(name):
         return _place_of_model(name)
@@ -434,10 +436,10 @@ def place_of(name: str) -> str:
 
 
 def functions(name: str) -> dict[str, str]:
-    """Return what of a file can be measured as it stands: its public functions, each with what it says of
-    itself.
+    """Return a file's public functions with their descriptions.
 
-    Functions that need arguments come last, with their names. None of the file is run. Raises InputError.
+    Functions that need arguments come last, with the arguments' names. Does not run the file. Raises
+    InputError.
     """
     module = _module(name, expanded(name))
     ready: dict[str, str] = {}
@@ -454,7 +456,10 @@ def functions(name: str) -> dict[str, str]:
 
 
 def does_something(name: str) -> bool:
-    """Return whether running the file does more than define and import; none is run. Raises InputError."""
+    """Return True if running the file does more than define and import.
+
+    Does not run it. Raises InputError.
+    """
     silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
     return any(
         not isinstance(node, (*silent, ast.AnnAssign))
@@ -487,7 +492,7 @@ def _place_of_model(name: str) -> str:
 
 
 def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module gives itself; None if only running it can tell."""
+    """Return the names that a module assigns; None if only running it can tell."""
     names: set[str] = set()
     waiting: list[ast.AST] = [module]
     while waiting:
@@ -515,12 +520,10 @@ def top_names(module: ast.Module) -> set[str] | None:
 def choose(
     name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
-    """Choose a preset by name or by path, with changes as they are typed: `choose("stft-small",
-    ["samples=64k"])`.
+    """Choose a preset by name or path, with changes as typed: `choose("stft-small", ["samples=64k"])`.
 
-    hosts: to measure on, `local` for this machine. words: devices, modes, inputs, dtypes and variants to
-    measure alone. A sweep of the preset's own is left out where a change gives its parameter one value.
-    Raises InputError.
+    hosts: `local` for this machine. words: devices, modes, inputs, dtypes and variants to measure. The
+    preset's own sweep is dropped if a change fixes its parameter. Raises InputError.
     """
     if name.endswith(".py"):
         named = ", ".join(f"{name}:{function}" for function in list(functions(name))[:MOST_NAMES])
@@ -541,7 +544,7 @@ def choose_own(
     opening: Opening = AS_IT_IS,
     **words: Sequence[str],
 ) -> Settings:
-    """Choose a user's own code or model as it declares itself, with changes. Raises InputError."""
+    """Choose a user's code or model by its declaration, with changes. Raises InputError."""
     preset = Preset(
         title=declaration.title or file, workload=declaration.name, name=declaration.name,
         summary=declaration.summary,
@@ -564,9 +567,9 @@ def _changed(
 
 
 def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
-    """Return the sweep along these axes (`samples=256:1M:x4`), checked; without any, the usual one.
+    """Return the sweep along these axes (`samples=256:1M:x4`), or the default one.
 
-    refine: look for sizes around a crossover. Raises InputError.
+    refine: search around a crossover. Raises InputError.
     """
     if not axes:
         usual = usual_sweep(settings.preset, settings.declaration)
@@ -577,7 +580,7 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
 
 
 def preset_file(name: str) -> Preset:
-    """Read the preset in a file. Raises InputError with what is wrong with it."""
+    """Read a preset file. Raises InputError with its problem."""
     read = read_file(expanded(name))
     if isinstance(read, Problem):
         raise InputError("preset file", read.key, read.message, str(read))
@@ -585,7 +588,7 @@ def preset_file(name: str) -> Preset:
 
 
 def claims_of(preset: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset by its name, none if it is not here any more."""
+    """Return the claims of a preset by name; none if it no longer exists."""
     try:
         return catalogue.load().find(preset).claims
     except InputError:

@@ -1,4 +1,4 @@
-"""Several watched programs at once: on other machines through ssh, or as they were kept."""
+"""Several watched programs: on other machines through ssh, or saved pages."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class FarProgram(ShownProgram):
-    """A program that is watched on another machine, in a terminal there, its page made there."""
+    """A program watched on another machine, in a terminal there, with its page made there."""
 
     def __init__(self, host: str, command: Sequence[str], options: WatchOptions) -> None:
         if not command:
@@ -59,7 +59,7 @@ class FarProgram(ShownProgram):
         self._over = threading.Event()
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError if ssh is not there."""
+        """Start it in a terminal of that many columns and rows. Raises InputError if ssh is missing."""
         from tuilab.runner.far import Far
 
         of = self.options
@@ -101,17 +101,17 @@ class FarProgram(ShownProgram):
 
     @property
     def catches(self) -> bool:
-        """No: a function would be written there, where its program is."""
+        """False: a captured function would be written on the other machine."""
         return False
 
     @property
     def now(self) -> Page:
-        """The page, with how long it has run."""
+        """The page, with the elapsed time."""
         lasted = time.time() - self._began if self.running else self.page.lasted_s
         return msgspec.structs.replace(self.page, lasted_s=lasted)
 
     def choose(self, index: int) -> None:
-        """Show the page of that one of its processes."""
+        """Show the page of that process."""
         self._ask(Choose(self.rows[index].pid))
 
     def output(self, lines: int) -> list[str]:
@@ -121,7 +121,7 @@ class FarProgram(ShownProgram):
         self._ask(Resize(columns, rows))
 
     def catch(self, number: int | None = None) -> str:
-        """Raise LookupError: a function there would be written there."""
+        """Raise LookupError: a captured function would be written on the other machine."""
         raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
@@ -135,12 +135,12 @@ class FarProgram(ShownProgram):
             self._far.ask(what)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end; whether it has ended."""
+        """Wait for its end; returns True if it has ended."""
         return self._over.wait(seconds)
 
 
 class Several(ShownProgram):
-    """Programs side by side: the page is that of the chosen one, the rows those of all."""
+    """Several programs: the page is that of the chosen one, the rows are those of all."""
 
     def __init__(self, programs: Sequence[ShownProgram]) -> None:
         self.programs, self.chosen = list(programs), 0
@@ -155,7 +155,7 @@ class Several(ShownProgram):
         self.changed()
 
     def _look(self) -> None:
-        """Make the page with the rows of all; it stays the same object while none has changed."""
+        """Update the page and the rows of all; the same object if nothing changed."""
         pages = [self._one.page, *(program.page for program in self.programs)]
         if len(pages) != len(self._pages) or any(map(is_not, pages, self._pages)):
             self._pages, self.page = pages, self._with_all(pages[0])
@@ -170,7 +170,7 @@ class Several(ShownProgram):
 
     @property
     def now(self) -> Page:
-        """The same, with how long it has run."""
+        """The same, with the elapsed time."""
         return self._with_all(self._one.now)
 
     def _with_all(self, page: Page) -> Page:
@@ -182,17 +182,17 @@ class Several(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """Whether any of them runs."""
+        """True if any of them runs."""
         return any(program.running for program in self.programs)
 
     @property
     def catches(self) -> bool:
-        """Whether a step of the chosen one can be caught from here."""
+        """True if a step of the chosen one can be captured from here."""
         return self._one.catches
 
     @property
     def rows(self) -> tuple[ProcessRow, ...]:
-        """The processes of all; a program that has none yet has a row for itself."""
+        """The processes of all; a program without one yet has its own row."""
         return tuple(row for program in self.programs for row in _rows(program.page))
 
     def choose(self, index: int) -> None:
@@ -209,7 +209,7 @@ class Several(ShownProgram):
 
     @property
     def said(self) -> str:
-        """All pages, as text: the rows, then each."""
+        """All pages as text: the rows, then each page."""
         return together_text(self.together)
 
     @property
@@ -218,25 +218,25 @@ class Several(ShownProgram):
         return together([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
-        """Return the last lines that the chosen one has written."""
+        """Return the last output lines of the chosen one."""
         return self._one.output(lines)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Give their terminals that size."""
+        """Set the size of their terminals."""
         for program in self.programs:
             program.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Have a function of the chosen one caught."""
+        """Capture a function of the chosen one."""
         return self._one.catch(number)
 
     def type(self, text: str) -> None:
-        """Give that to the standard input of all."""
+        """Write to the standard input of all."""
         for program in self.programs:
             program.type(text)
 
     def signal(self, number: int) -> None:
-        """Send all a signal."""
+        """Send a signal to all."""
         for program in self.programs:
             program.signal(number)
 
@@ -250,13 +250,13 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
 
 
 def together(pages: Iterable[Page]) -> Together:
-    """Return pages side by side, and which of their processes is the slowest."""
+    """Return several pages together, and their slowest process."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
 
 def opened(words: Sequence[str]) -> Several:
-    """Return pages that were kept, by their ids of the history or files of `--json`. Raises InputError."""
+    """Return saved pages, by history id or `--json` file. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
     programs = list[ShownProgram]()
@@ -277,7 +277,7 @@ def opened(words: Sequence[str]) -> Several:
 
 
 Live = FarProgram | Watching
-"""What runs, here or elsewhere."""
+"""A running program, here or elsewhere."""
 
 
 def started(
@@ -287,9 +287,9 @@ def started(
     size: tuple[int, int],
     lines: "Mapping[str, Lines]",
 ) -> dict[str, Live]:
-    """Start the same program on each of these hosts, in terminals of that size. Raises InputError.
+    """Start the same program on each host, in terminals of that size. Raises InputError.
 
-    lines: where what each host's writes goes.
+    lines: receive each host's output.
     """
     programs: dict[str, Live] = {
         host: Watching(command, options) if host == LOCAL else FarProgram(host, command, options)
@@ -302,16 +302,15 @@ def started(
 
 
 def lines_of(hosts: Sequence[str], write: Callable[[bytes], None]) -> "dict[str, Lines]":
-    """Return where what is written on each host goes: behind its host's name if there are several."""
+    """Return the output of each host: prefixed with the host's name if there are several."""
     names = list(dict.fromkeys(hosts))
     return {host: Lines(f"{host}: ".encode() if len(names) > 1 else b"", write) for host in names}
 
 
 def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
-    """Wait until all have ended, and pass on what is typed and signalled.
+    """Wait until all have ended, and forward input and signals.
 
-    Returns the first exit code that is not 0, 1 where a connection was lost. Only from a process's main
-    thread.
+    Returns the first exit code that is not 0, or 1 for a lost connection. Only from a process's main thread.
     """
 
     def signalled(number: int, frame: object) -> None:
@@ -322,7 +321,7 @@ def follow(programs: Mapping[str, Live], lines: "Mapping[str, Lines]") -> int:
         signal.signal(number, signalled)
     threading.Thread(target=_type_into, args=(list(programs.values()),), daemon=True).start()
     for host, program in programs.items():
-        while not program.wait(WAIT_S):  # a wait without an end would keep signals from us
+        while not program.wait(WAIT_S):  # a wait without a timeout would block signals
             pass
         lines[host].end()
     codes = [1 if program.exit_code is None else program.exit_code for program in programs.values()]
@@ -334,13 +333,13 @@ WAIT_S = 0.5
 
 
 class Lines:
-    """What a program writes, with words before each of its lines; as it is without any."""
+    """A program's output with a prefix on each line, or unchanged without one."""
 
     def __init__(self, before: bytes, write: Callable[[bytes], None]) -> None:
         self._before, self._write, self._rest = before, write, b""
 
     def add(self, data: bytes) -> None:
-        """Write more of it."""
+        """Add output."""
         if not self._before:
             self._write(data)
             return
@@ -351,13 +350,13 @@ class Lines:
             )
 
     def end(self) -> None:
-        """Write the last line, which has no end of its own."""
+        """Write the last, unterminated line."""
         if self._rest:
             self.add(b"\n")
 
 
 def _type_into(programs: Sequence[Live]) -> None:
-    """What is typed here goes to each of them; its end is theirs."""
+    """Forward our standard input to each program, including its end."""
     while True:
         try:
             data = os.read(0, 4_096)
@@ -370,10 +369,9 @@ def _type_into(programs: Sequence[Live]) -> None:
 
 
 def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], folder: str) -> int:
-    """Watch a program at the far end: tell of it on standard output, do what standard input asks for.
+    """Watch a program on the remote side: report on standard output, take requests from standard input.
 
-    folder: if it runs, if it is there. Ends when the program does; a program whose lab has gone gets a
-    hangup.
+    folder: working folder, if it exists. Ends with the program; a program whose lab is gone gets a hangup.
     """
     with contextlib.suppress(OSError):
         os.chdir(folder)
@@ -395,7 +393,7 @@ def serve(command: Sequence[str], options: WatchOptions, size: tuple[int, int], 
             tell(Shown(shown, watching.steps))
 
     watching = Watching(command, options)
-    watching.program.program = ""  # the near end keeps it
+    watching.program.program = ""  # the near side saves it
     watching.wrote, watching.changed = lambda data: tell(Wrote(data)), changed
     watching.start(size)
 

@@ -1,4 +1,4 @@
-"""A parameter's slider without a face: what it can be set to now, where that lies, and where it stops."""
+"""The logic of a parameter's slider: its allowed values, their reasons, and its stops."""
 
 import math
 from bisect import bisect_left
@@ -18,26 +18,26 @@ from tuilab.model.parameters import (
 from tuilab.report.axes import Limits, place, unplace
 
 Slidable = Integer | LogInteger | Choice
-"""What has a slider; a flag has a switch."""
+"""Parameters with a slider; a flag has a switch."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """The numbers that the present values of the other parameters leave, and why no others."""
+    """The numbers allowed by the other parameters, and the reasons."""
 
     low: int = 0
     high: int = 0
     multiple: int = 1
     """Only multiples of this."""
     below: str = ""
-    """Why it goes no lower than `low`."""
+    """Why it cannot go below `low`."""
     above: str = ""
-    """Why it goes no higher than `high`."""
+    """Why it cannot go above `high`."""
     between: str = ""
-    """Why it is a multiple."""
+    """Why it must be a multiple."""
 
     def why_not(self, value: Value) -> str:
-        """Describe why `value` cannot be taken; empty if it can."""
+        """Describe why `value` is not allowed; empty if it is."""
         if isinstance(value, str):
             return ""
         if value < self.low:
@@ -47,11 +47,11 @@ class Reach:
         return self.between if value % self.multiple else ""
 
     def spans(self, value: Value) -> bool:
-        """Return whether it lies between the ends, whatever the multiple; of a word always."""
+        """Return True if it lies within the limits, for any multiple; always for a word."""
         return isinstance(value, str) or self.low <= value <= self.high
 
     def held(self, value: Value, direction: int) -> Value:
-        """Find the allowed number nearest to `value`, rounded in `direction` to a multiple; a word itself."""
+        """Return the nearest allowed number, rounded in `direction` to a multiple; a word unchanged."""
         if isinstance(value, str):
             return value
         value = min(self.high, max(self.low, value))
@@ -62,7 +62,7 @@ class Reach:
 def reach(
     parameter: Slidable, constraints: Sequence[Constraint] = (), values: Mapping[str, Value] | None = None
 ) -> Reach:
-    """Return what the constraints with the other parameters leave of what is declared; of a word, all."""
+    """Return the range that the constraints leave; for a word, everything."""
     if isinstance(parameter, Choice):
         return Reach()
     values = values or {}
@@ -89,26 +89,26 @@ def reach(
 
 @dataclass(frozen=True)
 class Control:
-    """A parameter as it can be set now."""
+    """The current state of a parameter's control."""
 
     parameter: Slidable
-    """As it is declared."""
+    """Its declaration."""
     value: Value
-    """As it stands."""
+    """The current value."""
     reach: Reach = Reach()
-    """What the other parameters leave; of a word, all."""
+    """The range left by the other parameters; for a word, everything."""
     marks: tuple[Value, ...] = ()
-    """Values of the document."""
+    """Values from the document."""
     note: str = ""
-    """What the value comes to, such as the memory that it needs."""
+    """A remark on the value, such as the memory that it needs."""
     crossover: float | None = None
-    """Where two arms cross along it, None if that is not known."""
+    """Where two arms cross; None if not known."""
     band: tuple[float, float] | None = None
     """The crossover's 95% interval."""
 
 
 def stops(parameter: Slidable) -> list[Value]:
-    """Return where arrow keys stop: each choice; powers of two, 1-2-5 or even steps, and both ends."""
+    """Return the stops for arrow keys: each choice; powers of two, 1-2-5 or even steps, and both ends."""
     if isinstance(parameter, Choice):
         return list(parameter.options)
     low, high = parameter.low, parameter.high
@@ -116,12 +116,12 @@ def stops(parameter: Slidable) -> list[Value]:
         return sorted({low, high, *(n for n in _rounds_of(parameter) if low < n < high)})
     steps = (high - low) // parameter.step
     every = next(n for n in _round_numbers(steps) if n >= steps / 40)
-    # Every value that it takes is low plus whole steps, so the last one may fall short of high.
+    # Values are low plus whole steps, so the last one may be below high.
     return [low + parameter.step * n for n in sorted({*range(0, steps + 1, every), steps})]
 
 
 def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
-    """Powers of two, or 1, 2, 5, 10 …, up to the first that is more than `most`."""
+    """Yield powers of two, or 1, 2, 5, 10 …, up to the first above `most`."""
     power = 1
     while True:
         for factor in (1,) if binary else (1, 2, 5):
@@ -132,7 +132,7 @@ def _round_numbers(most: int, binary: bool = False) -> Iterator[int]:
 
 
 def _rounds_of(parameter: LogInteger) -> list[int]:
-    """List the round numbers that it takes, of a multiple those of the multiple."""
+    """List its round values; for a multiple, round multiples."""
     of = parameter.multiple
     return [of * n for n in _round_numbers(parameter.high // of, parameter.binary)]
 
@@ -148,7 +148,7 @@ def next_stop(parameter: Slidable, value: Value, direction: int, times: int = 1)
 
 
 def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
-    """Go a fine step: a sixteenth of the octave (a tenth of the decade), one step, or one choice."""
+    """Move by a fine step: a sixteenth of an octave (a tenth of a decade), one step, or one choice."""
     if isinstance(parameter, Choice):
         return next_stop(parameter, value, direction)
     moved = value = int(value)
@@ -156,7 +156,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
         moved += direction * parameter.step
     else:
         base = 2 if parameter.binary else 10
-        # Going down from a power, the step is that of the octave below.
+        # Going down from a power, use the step of the octave below.
         size = base ** math.floor(math.log(max(1, value - (direction < 0)), base) + 1e-9)
         step = max(1, size // (16 if parameter.binary else 10))
         step = -(-step // parameter.multiple) * parameter.multiple
@@ -165,7 +165,7 @@ def fine_step(parameter: Slidable, value: Value, direction: int) -> Value:
 
 
 def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, direction: int) -> Value | None:
-    """Return the next of `marks` above or below `value`, going round at the ends; None if there are none."""
+    """Return the next of `marks` above or below `value`, wrapping around; None if there are none."""
     here = fraction(parameter, value)
     ordered = sorted(set(marks), key=lambda mark: fraction(parameter, mark))[::direction]
     ahead = (mark for mark in ordered if (fraction(parameter, mark) - here) * direction > 0)
@@ -173,7 +173,7 @@ def next_mark(parameter: Slidable, marks: Sequence[Value], value: Value, directi
 
 
 def fraction(parameter: Slidable, value: Value | float) -> float:
-    """Return where `value` lies on the track, from 0 to 1."""
+    """Return the position of `value` on the track, from 0 to 1."""
     if isinstance(parameter, Choice):
         return parameter.options.index(str(value)) / max(1, len(parameter.options) - 1)
     ends, log = _scale(parameter)
@@ -181,7 +181,7 @@ def fraction(parameter: Slidable, value: Value | float) -> float:
 
 
 def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
-    """From and to where the track goes, and whether its scale is logarithmic."""
+    """Return the track's limits, and True for a logarithmic scale."""
     log = isinstance(parameter, LogInteger)
     low = max(parameter.low, 1) if log else parameter.low
     return (low, max(parameter.high, low + 1)), log
@@ -189,15 +189,14 @@ def _scale(parameter: Integer | LogInteger) -> tuple[Limits, bool]:
 
 def cell_of(parameter: Slidable, value: Value | float, cells: int) -> int:
     """Return the cell of a track of `cells` cells that shows `value`."""
-    # Half up, not half to even: neighbouring values then never swap cells.
+    # Round half up, not half to even, so that neighbouring values never swap cells.
     return min(cells - 1, math.floor(fraction(parameter, value) * (cells - 1) + 0.5))
 
 
 def value_at(parameter: Slidable, cell: int, cells: int, marks: Sequence[Value] = ()) -> Value:
-    """Return the value that a click on that cell means: a document's value if one lies there, else the
-    roundest.
+    """Return the value for a click on that cell: a document's value if one lies there, else the roundest.
 
-    It is shown in the same cell again, unless the cell holds no whole number: then it is the nearest one.
+    It maps back to the same cell, unless the cell holds no whole number; then it is the nearest one.
     """
     there = stops(parameter)
     if cell <= 0 or cell >= cells - 1:

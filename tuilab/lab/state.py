@@ -1,4 +1,4 @@
-"""What the lab knows at this moment: presets, settings, worker, runs. Screens draw from it."""
+"""The lab's current state: presets, settings, worker, runs. Screens draw from it."""
 
 import contextlib
 import time
@@ -45,28 +45,28 @@ from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
-"""Rounds that a run must have had to stay on as a ghost."""
+"""Minimum rounds of a run to stay as a ghost."""
 MOST_UNDO = 200
 SLID = msgspec.structs.replace(BUDGET["quick"], warm_s=0.05, warm_limit_s=0.3, limit_s=4.0)
-"""What a slider at rest is measured with: the worker is warm already, and the user waits."""
+"""Budget for a slider at rest: the worker is warm, and the user waits."""
 MOST_LOG = 100_000
 LONG_S = 2.0
-"""Seconds after which a wait is reported."""
+"""Seconds after which a wait is shown."""
 LONG = 50_000
-"""Samples of a run that are summed up alongside the screen."""
+"""Samples above which a run is summarized in a thread."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Since when a run is at the same thing."""
+    """The current activity of a run, and its start."""
 
     what: tuple[object, ...] = ()
-    """The same as long as the run is at the same thing."""
+    """Unchanged while the run does the same thing."""
     since: float = 0.0
-    """By the state's clock."""
+    """On the state's clock."""
 
     def then(self, state: RunState, now: float) -> "Stage":
-        """Return the stage after an event: this one, where the run is still at the same thing."""
+        """Return the stage after an event; the same one if the activity is unchanged."""
         what = _what(state)
         return self if what == self.what else Stage(what, now)
 
@@ -75,14 +75,14 @@ def _what(state: RunState) -> tuple[object, ...]:
     progress = state.progress
     if progress is None:
         return state.run, state.status, state.rounds
-    # What counts seconds moves with each block; what counts pieces is one stage from the first to the last.
+    # A count of seconds advances with each block; a count of pieces is a single stage.
     moved = progress.done if progress.unit == "s" else None
     return state.run, progress.stage, progress.arm, moved
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a user is before something measures other presets for them, and comes back to."""
+    """A user's place, to return to after something measured other presets."""
 
     settings: Settings | None
     past: tuple[Settings, ...]
@@ -92,88 +92,88 @@ class Place:
 
 @dataclass
 class LabState:
-    """Everything the screens draw. One at a time: `shown` is the run on the screen."""
+    """Everything that the screens draw. `shown` is the run on the screen."""
 
     clock: Callable[[], float] = time.monotonic
-    """Seconds that never go back; of every `since` and `_at` here."""
+    """Monotonic seconds; the clock of every `since` and `_at` here."""
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
-    """Makes the id of a run."""
+    """Returns a new run id."""
     presets: tuple[Preset, ...] = ()
-    """Those of documents first, a user's own last, as in the list."""
+    """Those of documents first, then the user's, as in the list."""
     listed: frozenset[str] = frozenset()
-    """The names of those that a shell knows too: not of what was opened here."""
+    """Names that a shell also knows; not those opened here."""
     problems: tuple[Problem, ...] = ()
     """Preset files that could not be read."""
     spool: str = ""
-    """The folder in which a worker keeps a run until the history has it, "" for none."""
+    """Folder in which a worker keeps a run until the history has it; "" if none."""
     background: dict[str, str] = field(default_factory=dict)
-    """Runs that continue after their lab has gone: id → the file of their events so far."""
+    """Runs that continue without their lab: id → file of their events so far."""
     from_background: str = ""
-    """What was measured by the run that finished in the background last; "" once a run begins here."""
+    """The preset of the last run that finished in the background; "" once a run starts here."""
     unkept: str = ""
-    """Why a run is not in the history, and where its data is meanwhile; "" if every run is kept."""
+    """Why a run is not in the history, and where its data is; "" if every run is saved."""
     finish: bool = True
-    """A run continues to its end after the lab has gone."""
+    """A run continues to its end after the lab is gone."""
     paced: bool = False
-    """A screen paints what is measured: the worker waits for it after each report."""
+    """A screen paints the data: the worker waits for it after each report."""
     settings: Settings | None = None
     """What would be measured now; None before a preset is chosen."""
     past: list[Settings] = field(default_factory=list)
-    """Settings to which an undo goes back, the latest last."""
+    """Settings for undo, latest last."""
     future: list[Settings] = field(default_factory=list)
-    """Settings that were undone, the latest last."""
+    """Settings for redo, latest last."""
     budget: BudgetName = "quick"
-    """What a run is measured with unless another budget is named."""
+    """The default budget of a run."""
     own: dict[str, Own] = field(default_factory=dict)
-    """A user's own code by the name of its preset."""
+    """The user's own code, by preset name."""
     worker: Worker = field(default_factory=Worker)
-    """The measuring process of this machine."""
+    """This machine's measuring process."""
     import_s: float = IMPORT_S
-    """Seconds until a fresh worker has TensorFlow: what the last one took, before that what is usual."""
+    """Seconds until a fresh worker has TensorFlow: of the last one, or the usual value."""
     machine: Machine | None = None
     """This machine; None until its worker is ready."""
     hosts: Hosts = field(default_factory=Hosts)
     """The other machines."""
     shown: RunState = field(default_factory=RunState)
-    """The run on the screen, empty before the first."""
+    """The run on the screen; empty before the first."""
     stage: Stage = field(default_factory=Stage)
-    """What that run is at, and since when."""
+    """The activity of that run, and its start."""
     sized: Stage = field(default_factory=Stage)
-    """At which size that run is, of a sweep, and since when."""
+    """The current size of a sweep, and its start."""
     asked: str = ""
-    """The id of the run that was asked for and is not over, "" for none."""
+    """Id of the requested run until it is over; "" if none."""
     asked_at: float = 0.0
-    """When it was asked for."""
+    """Time of the request."""
     wanted: Wanted | None = None
-    """A run that waits for the worker to be ready."""
+    """A run that waits for the worker."""
     ghosts: list[RunState] = field(default_factory=list)
-    """Earlier runs of this lab that may be drawn under the present one, the latest first."""
+    """Earlier runs of this lab to draw under the current one, latest first."""
     pinned: list[RunState] = field(default_factory=list)
-    """Runs of the history that are pinned, likewise."""
+    """Pinned runs of the history, latest first."""
     verdicts: dict[str, VerdictWord] = field(default_factory=dict)
-    """What became of the claims of each preset that was measured as its document has it."""
+    """Verdicts on the claims of presets measured with their original settings."""
     log: list[Log] = field(default_factory=list)
-    """What TensorFlow, the worker and the lab said."""
+    """Log lines from TensorFlow, the worker and the lab."""
     guessing: bool = False
-    """The demo asks for a guess: no verdict is shown until it has told what came of it."""
+    """The demo asks for a guess: no verdict is shown until it reveals the result."""
     replay: str = ""
-    """What a replay is called, "" while the run on the screen is live."""
+    """Label of the replay; "" for a live run."""
     beside: bool = False
-    """Whether `sum_up` is called in a thread while the run on the screen is `long`."""
+    """True if `sum_up` runs in a thread while the run on the screen is `long`."""
     summing: bool = False
-    """`sum_up` is at work there; no event may be folded in meanwhile."""
+    """`sum_up` is running there; no event may be applied meanwhile."""
     _pending: dict[str, RunState] = field(default_factory=dict)
     _results: dict[tuple[str, int], RunResult | None] = field(default_factory=dict)
 
     # Presets and settings
 
     def load(self, catalogue: Catalogue) -> None:
-        """Take the presets that were found."""
+        """Load the presets of a catalogue."""
         self.presets, self.problems = catalogue.presets, catalogue.problems
         self.listed = frozenset(preset.name for preset in self.presets)
 
     def choose(self, preset: Preset) -> None:
-        """Set everything as that preset has it."""
+        """Apply a preset."""
         from tuilab.workloads import find
 
         self.replay = ""
@@ -182,9 +182,9 @@ class LabState:
         self.change(settings.where(self.settings, self.hosts.environments))
 
     def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
-        """Return what a run of that preset measures as its document has it, else the workload's own values.
+        """Return the values of that preset's document, else the workload's defaults.
 
-        None if neither is here.
+        None if neither is known.
         """
         from tuilab.workloads import find
 
@@ -198,15 +198,15 @@ class LabState:
             return None
 
     def add(self, preset: Preset, own: Own | None = None) -> None:
-        """Take one more preset, in place of one of that name. own: a user's own code, and where it is."""
+        """Add a preset, replacing one with the same name. own: a user's code and its file."""
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.presets if p.name != preset.name]
-        # Those of documents first, a user's own last, as in the list.
+        # Those of documents first, then the user's, as in the list.
         self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:
-        """Take new settings, remembering the old for an undo; False if nothing differs."""
+        """Apply new settings and save the old ones for undo; False if nothing differs."""
         if settings == self.settings:
             return False
         if self.settings is not None and remember:
@@ -216,11 +216,11 @@ class LabState:
         return True
 
     def undo(self) -> bool:
-        """Go back to the settings before the last change."""
+        """Return to the settings before the last change."""
         return self._go(self.past, self.future)
 
     def redo(self) -> bool:
-        """Redo what was undone last."""
+        """Redo the last undone change."""
         return self._go(self.future, self.past)
 
     def _go(self, to: list[Settings], back: list[Settings]) -> bool:
@@ -232,14 +232,14 @@ class LabState:
 
     @property
     def cost(self) -> str:
-        """With what a run of the present settings is measured, and about how long: `quick, about 9 s`."""
+        """Budget and estimated duration of a run of these settings: `quick, about 9 s`."""
         budget, settings = BUDGET[self.budget], self.settings
         arms = len(settings.arms_on(self.machine)) if settings else 1
         sweeps = settings is not None and settings.preset.sweep is not None
         if sweeps or (self.running and self.shown.sweep is not None):
             return f"{budget.name}, ± {100 * budget.precision:.0f} %"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
-        if len(here) > 1:  # by turns, each in processes of its own
+        if len(here) > 1:  # in turns, each in its own processes
             from tuilab.runner.turns import budget_of
 
             budget = budget_of(budget)
@@ -251,16 +251,16 @@ class LabState:
 
     @property
     def running(self) -> bool:
-        """A run was asked for and is not over."""
+        """True if a requested run is not over."""
         return bool(self.asked) or self.wanted is not None
 
     @property
     def in_processes(self) -> bool:
-        """Whether what would be measured now is under way already, in several processes one after another."""
+        """True if the current settings are already being measured, in several processes one after another."""
         shown, settings = self.shown, self.settings
         if self.replay or settings is None or not self.asked or self.asked != shown.run:
             return False
-        if shown.status is not None:  # it is resumed, and its next process has not begun
+        if shown.status is not None:  # a resumed run whose next process has not started
             return True
         budget, same = shown.budget, settings.scenario == shown.scenario and shown.sweep is None
         if budget is None or not same or settings.preset.name != shown.preset:
@@ -269,7 +269,7 @@ class LabState:
 
     @property
     def waiting(self) -> bool:
-        """Whether something is awaited that sends no reports, so that only the seconds show progress."""
+        """True if the active wait sends no reports, so that only the seconds show progress."""
         if self.replay:
             return False
         starting = self.worker.phase == "starting" or self.wanted is not None
@@ -278,7 +278,7 @@ class LabState:
 
     @property
     def held_s(self) -> float:
-        """How long the run on the screen is at the same thing; 0 if it is too short to be reported."""
+        """Seconds that the run on the screen has spent on the same thing; 0 if too short to show."""
         held = self.clock() - self.stage.since
         return held if self.shown.running and not self.replay and held >= LONG_S else 0.0
 
@@ -290,7 +290,7 @@ class LabState:
         slid: bool = False,
         cold: bool = False,
     ) -> Measure:
-        """Make the request for the present settings; there must be some. slid: a slider came to rest."""
+        """Return the request for the current settings, which must exist. slid: a slider came to rest."""
         settings = self.settings
         assert settings is not None
         devices = settings.devices(self.machine, self.hosts.machines)
@@ -306,10 +306,10 @@ class LabState:
         return request
 
     def further(self, budget: BudgetName | None = None) -> Measure | None:
-        """Return the request that measures what the run on the screen lacks because it was stopped, else that
-        which makes it as precise as the budget asks, by further processes.
+        """Return the request that completes the stopped run on the screen, or that makes it as precise as
+        the budget asks.
 
-        None if nothing is missing, or it was measured with other settings, and so is to be measured again.
+        None if nothing is missing, or if the settings differ, so that a new run is needed.
         """
         from tuilab.lab import resume
 
@@ -335,25 +335,25 @@ class LabState:
         return msgspec.structs.replace(found, pace=self.paced, spool=self.spool, finish=self.finish)
 
     def expect(self, request: Measure, earlier: RunState | None = None) -> None:
-        """Await the events of that run. earlier: the state of the run that it continues."""
+        """Expect the events of that run. earlier: the state of the run that it continues."""
         self.replay = ""
         if request.id != self.shown.run:
             self._pending[request.id] = earlier or RunState()
         self.asked, self.asked_at = request.id, self.clock()
 
     def command(self, sweeping: bool = False) -> str:
-        """Return the command line that does what the screen shows. There must be settings."""
+        """Return the command line for what the screen shows. There must be settings."""
         assert self.settings is not None
         sweep = (self.shown.sweep or default_sweep(self.settings)) if sweeping else None
         named = {name: host.environment for name, host in self.hosts.known.items() if host.environment}
         return command_line(self.settings, self.budget, sweep, named)
 
     def put_away(self) -> None:
-        """Take the run off the screen; it stays on as a ghost."""
+        """Remove the run from the screen; it stays as a ghost."""
         self._show(RunState())
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
-        """Show what follows as a recording of that name, with its own settings if its preset is known."""
+        """Show the following events as a recording of that name, with its settings if its preset is known."""
         preset = next((p for p in self.presets if p.name == started.preset), None)
         if preset is not None and preset.workload == started.scenario.workload:
             self.choose(preset)
@@ -363,16 +363,16 @@ class LabState:
         self.replay = label
 
     def rewind(self) -> None:
-        """Forget what a replay has shown: its events come again from the first."""
+        """Clear what a replay has shown: its events arrive again from the first."""
         self.shown, self.stage = RunState(), Stage()
 
     @property
     def place(self) -> Place:
-        """Where the user is now."""
+        """The user's current place."""
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
 
     def go_back(self, place: Place) -> bool:
-        """Be at that place again, with its run where that was over; False if nothing has changed since."""
+        """Return to that place, with its run if that was over; False if nothing has changed since."""
         if place.settings is None or place.settings == self.settings:
             return False
         self.settings, self.past, self.replay = place.settings, [*place.past], place.replay
@@ -383,19 +383,19 @@ class LabState:
 
     @property
     def replay_is_here(self) -> bool:
-        """Whether the settings alongside a replay are of its own preset, which may be unknown here."""
+        """True if the settings next to a replay belong to its preset, which may be unknown here."""
         return self.settings is not None and self.settings.preset.name == self.shown.preset
 
     @property
     def stale(self) -> bool:
-        """The settings are not those of the run on the screen."""
+        """True if the settings differ from those of the run on the screen."""
         if self.settings is None or self.shown.scenario is None:
             return False
         return self.settings.scenario != self.shown.scenario
 
     @property
     def undecided(self) -> str:
-        """Why the run on the screen decides none of its preset's claims, "" where it does."""
+        """Why the run on the screen decides none of its preset's claims; "" if it does."""
         if self.guessing:
             return "guess first"
         if self.shown.running:
@@ -406,16 +406,18 @@ class LabState:
 
     @property
     def point(self) -> int:
-        """The place of the run on the screen that its figures are of: of a sweep the one that tells most."""
+        """The point of the run on the screen that its figures are for: in a sweep, the most informative
+        one.
+        """
         from tuilab.analysis.reading import summary_point
 
         return summary_point(self.shown) if self.shown.run else 0
 
     def result(self) -> RunResult | None:
-        """Return the summary of the run on the screen, without the rows of its placement; kept until it goes
-        on.
+        """Return the summary of the run on the screen, without placement rows; cached until the run
+        changes.
 
-        Of a long run that is summed up alongside the screen, the last that is known.
+        For a long run that is summarized in a thread, the last known summary.
         """
         state = self.shown
         if not state.run:
@@ -427,7 +429,7 @@ class LabState:
         return self.sum_up()
 
     def whole_result(self) -> RunResult:
-        """Return `result` with the rows of its placement. Raises ValueError if there is no run."""
+        """Return `result` with placement rows. Raises ValueError if there is no run."""
         from tuilab.analysis.summary import placement_of
 
         result = self.result()
@@ -437,14 +439,14 @@ class LabState:
 
     @property
     def crossover(self) -> Crossover | None:
-        """The crossover that the slider of these settings can show: the first that was found."""
+        """The crossover for the slider of these settings: the first one found."""
         result = self.result() if self.shown.sweep else None
         if result is None or self.settings is None or self.settings.preset.name != result.preset:
             return None
         return next((c for c in result.crossovers if c.at is not None), None)
 
     def sum_up(self) -> RunResult | None:
-        """Work the summary out again. May be called in a thread if no event comes meanwhile."""
+        """Compute the summary again. May run in a thread if no event arrives meanwhile."""
         from tuilab.analysis.summary import summarise
 
         state = self.shown
@@ -452,7 +454,7 @@ class LabState:
         try:
             found = summarise(state, self.claims_of(state.preset), placement=False)
         except Exception as error:
-            # A fault of ours must not take the measurement with it: it is said; the samples still show.
+            # A bug of ours must not stop the measurement: it is reported, and the samples still show.
             found = None
             self._say(f"the summary failed: {type(error).__name__}: {error}", "error")
         self._results = {key: found}
@@ -460,14 +462,14 @@ class LabState:
 
     @property
     def long(self) -> bool:
-        """The run on the screen continues, and to sum it up again takes longer than a key should wait."""
+        """True if the run continues and summarizing it takes longer than a key should wait."""
         state = self.shown
         if not state.running or (state.run, state.version) in self._results:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
     def claims_of(self, preset: str) -> tuple[Claim, ...]:
-        """Return the claims of the preset of that name, none if it is not here."""
+        """Return the claims of the preset of that name; none if it is unknown."""
         if self.settings is not None and self.settings.preset.name == preset:
             return self.settings.preset.claims
         return next((p.claims for p in self.presets if p.name == preset), ())
@@ -475,7 +477,7 @@ class LabState:
     # Events
 
     def apply(self, event: Event) -> Change:
-        """Fold one event in; says what it changed."""
+        """Apply one event and return what it changed."""
         if getattr(event, "origin", ""):
             self.log += self.hosts.apply(event)
             return Change.SETTINGS | Change.LOG
@@ -502,7 +504,7 @@ class LabState:
         return Change.WORKER
 
     def take(self, rounds: Rounds) -> Change:
-        """Fold many rounds of the run on the screen in at once."""
+        """Apply many rounds of the run on the screen at once."""
         state = self.shown
         first = Change.NOTHING if state.rounds else Change.FIRST
         state.take(rounds)
@@ -516,7 +518,7 @@ class LabState:
         self.worker = Worker(phase, stage, since, pid or worker.pid)
 
     def _exited(self, event: WorkerExited) -> None:
-        """The supervisor starts a fresh worker, unless this one died before it was ready."""
+        """The supervisor starts a new worker, unless this one died before it was ready."""
         again = event.expected or self.worker.phase != "starting"
         self._stage("starting" if again else "down", "starting a fresh worker")
         if not event.expected:
@@ -528,7 +530,7 @@ class LabState:
         self.log.append(Log(text=text, level=level, source="tuilab"))
 
     def _trace(self, detail: str) -> None:
-        """A traceback, such as that of a user's own code, into the log."""
+        """Write a traceback, such as that of a user's code, to the log."""
         for line in sanitize_block(detail).splitlines():
             self._say(line, "error")
 
@@ -566,7 +568,7 @@ class LabState:
         return Change.RUN
 
     def _elsewhere(self, identity: str, event: Event) -> Change:
-        """Events of a run that is not on the screen: only its end matters."""
+        """Apply an event of a run that is not on the screen: only its end matters."""
         if not isinstance(event, Finished):
             return Change.NOTHING
         self._pending.pop(identity, None)
@@ -587,16 +589,16 @@ class LabState:
         return Change.RUN | Change.OVER
 
     def _show(self, state: RunState) -> None:
-        """Put a run that begins on the screen; the one before becomes a ghost if it is of the same kind."""
+        """Show a new run; the previous one becomes a ghost if it is of the same kind."""
         before = self.shown
         if before.rounds >= LEAST_GHOST and before.scenario is not None and before.sweep is None:
             self.ghosts = [ghost(before), *self.ghosts][:MOST_GHOSTS]
         self.shown = state
 
     def ghosts_of(self, state: RunState) -> list[RunState]:
-        """Return earlier runs that may be drawn under this one: of the same workload, without a sweep.
+        """Return earlier runs to draw under this one: same workload, no sweep.
 
-        Those of this session, then those that are pinned in the history.
+        Those of this session first, then the pinned ones.
         """
         if state.scenario is None:
             return []
@@ -609,19 +611,19 @@ class LabState:
 
 
 def sizes_begun(state: RunState) -> int:
-    """Count the sizes of a sweep at which something is known of an arm, from 1."""
+    """Count the sizes of a sweep with data for an arm, from 1."""
     begun = {point for arm in state.arms.values() for point in (*arm.cells, *arm.work)}
     return max(1, min(len(state.points), len(begun)))
 
 
 def _first_called(state: RunState) -> bool:
-    """One arm has been called so far, and none has been timed in a round."""
+    """Return True if one arm has been called so far, and none timed in a round."""
     called = (cell for arm in state.arms.values() for cell in arm.cells.values() if cell.first_s is not None)
     return not state.rounds and sum(1 for _ in called) == 1
 
 
 def ghost(state: RunState) -> RunState:
-    """Return the run with what a plot draws of it; its placement, logs and single calls are let go."""
+    """Return the run with only the data for a plot: no placement, logs or single calls."""
     arms = {name: _arm(arm) for name, arm in state.arms.items()}
     return replace(state, arms=arms, log=[], flags=[], facts=[], canaries=array("d"), windows=[])
 
@@ -636,6 +638,6 @@ def _cell(cell: ArmSamples) -> ArmSamples:
 
 
 def overall(verdicts: list[VerdictWord]) -> VerdictWord:
-    """Return one word for several claims: the most severe that was decided."""
+    """Return the most severe verdict among the claims."""
     order: tuple[VerdictWord, ...] = ("refuted", "impossible", "undecided", "confirmed", "untestable")
     return min(verdicts, key=order.index)

@@ -1,4 +1,4 @@
-"""Work alongside the screen, in a thread that nobody waits for when the lab ends."""
+"""Work in daemon threads that nobody waits for when the lab ends."""
 
 import asyncio
 import threading
@@ -10,9 +10,7 @@ T = TypeVar("T")
 
 
 async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do what `asyncio.to_thread` does, whose threads asyncio joins at the end, however long they take.
-    Raises what the call raises.
-    """
+    """Like `asyncio.to_thread`, but asyncio does not join the thread at exit. Raises what the call raises."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -33,7 +31,7 @@ async def run_in_daemon_thread(call: Callable[P, T], /, *args: P.args, **kwargs:
         try:
             loop.call_soon_threadsafe(settle, result, error)
         except RuntimeError:
-            pass  # the lab has ended meanwhile
+            pass  # the lab has ended
 
     threading.Thread(target=run, daemon=True, name=f"tuilab-{getattr(call, '__name__', 'call')}").start()
     found: T = await future

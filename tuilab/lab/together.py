@@ -1,4 +1,4 @@
-"""Devices measured one at a time and then all at once, each by a worker of its own."""
+"""Devices measured one at a time and then all at once, each by its own worker."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,8 +15,7 @@ from tuilab.runner.multi_host import MultiHostRunner
 
 
 def runner_of_each(request: Measure, machines: Mapping[str, Machine]) -> RunnerFactory:
-    """Return what starts a worker for each device of each host. Raises InputError if all arms are on one
-    device."""
+    """Return a factory of one worker per device and host. Raises InputError if all arms are on one device."""
     devices = {host: [d.name for d in machine.devices] for host, machine in machines.items()}
     wanted = devices_of(request, devices)
     if all(len(own) < 2 for own in wanted.values()):
@@ -35,12 +34,12 @@ def _run_on(devices: Mapping[str, Sequence[str]], on_event: Listener) -> Runner:
 
 
 def doubled(request: Measure) -> Measure:
-    """Return the request with each arm once more `together`."""
+    """Return the request with a `together` copy of each arm."""
     return msgspec.structs.replace(request, arms=twins(request.arms))
 
 
 def devices_of(request: Measure, present: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the devices that each host is to measure on: its arms' that it has, else all named ones."""
+    """Return the devices to measure on each host: those of its arms that it has, else all named ones."""
     out = {}
     for host, own in present.items():
         named = list(dict.fromkeys(arm.device for arm in request.arms if arm.host == host))

@@ -1,4 +1,4 @@
-"""Watching somebody's own program: started or attached to, its page made as it goes."""
+"""Watch a user's program: start or attach, and update its page."""
 
 import contextlib
 import itertools
@@ -37,35 +37,38 @@ from tuilab.runner.watched import is_python as is_python
 
 BESIDE_S = 5.0
 KEPT_EVERY_S = 15.0
-"""Seconds between two writes of a growing page into the history."""
+"""Seconds between two saves of a growing page in the history."""
 MOST_READ = 12
-"""Windows of a process that are read, spread evenly: each takes about a second of a processor."""
+"""Maximum number of profiler windows read per process, spread evenly: each takes about a second of CPU
+time.
+"""
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
-"""Seconds between two pages of a live program, and how many times as long as a page took."""
+"""Minimum seconds between two pages of a live program, also as a multiple of the time for a page."""
 TAIL = 2**16
-"""Bytes of the output in which its last lines are looked for: a progress bar writes much into one line."""
+"""Bytes of output in which to look for the last lines: a progress bar writes much into one line."""
 MOST_SHOWN = 5_000
-"""Steps that are drawn."""
+"""Maximum number of steps drawn."""
 OF_THE_WINDOWS = re.compile(r"^(?:I0000 |\S+ \S+: I ).*\b(?:profiler_session|save_profile)\.cc:")
-"""What TensorFlow's profiler says of each window; the program has not written it."""
+"""Messages of TensorFlow's profiler for each window; not the program's own."""
 _SECRET = ("key", "token", "secret", "password", "passwd", "credential", "auth")
 
 
 @dataclass
 class WatchOptions:
-    """every, window: seconds between windows and of one; 0 for as seldom as `share` of the program's time
-    allows."""
+    """every, window: seconds between windows and of each; 0 for as rarely as `share` of the program's time
+    allows.
+    """
 
     every: float = 0.0
     window: float = 0.4
     share: float = 0.02
     once: bool = False
     card: str = ""
-    """The GPU for which a bound is given, `h100`; "" for the usual one."""
+    """The GPU for the bound, `h100`; "" for the default."""
 
     def words(self) -> str:
-        """Write them as the observer reads them."""
+        """Format them for the observer."""
         return f"every={self.every},window={self.window},share={self.share},once={int(self.once)}"
 
 
@@ -81,9 +84,9 @@ class Watched:
     files: dict[int, list[tuple[Window, Path]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     program: str = field(default_factory=lambda: new_id())
-    """Its id in the history; "" where another machine keeps it."""
+    """Its id in the history; "" if another machine saves it."""
     chosen: int = 0
-    """The process that the page is of; 0 for the busiest one."""
+    """The process on the page; 0 for the busiest one."""
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
     card: str = ""
@@ -93,7 +96,7 @@ class Watched:
     devices: Devices = field(default_factory=Devices)
 
     def sample(self) -> None:
-        """Look at the devices, where the program makes steps and the last look is a second ago."""
+        """Sample the devices if the program makes steps and the last sample is a second old."""
         of = self.busiest
         if of is None or of.hello is None or not of.kind or of.ended:
             return
@@ -101,7 +104,7 @@ class Watched:
             self.loads.add(sample)
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Take in one more message of the process of that number."""
+        """Handle a message of the process of that number."""
         if isinstance(told, Hello) or number not in self.processes:
             self.processes[number] = Process()
         self.processes[number].apply(told)
@@ -121,11 +124,11 @@ class Watched:
                 del files[1::2]
 
     def keep(self) -> str:
-        """Write the page into the history; why it could not be, "" where it was, or is not to be."""
+        """Save the page in the history; returns why it could not be saved, "" if it was or need not be."""
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
-        """Read the windows that are there; those already read are not read again."""
+        """Read new profiler windows."""
         for number, files in self.files.items():
             process = self.processes[number]
             done = {window for window, _ in process.windows}
@@ -141,7 +144,7 @@ class Watched:
                     )
 
     def finish(self, faults: Iterable[str]) -> None:
-        """Read what is left of a program that has ended, and keep it."""
+        """Read the remaining data of an ended program and save it."""
         self.faults += faults
         self.devices.close()
         self.read()
@@ -150,16 +153,16 @@ class Watched:
             self.faults.append(why)
 
     def beside(self) -> None:
-        """Look at the machine, for what its GPUs would explain."""
+        """Inspect the machine, for an explanation about its GPUs."""
         self.place = place_of(self.processes.values(), self.place.others, self.place.memory)
 
     @property
     def busiest(self) -> Process | None:
-        """The process that the page is of."""
+        """The process on the page."""
         return busiest(self.processes.values())
 
     def page(self) -> Page:
-        """Return what is said of it now."""
+        """Return the current page."""
         return page_of(
             list(self.processes.values()),
             command=without_secrets(self.command),
@@ -197,7 +200,7 @@ def watch(command: Sequence[str], options: WatchOptions) -> Watched:
 
 
 class Watching(ShownProgram):
-    """A program that is watched while a screen has the terminal; its page is made again as it goes.
+    """A program that is watched while a screen uses the terminal; its page is updated meanwhile.
 
     Raises InputError if there is nothing to start.
     """
@@ -213,17 +216,17 @@ class Watching(ShownProgram):
 
     @property
     def running(self) -> bool:
-        """Whether the program has been started and has not ended."""
+        """True between the program's start and end."""
         return self.hosted is not None and self.program.exit_code is None
 
     @property
     def now(self) -> Page:
-        """The page, with how long the program has run."""
+        """The page, with the elapsed time."""
         ended = self.program.ended or time.time()
         return msgspec.structs.replace(self.page, lasted_s=ended - self.program.began)
 
     def start(self, size: tuple[int, int]) -> None:
-        """Start it in a terminal of that many columns and rows. Raises InputError if it cannot be."""
+        """Start it in a terminal of that many columns and rows. Raises InputError on failure."""
         self._listener = watched.Listener(self.take, self._rest)
         try:
             self.hosted = watched.Hosted(
@@ -244,7 +247,7 @@ class Watching(ShownProgram):
         self.changed()
 
     def take(self, number: int, told: Told, file: Path | None) -> None:
-        """Take in one more message."""
+        """Handle a message."""
         self.program.take(number, told, file)
         self._told += 1
         if isinstance(told, Caught):
@@ -260,23 +263,23 @@ class Watching(ShownProgram):
         if self._told and time.monotonic() >= self._due:
             begun = time.monotonic()
             self.draw()
-            # A page of a long program takes its time, and the program's processors.
+            # A page of a long program takes time, and uses the program's processors.
             self._due = time.monotonic() + max(LIVE_S, PAGE_SHARE * (time.monotonic() - begun))
 
     def draw(self) -> None:
-        """Make the page again."""
+        """Update the page."""
         self._told, self.page = 0, self.program.page()
         of = self.program.busiest
         self.steps = dict(list(of.durations().items())[-MOST_SHOWN:]) if of is not None else {}
         self.changed()
 
     def choose(self, index: int) -> None:
-        """Show the page of that one of its processes."""
+        """Show the page of that process."""
         self.program.chosen = self.rows[index].pid
         self.draw()
 
     def output(self, lines: int) -> list[str]:
-        """Return the last lines that the program has written, as they stand in its terminal."""
+        """Return the program's last output lines as in its terminal."""
         return last_lines(bytes(self.hosted.output[-TAIL:]) if self.hosted is not None else b"", lines)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -284,7 +287,7 @@ class Watching(ShownProgram):
             self.hosted.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Have a tf.function of the busiest process caught, as `ShownProgram.catch` says."""
+        """Capture a tf.function of the busiest process, like `ShownProgram.catch`."""
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or not isinstance(key, int) or key not in of.functions:
@@ -315,15 +318,15 @@ class Watching(ShownProgram):
 
     @property
     def exit_code(self) -> int | None:
-        """Of the program, None while it runs."""
+        """The program's exit code; None while it runs."""
         return self.program.exit_code
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; whether it has ended."""
+        """Wait for its end; returns True if it has ended."""
         return self._over.wait(seconds)
 
     def leave(self) -> Watched:
-        """Give the program our terminal to its end, once the screen is gone; returns it then."""
+        """Give the program our terminal after the screen has closed; returns when it ends."""
         if self.hosted is not None:
             self.changed = lambda: None
             self.hosted.hand_over()
@@ -332,16 +335,16 @@ class Watching(ShownProgram):
 
 
 def last_lines(raw: bytes, lines: int) -> list[str]:
-    """Return the last lines of what was written to a terminal, as they stand there."""
+    """Return the last lines of terminal output as they appear there."""
     text = raw.decode(errors="replace").replace("\r\n", "\n")
-    # What is written after a return stands in the place of what stood there.
+    # Text after a carriage return overwrites the line.
     stand = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     found = [line for line in stand if not OF_THE_WINDOWS.match(line)]
     return [sanitize_line(line, 500) for line in (found[:-1] if not found[-1] else found)[-lines:]]
 
 
 def _caught_folder(name: str) -> Path:
-    """Where a caught function goes: a folder of its own, kept with the runs that will be of it."""
+    """Return a new folder for a captured function, next to the runs."""
     folder = private_folder(data_folder() / "captured")
     plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)[:100] or "function"
     numbered = (folder / (plain if index == 1 else f"{plain}-{index}") for index in itertools.count(1))
@@ -349,10 +352,10 @@ def _caught_folder(name: str) -> Path:
 
 
 def attach(address: str, seconds: float) -> Watched:
-    """Look once at a program that runs TensorFlow's profiler server at HOST:PORT.
+    """Profile a program that runs TensorFlow's profiler server at HOST:PORT, once.
 
-    There is no observer in it: its parts and ops are those of the window, without lines and traces. Raises
-    InputError if no program answers.
+    It has no observer, so there are parts and ops but no lines or traces. Raises InputError if no program
+    answers.
     """
     program = Watched(("--attach", address))
     with tempfile.TemporaryDirectory(prefix="tuilab-watch-") as folder:
@@ -364,8 +367,8 @@ def attach(address: str, seconds: float) -> Watched:
 
 
 def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mapping[str, int]) -> Beside:
-    """Look at the machine alongside the program; if TensorFlow sees none of its GPUs, find the
-    doctor's cause with the program's own Python and environment.
+    """Inspect the machine; if TensorFlow sees none of its GPUs, find the doctor's cause with the program's
+    Python and environment.
     """
     from tuilab.doctor import hardware
     from tuilab.doctor.place import Place
@@ -393,7 +396,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
 
 
 def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
-    """Name other processes that hold memory on a GPU now, and size each GPU; nothing without a driver."""
+    """Return the other processes with GPU memory, and each GPU's size; nothing without a driver."""
     from tuilab.telemetry.sampler import open_nvml
 
     try:
@@ -412,7 +415,7 @@ def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
 
 
 def sources(processes: Iterable[Process]) -> dict[str, str]:
-    """Return the user's own files, by the names that the events have."""
+    """Return the user's files by the names in the events."""
     out = {}
     for process in processes:
         names = {process.hello.script} if process.hello else set()
@@ -425,7 +428,7 @@ def sources(processes: Iterable[Process]) -> dict[str, str]:
 
 
 def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the command as it is kept and shown: what names like `--api-key` are given is left out."""
+    """Return the command for display and storage, without values of options such as `--api-key`."""
     out, hide = [], False
     for word in command:
         name, equals, _ = word.partition("=")
@@ -441,7 +444,7 @@ def without_secrets(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def export(text: str, ending: str) -> Path:
-    """Write it to a new file in the current folder. Raises OSError."""
+    """Write to a new file in the current folder. Raises OSError."""
     now = datetime.now().strftime("%Y%m%d-%H%M%S")
     file = Path.cwd() / f"tuilab-watch-{now}.{ending}"
     write_text(file, [text])
@@ -449,7 +452,7 @@ def export(text: str, ending: str) -> Path:
 
 
 def keep(program: str, page: Page) -> str:
-    """Write a page into the history under that id; why it could not be, "" where it was."""
+    """Save a page in the history under that id; returns why it could not be saved, "" if it was."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 
@@ -464,7 +467,7 @@ def keep(program: str, page: Page) -> str:
 
 
 def new_id() -> str:
-    """Return an id for a program in the history."""
+    """Return a new program id for the history."""
     return PREFIX + uuid.uuid4().hex[:15]
 
 
@@ -478,7 +481,7 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def kept(start: str) -> Page:
-    """Return the page of the watched program whose id begins so. Raises InputError."""
+    """Return the page of the watched program whose id starts with that. Raises InputError."""
     from tuilab.history import programs
     from tuilab.history.store import Store
 

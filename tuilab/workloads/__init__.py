@@ -1,4 +1,4 @@
-"""The workloads: one file each. Found by looking, so that adding one touches no other file."""
+"""The workloads, one file each. They are discovered, so adding one changes no other file."""
 
 import contextlib
 import importlib
@@ -19,7 +19,7 @@ ENTRY_POINTS = "tuilab.workloads"
 
 @cache
 def shipped() -> dict[str, Workload]:
-    """Return every workload of this package, by name: each module here that has a `WORKLOAD`."""
+    """Return every workload of this package by name: each module with a `WORKLOAD`."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         workload = getattr(importlib.import_module(f"{__name__}.{module.name}"), "WORKLOAD", None)
@@ -29,7 +29,7 @@ def shipped() -> dict[str, Workload]:
 
 
 def _load(entry: "EntryPoint") -> object:
-    """What an installed package offers; whatever it raises is its own fault, and it has nothing to print."""
+    """Load an installed package's workload; its errors are its own, and its output is discarded."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
@@ -47,10 +47,10 @@ def find(name: str) -> Workload:
     """Return the workload of that name, shipped or installed. Raises InputError if there is none."""
     if name in shipped():
         return shipped()[name]
-    from importlib.metadata import entry_points  # takes longer to load than all the shipped ones
+    from importlib.metadata import entry_points  # takes longer to import than all shipped workloads
 
     every = entry_points()
-    # Before Python 3.10 a dictionary by group.
+    # Before Python 3.10, a dictionary by group.
     installed = every.select(group=ENTRY_POINTS) if hasattr(every, "select") else every.get(ENTRY_POINTS, ())
     for entry in installed:
         if entry.name == name:

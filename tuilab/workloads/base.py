@@ -1,4 +1,4 @@
-"""What a workload is made of: a declaration, and the function that, given TensorFlow, builds one arm."""
+"""The parts of a workload: a declaration, and a function that builds an arm with TensorFlow."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Mark = Callable[[str], AbstractContextManager[object]]
-"""Makes a profile say what happens inside the context."""
+"""A context manager that marks its content in a profile."""
 
 
 class Unavailable(Exception):
-    """This arm cannot run here, for the reason that the message gives. Not a failure."""
+    """The arm cannot run here, for the reason in the message. Not a failure."""
 
 
 @dataclass
@@ -61,11 +61,11 @@ class Case:
 
 
 class Build(Protocol):
-    """What the worker hands to a workload's `build`.
+    """The worker's input to a workload's `build`.
 
     tf: the TensorFlow module. device, host: TensorFlow device names (`/GPU:0`, `/CPU:0`).
-    cold: rotate inputs beyond the last-level cache. observing: whether what is so in every process of a run
-    is asked for, alongside the time; a further process only times.
+    cold: rotate inputs beyond the last-level cache. observing: also report facts that are the same in every
+    process; a further process only times.
     """
 
     tf: Any
@@ -86,34 +86,34 @@ class Build(Protocol):
         """Return a flag's value."""
 
     def compiled(self, function: Function) -> Function:
-        """Return the function in the arm's mode: as it is, as one graph, or compiled by XLA."""
+        """Return the function in the arm's mode: unchanged, as a graph, or compiled by XLA."""
 
     def tensors(self, function: Function, *inputs: "np.ndarray[Any, Any]") -> Case:
-        """Return the usual case: a function from tensors to tensors, with its inputs given as host arrays.
+        """Return the usual case: a function of tensors, with inputs given as host arrays.
 
-        The arm decides the device, the mode, and whether inputs stay on the device or are copied there
-        and results back in each call.
+        The arm decides the device, the mode, and whether inputs stay on the device or are copied in each call
+        with their results.
         """
 
     def progress(self, stage: str, done: float = 0.0, total: float = 0.0, unit: str = "") -> None:
-        """Describe what a long preparation does.
+        """Report the progress of a long preparation.
 
-        Raises the engine's cancellation when a stop was asked for.
+        Raises the engine's cancellation if a stop was requested.
         """
 
     def fact(self, name: str, value: Value | float, text: str) -> None:
-        """Report something observed alongside time, with a sentence that says it."""
+        """Report an observation other than time, with a sentence."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A declaration and the function that builds an arm of it.
+    """A declaration and the function that builds an arm.
 
-    memory: bytes of host memory that the values will need at the peak, None if that is not known.
-    memory_of: likewise of an arm of a variant, where they differ.
-    work: what one call of an arm has to do at least, None if the worker is to read it from the graph.
-    info: of a model's file, what it holds. layers: by name each one's kind, or a model's own layers; None
-    where a graph's name scopes alone tell. holds: kept alive too.
+    memory: host bytes that the values need, None if not known.
+    memory_of: the same for an arm of a variant, if different.
+    work: minimum work of one call, None to read it from the graph.
+    info: for a model file, its content. layers: kinds by name, or a model's own layers; None if only a
+    graph's name scopes tell. holds: objects to keep alive.
     """
 
     declaration: Declaration
@@ -126,7 +126,7 @@ class Workload:
     memory_of: Callable[[Mapping[str, Value], str], int] | None = None
 
     def needs(self, values: Mapping[str, Value], variant: str) -> int:
-        """Return the bytes that an arm of this variant needs at the values; 0 if that is not known."""
+        """Return the bytes that an arm of this variant needs; 0 if not known."""
         if self.memory_of is not None:
             return self.memory_of(values, variant)
         return self.memory(values) if self.memory is not None else 0

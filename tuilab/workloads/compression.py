@@ -1,4 +1,4 @@
-"""Compression: zlib on the host with the copies it needs, and a lossy kind that a GPU can do by itself."""
+"""Compression: zlib on the host with its copies, and a lossy kind that runs on a GPU."""
 
 import importlib.util
 import zlib
@@ -15,7 +15,7 @@ from tuilab.workloads.parts.device import moved, observed, observed_family
 
 ITEM = 4
 PERIOD = 1_000
-"""Values of a period of the smooth data."""
+"""Values per period of the smooth data."""
 
 DECLARATION = Declaration(
     name="compression",
@@ -86,15 +86,14 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: the values drawn and as a tensor, zlib's output, codes and their floats."""
+    """Return peak bytes: the values as drawn and as a tensor, zlib's output, codes and their floats."""
     return 4 * ITEM * int(values["elements"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count the work, lossy: least, greatest, difference, quotient and rounding of each value, or a product
-    and a sum.
+    """Count lossy work: minimum, maximum, difference, quotient and rounding per value, or a multiply-add.
 
-    What zlib does depends on the data, and so does the size of what it writes.
+    The work and output size of zlib depend on the data.
     """
     block, bits = int(values["block"]), int(str(values["bits"]))
     count = -(-int(values["elements"]) // block) * block
@@ -109,7 +108,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one compression, or one decompression, of `elements` float32 values."""
+    """Compress or decompress `elements` float32 values once."""
     values = _values(b)
     make: Callable[[Build, Any], Case] = {
         "zlib": _zlib,
@@ -123,7 +122,7 @@ def build(b: Build) -> Case:
 
 
 def _values(b: Build) -> Any:
-    """The data, shaped (blocks, block)."""
+    """Return the data, shaped (blocks, block)."""
     import numpy as np
 
     block = b.integer("block")
@@ -155,7 +154,7 @@ def _zlib(b: Build, values: Any) -> Case:
     level, resident = b.integer("level"), _resident(b, values)
 
     def to_host() -> Any:
-        # Not `resident.numpy()`: the runtime would keep that copy and hand it out in the next call.
+        # Not `resident.numpy()`: the runtime would cache that copy and return it in the next call.
         return np.ascontiguousarray(moved(b.tf, resident, b.host).numpy())
 
     def to_device(data: bytes) -> Any:
@@ -233,7 +232,7 @@ def _report(b: Build, bytes_in: int, bytes_out: int, largest: float, rms: float)
 
 
 def _report_loss(b: Build, values: Any, bits: int) -> None:
-    """Ratio and error of a round trip, over the first blocks; and which of its ops lack a GPU kernel."""
+    """Report ratio and error of a round trip over the first blocks, and ops without a GPU kernel."""
     if not b.observing:
         return
     import numpy as np
@@ -251,7 +250,7 @@ def _report_loss(b: Build, values: Any, bits: int) -> None:
 
 
 def _report_apis(b: Build) -> None:
-    """Whether the functions that the examples call are there, and the kernel of the one that is."""
+    """Report whether the examples' functions exist, and the kernel of the one that does."""
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
     b.fact("constant-device", place, f"tf.constant of floats, with no device asked for, lies on the {place}")

@@ -1,4 +1,4 @@
-"""A product alone on its device, and while other processes load the same device."""
+"""A matrix product alone on its device, and while other processes load the device."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -55,20 +55,20 @@ _rivals: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: three matrices here and at each rival, and the rivals' own processes."""
+    """Return peak bytes: three matrices here and in each rival, and the rivals' processes."""
     side, rivals = int(values["side"]), int(values["rivals"])
     matrices = side * side * (8 + 3 * ITEM_BYTES[str(values["dtype"])])
     return matrices * (1 + rivals) + PROCESS_BYTES * rivals
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a product and a sum for each of side³."""
+    """Return a multiply and an add for each of side³."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     return Work(flop=2 * side**3, inputs=item * side**2, outputs=item * side**2, dtype=arm.dtype)
 
 
 def build(b: Build) -> Case:
-    """Return one product of side × side matrices."""
+    """Multiply side × side matrices once."""
     import numpy as np
 
     x = np.random.default_rng(0).standard_normal((b.integer("side"),) * 2).astype(b.arm.dtype)
@@ -122,7 +122,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def rival(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Multiply while told to, wait otherwise: what a rival process does."""
+    """Multiply when asked to, wait otherwise; runs in a rival process."""
     import tensorflow as tf
 
     for gpu in tf.config.list_physical_devices("GPU"):

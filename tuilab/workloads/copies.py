@@ -1,4 +1,4 @@
-"""Copies between host and device: one block against many pieces of the same bytes."""
+"""Copies between host and device: one block compared with many pieces of the same total size."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -52,12 +52,12 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: the array, its tensor, and the copies one way and back."""
+    """Return peak bytes: the array, its tensor, and the copies in both directions."""
     return 4 * int(values["bytes"])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the bytes that travel; within the host each is read once and written once a way."""
+    """Return the bytes copied; within the host, each is read once and written once per direction."""
     total = int(values["bytes"]) // int(values["pieces"]) * int(values["pieces"])
     direction = str(values["direction"])
     if family(arm.device) == "CPU":
@@ -68,12 +68,12 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one transfer of `bytes` bytes, whole or in `pieces`."""
+    """Copy `bytes` bytes once, whole or in `pieces`."""
     import numpy as np
 
     tf, direction = b.tf, b.word("direction")
     pieces = b.integer("pieces") if b.arm.variant == "pieces" else 1
-    # Both variants carry the bytes that divide evenly.
+    # Both variants copy the bytes that divide evenly.
     total = b.integer("bytes") // b.integer("pieces") * b.integer("pieces")
     piece = np.random.default_rng(0).integers(0, 256, total // pieces, np.uint8)
     start = b.host if direction != TO_HOST else b.device
@@ -96,8 +96,8 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
     ways = {TO_DEVICE: [b.device], TO_HOST: [b.host], BOTH: [b.device, b.host]}[direction]
 
     def within_host(*tensors: Any) -> Any:
-        # The identity of a tensor on its own device copies nothing.
-        # Nor is it the host's copy unless it is asked for there: a visible GPU would make it.
+        # The identity of a tensor on its own device copies nothing. A visible GPU would also make the host's
+        # copy, unless it is requested on the host.
         with tf.device(b.host):
             for _ in ways:
                 tensors = tuple(tf.raw_ops.DeepCopy(x=tensor) for tensor in tensors)

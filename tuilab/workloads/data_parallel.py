@@ -14,7 +14,7 @@ from tuilab.workloads.parts.device import observed, short
 
 SINGLE, MIRRORED = "single", "mirrored"
 PROCESS_BYTES = 200_000_000
-"""What does not grow with the parameters: Keras itself, and the kernels' scratch memory."""
+"""Memory that does not grow with the parameters: Keras itself, and kernel scratch space."""
 
 DECLARATION = Declaration(
     name="data_parallel",
@@ -58,8 +58,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: images, the first layer's activations and gradients, a model for each
-    replica."""
+    """Return peak bytes: images, the first layer's activations and gradients, a model per replica."""
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     inputs = 4 * batch * side * side * images.CHANNELS
     activations = 4 * batch * side * side * filters
@@ -68,15 +67,16 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the network's step (`images.step`), its weights read and written once by plain descent."""
+    """Return the network's step (`images.step`), with weights read and written once by plain gradient
+    descent.
+    """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
-    # Keras multiplies float32 as TF32 where the GPU can.
+    # Keras multiplies float32 as TF32 if the GPU can.
     return images.step(batch, side, filters, dtype="tf32", passes=2)
 
 
 def build(b: Build) -> Case:
-    """Return one step of stochastic gradient descent on the same batch, resident on the devices that share
-    it."""
+    """Return one step of stochastic gradient descent on one batch, resident on the devices that share it."""
     return _mirrored(b) if b.arm.variant == MIRRORED else _single(b)
 
 
@@ -114,12 +114,14 @@ def _mirrored(b: Build) -> Case:
 
 @cache
 def _strategy(tf: Any, devices: tuple[str, ...]) -> Any:
-    """One for the process: each numbers its collective ops from the start, and equal numbers would meet."""
+    """One per process: each strategy numbers its collective ops from the start, and equal numbers would
+    clash.
+    """
     return tf.distribute.MirroredStrategy([f"/{device}" for device in devices])
 
 
 def _devices(b: Build) -> list[str]:
-    """The devices that share the batch. Raises Unavailable if there are too few of them."""
+    """Return the devices that share the batch. Raises Unavailable if there are too few."""
     kind, count = family(b.arm.device), b.integer("replicas")
     names = [short(d.name) for d in b.tf.config.list_logical_devices(kind)]
     if b.arm.device != f"{kind}:0":
@@ -130,7 +132,7 @@ def _devices(b: Build) -> list[str]:
 
 
 def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
-    """An array split into equal shares, one on each replica's device."""
+    """Split an array into equal shares, one on each replica's device."""
     import numpy as np
 
     parts = np.split(values, len(devices))
@@ -144,7 +146,9 @@ def _shared(tf: Any, strategy: Any, devices: list[str], values: Any) -> Any:
 
 
 class Network:
-    """A convolution, pooling, ten classes; its variables exist on every device of the scope it is made in."""
+    """A convolution, pooling, ten classes; its variables exist on every device of the scope in which it is
+    created.
+    """
 
     def __init__(self, b: Build) -> None:
         tf, keras = b.tf, b.tf.keras
@@ -167,10 +171,11 @@ class Network:
         )
 
     def step(self, images: Any, labels: Any) -> Any:
-        """Return the share's part of the batch's mean loss, after one descent along the gradient of the
-        whole."""
+        """Return the share's part of the batch's mean loss, after one descent step with the gradient of
+        the whole batch.
+        """
         with self._tf.GradientTape() as tape:
-            # Over the whole batch's size: the shares' gradients then add up to those of one device.
+            # Divide by the size of the whole batch: the shares' gradients then add up to those of one device.
             loss = self._tf.reduce_sum(self._losses(labels, self.model(images, training=True))) / self._batch
         variables = self.model.trainable_variables
         self._optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))

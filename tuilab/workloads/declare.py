@@ -20,12 +20,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 SPEC = "__tuilab__"
 LARGEST = 2**40
 WIDEN = 1_024
-"""A whole number without a stated range may grow by this factor."""
+"""Factor by which a whole number without a stated range may grow."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """What a whole number may be. log: the slider moves in equal ratios."""
+    """The allowed range of a whole number. log: a logarithmic slider."""
 
     low: int
     high: int
@@ -35,7 +35,7 @@ class Range:
 
 
 def between(low: int, high: int, *, log: bool | None = None, unit: str = "", help: str = "") -> Range:
-    """Return the range of a parameter, low … high. The slider is logarithmic where low is positive."""
+    """Return the range of a parameter, low … high. The slider is logarithmic if low is positive."""
     if not (isinstance(low, int) and isinstance(high, int) and low <= high):
         raise InputError("between", (low, high), "two whole numbers, the lower first")
     return Range(low, high, low > 0 if log is None else log, unit, help)
@@ -43,7 +43,7 @@ def between(low: int, high: int, *, log: bool | None = None, unit: str = "", hel
 
 @dataclass
 class Spec:
-    """What decorators said about a function."""
+    """What the decorators declare about a function."""
 
     title: str = ""
     summary: str = ""
@@ -56,7 +56,7 @@ class Spec:
 def workload(
     *, title: str = "", summary: str = "", unit: str = "", axis: str = "", modes: Sequence[Mode] = MODES
 ) -> Callable[[F], F]:
-    """Say more about a function: its title, what one call does, the parameter to sweep, its modes."""
+    """Declare more about a function: its title, what one call does, the sweep parameter, its modes."""
 
     def decorate(function: F) -> F:
         spec = _spec(function)
@@ -77,7 +77,7 @@ def parameter(
     unit: str = "",
     help: str = "",
 ) -> Callable[[F], F]:
-    """Describe what a parameter may be if its annotation does not: a range, or a few words."""
+    """Declare the range or options of a parameter without an annotation."""
 
     def decorate(function: F) -> F:
         if options:
@@ -105,9 +105,9 @@ def declaration(
     hints: Mapping[str, Any] | None = None,
     tensors: Collection[str] = (),
 ) -> Declaration:
-    """Return what the function takes, from its signature. Raises InputError naming the parameter.
+    """Return a function's declaration, from its signature. Raises InputError that names the parameter.
 
-    signature, hints: in place of what Python says of the callable. tensors: parameters that are no sliders.
+    signature, hints: instead of Python's own. tensors: parameters that are not sliders.
     """
     spec = getattr(function, SPEC, None) or Spec()
     accepts = inspect.signature(function) if signature is None else signature
@@ -180,7 +180,7 @@ def _parameter(name: str, hint: Any, default: Any, said: Range | tuple[str, ...]
 
 
 def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
-    """Options, range and help that an annotation gives."""
+    """Return the options, range and help that an annotation gives."""
     found, help_ = None, ""
     if typing.get_origin(hint) is typing.Annotated:
         hint, *extras = typing.get_args(hint)
@@ -195,7 +195,7 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
 
 
 def whole(name: str, default: int, help: str) -> Parameter:
-    """Return the slider of a whole number whose range nobody states."""
+    """Return the slider of a whole number without a stated range."""
     return _number({"name": name, "help": help}, default, _guess(default))
 
 

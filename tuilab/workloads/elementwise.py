@@ -1,4 +1,4 @@
-"""Chains of small ops: what one op costs when there is little to compute."""
+"""Chains of small ops: the cost of one op when there is little to compute."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 UNROLLED = 1_000
-"""Ops laid out one after another in a graph; a longer chain loops over such a piece."""
+"""Ops unrolled in a graph; a longer chain loops over such a piece."""
 
 DECLARATION = Declaration(
     name="elementwise",
@@ -58,14 +58,15 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: two matrices, as arrays and as tensors, and two results."""
+    """Return peak bytes: two matrices, as arrays and tensors, and two results."""
     side = int(values["side"])
     return side * side * (2 * (8 + ITEM_BYTES[str(values["dtype"])]) + 2 * ITEM_BYTES[str(values["dtype"])])
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Count an operation an element and op, or a product of matrices an op; memory is read and written
-    once if they are fused."""
+    """Count an operation per element and op, or a matrix product per op; if fused, memory is read and
+    written once.
+    """
     side, ops = int(values["side"]), int(values["ops"])
     item = ITEM_BYTES[arm.dtype]
     each = 2 * side**3 if arm.variant == "matmul" else side**2
@@ -73,7 +74,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return `ops` ops in a row on matrices of shape (side, side)."""
+    """Run `ops` ops in sequence on matrices of shape (side, side)."""
     import numpy as np
 
     tf, ops, side = b.tf, b.integer("ops"), b.integer("side")
@@ -106,7 +107,7 @@ def build(b: Build) -> Case:
         )
         return piece(x, y, rest)
 
-    # Powers of an orthogonal matrix stay bounded, and so do y·x + y with entries below one.
+    # Powers of an orthogonal matrix stay bounded, and so does y·x + y with entries below one.
     orthogonal = np.linalg.qr(np.random.default_rng(0).standard_normal((min(side, 256),) * 2))[0]
     x = np.resize(orthogonal, (side, side))
     y = _tiled(orthogonal, side) if b.arm.variant == "matmul" else np.clip(x, -0.9, 0.9)
@@ -115,7 +116,7 @@ def build(b: Build) -> Case:
 
 
 def _tiled(block: Any, side: int) -> Any:
-    """An orthogonal matrix of that side: the block along the diagonal, ones if it no longer fits."""
+    """Return an orthogonal matrix of that side: the block along the diagonal, then ones."""
     import numpy as np
 
     out = np.eye(side)

@@ -1,4 +1,4 @@
-"""Batches from an input pipeline to the device, without a model: what the pipeline alone can deliver."""
+"""Batches from an input pipeline to the device, without a model: the limit of the pipeline alone."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,20 +26,20 @@ DECLARATION = Declaration(
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a batch handed over, and what its preparation costs the host."""
+    """Return a batch transfer, and the host's preparation cost."""
     image = int(values["side"]) ** 2 * images.CHANNELS * 4
     batch = int(values["batch"]) * image
     return feed.fed(Work(inputs=batch, outputs=batch), values, arm)
 
 
 def build(b: Build) -> Case:
-    """Return one batch drawn, brought to the device, and prepared there where the variant says so."""
+    """Draw one batch, copy it to the device, and prepare it there if the variant says so."""
     fed = feed.open_feed(b)
 
     prepared = b.compiled(fed.prepare) if b.arm.variant == "in-step" else None
 
     def received(*batch: Any) -> Any:
-        # Copied by name: an identity inside a graph is optimised away, and the batch stays on the host.
+        # Copied explicitly: an identity in a graph is optimised away, and the batch would stay on the host.
         images, labels = (moved(b.tf, part, b.device) for part in batch)
         return prepared(images) if prepared else images, labels
 

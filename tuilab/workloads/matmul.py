@@ -1,4 +1,4 @@
-"""Matrix products by dtype: which of them a device has a kernel for, and what each costs."""
+"""Matrix products by dtype: which ones have kernels, and their cost."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision, req
 
 TENSOR_CORE_MULTIPLE = 8
 SAMPLED = 64
-"""Rows of the product that are compared with a product in double precision."""
+"""Number of product rows compared with double precision."""
 
 
 def _side(name: str, what: str) -> LogInteger:
@@ -46,7 +46,7 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: both factors as drawn, as arrays and as tensors, and widened; the product."""
+    """Return peak bytes: both factors as drawn, as arrays, as tensors, and widened; the product."""
     m, k, n = (int(values[name]) for name in "mkn")
     item = ITEM_BYTES[str(values["dtype"])]
     return (m * k + k * n) * (2 * item + 8) + 2 * m * n * item
@@ -58,7 +58,7 @@ def padded(side: int) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return a product and a sum for each of m · k · n; of complex numbers four and four."""
+    """Return a multiply and an add for each of m · k · n; for complex numbers four of each."""
     m, k, n = (padded(int(values[s])) if arm.variant == "padded" else int(values[s]) for s in "mkn")
     item = ITEM_BYTES[arm.dtype]
     return Work(
@@ -70,7 +70,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one product of random matrices of shapes (m, k) and (k, n)."""
+    """Multiply random matrices of shapes (m, k) and (k, n)."""
     require(b)
     sides = [b.integer(name) for name in "mkn"]
     if b.arm.variant == "padded":
@@ -102,7 +102,7 @@ def _factors(b: Build, sides: list[int], dtype: str) -> tuple[Any, Any]:
 
 
 def _report_error(b: Build, case: Case, left: Any, right: Any) -> None:
-    """The largest error of some rows of the product, over the largest entry, against double precision."""
+    """Report the largest error of some rows relative to the largest entry, against double precision."""
     import numpy as np
 
     with case.scope():

@@ -1,4 +1,4 @@
-"""Allocating on a device: what it costs, what is raised when memory is short, what still works then."""
+"""Device allocation: its cost, the error when memory runs out, and what still works then."""
 
 import threading
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from tuilab.workloads.parts.child import Child, Pipe, shared
 from tuilab.workloads.parts.device import observed, short
 
 MORE_THAN_ANY_HOST = 2**44
-"""16 TiB: refused by the allocator before a byte of it is touched."""
+"""16 TiB: the allocator refuses it before touching a byte."""
 POLL_S = 0.2
 
 DECLARATION = Declaration(
@@ -73,7 +73,7 @@ _limited: dict[str, tuple[list[Child], int]] = {}
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: what one call allocates; the CPU arm holds it in the host's memory."""
+    """Return peak bytes: what one call allocates; the CPU arm uses host memory."""
     return int(values["bytes"])
 
 
@@ -86,7 +86,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Allocate `bytes` bytes in tensors of `step` bytes, filled with normal numbers, and free them."""
+    """Allocate `bytes` bytes in tensors of `step` bytes, fill them with normal numbers, and free them."""
     if b.arm.variant == "limited":
         return _under_limit(b)
     tf, device = b.tf, b.device
@@ -103,13 +103,13 @@ def build(b: Build) -> Case:
 
 
 def _sizes(total: int, step: int) -> list[int]:
-    """Lengths of float32 tensors of at most `step` bytes that hold `total` bytes together."""
+    """Return lengths of float32 tensors of at most `step` bytes that add up to `total` bytes."""
     whole, rest = divmod(total // 4, step // 4)
     return [step // 4] * whole + ([rest] if rest else [])
 
 
 def _report_refusal(b: Build) -> None:
-    """Ask the CPU for more than there can be, and tell what is raised and what works afterwards."""
+    """Request more CPU memory than exists, and report the error and what works afterwards."""
     waiting = threading.Thread(target=_refusal, args=(b.tf,), daemon=True)
     waiting.start()
     while waiting.is_alive():
@@ -126,8 +126,9 @@ def _refusal(tf: Any) -> dict[str, Any]:
 
 
 def attempt(tf: Any, allocate: Any) -> dict[str, Any]:
-    """Return what an allocation that is too large raises, whether `except RuntimeError` would catch it, and
-    whether an op on the same device still works afterwards."""
+    """Return the error of an oversized allocation, whether `except RuntimeError` catches it, and whether
+    an op on the device still works afterwards.
+    """
     raised: Exception | None = None
     caught = False
     try:
@@ -159,7 +160,7 @@ def _tell(b: Build, found: Mapping[str, Any], asked: str) -> None:
 
 
 def _report_memory_info(b: Build) -> None:
-    """What `get_memory_info` returns, and whether it takes a device object."""
+    """Report what `get_memory_info` returns, and whether it takes a device object."""
     ask = b.tf.config.experimental.get_memory_info
     kind = family(b.arm.device)
     try:
@@ -210,7 +211,7 @@ def _start(b: Build, settings: Mapping[str, Any]) -> list[Child]:
 
 
 def limited(pipe: Pipe, settings: Mapping[str, Any]) -> None:
-    """Grow until memory is refused, then allocate what fits, when asked: what the limited process does."""
+    """Allocate until memory is refused, then allocate what fits on request; runs in the limited process."""
     import tensorflow as tf
 
     index = int(settings["device"].partition(":")[2])
@@ -242,7 +243,7 @@ def _grow(tf: Any, count: int, settings: Mapping[str, Any]) -> dict[str, Any]:
             held.append(tf.fill((count,), 1.0))
 
     found = attempt(tf, fill)
-    # The process sees one GPU, which it calls GPU:0.
+    # The process sees one GPU, named GPU:0.
     device = short(held[0].backing_device) if held else observed(tf, "/GPU:0")
     fell = any(family(short(tensor.backing_device)) == "CPU" for tensor in held)
     found |= {"reached": len(held) * count * 4, "fell": fell}

@@ -1,4 +1,4 @@
-"""Lines of text made into numbers: string ops, which have kernels for the host alone."""
+"""Parse lines of text into numbers: string ops, which have only host kernels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,18 +29,18 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: the text, its parts as strings, and the numbers."""
+    """Return peak bytes: the text, its parts as strings, and the numbers."""
     return int(values["lines"]) * int(values["fields"]) * (2 * FIELD_BYTES + 32 + 4)
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the text that is read, and the sums; parsing is no arithmetic."""
+    """Return the text read and the sums; parsing counts no arithmetic."""
     count = int(values["lines"]) * int(values["fields"])
     return Work(flop=count, inputs=count * FIELD_BYTES, outputs=4 * int(values["lines"]), dtype="float32")
 
 
 def build(b: Build) -> Case:
-    """Return one batch of lines parsed and summed line by line."""
+    """Parse one batch of lines and sum each line."""
     import numpy as np
 
     tf, fields = b.tf, b.integer("fields")

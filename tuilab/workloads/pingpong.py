@@ -1,4 +1,4 @@
-"""A chain on a device with detours to the host: what one op on the other side costs."""
+"""A chain on a device with detours to the host: the cost of one op on the other side."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from tuilab.workloads.parts import kernels
 from tuilab.workloads.parts.precision import ITEM_BYTES, precise, precision
 
 HOST_ONLY = "BandedTriangularSolve"
-"""An op for floats with a CPU kernel only; with one band of ones it hands on what it is given."""
+"""A float op with only a CPU kernel; with one band of ones it returns its input."""
 
 DECLARATION = Declaration(
     name="pingpong",
@@ -61,19 +61,20 @@ DECLARATION = Declaration(
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: three matrices as arrays and as tensors, and two results."""
+    """Return peak bytes: three matrices as arrays and tensors, and two results."""
     side = int(values["side"])
     return side * side * 3 * (8 + 2 * ITEM_BYTES[str(values["dtype"])])
 
 
 def positions(length: int, detours: int) -> frozenset[int]:
-    """Return before which of the `length` products the detours come: spread evenly from the first on."""
+    """Return the indices of the `length` products with a detour before them: evenly spread, from the first
+    on.
+    """
     return frozenset(index * length // detours for index in range(detours))
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the products, and an operation an element for each detour, which carries a matrix there and
-    back."""
+    """Return the products, and an operation per element for each detour, which copies a matrix both ways."""
     side, item = int(values["side"]), ITEM_BYTES[arm.dtype]
     detours = int(values["detours"])
     away = 0 if arm.variant == "straight" else detours * item * side**2
@@ -88,7 +89,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return `length` products of side × side matrices with `detours` small ops between them."""
+    """Run `length` products of side × side matrices with `detours` small ops between them."""
     import numpy as np
 
     tf, side, variant = b.tf, b.integer("side"), b.arm.variant
@@ -116,7 +117,7 @@ def build(b: Build) -> Case:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((side, side)).astype(b.arm.dtype)
     small = np.full((side, side), 1e-3, b.arm.dtype)
-    # A permutation keeps every entry bounded however long the chain is.
+    # A permutation keeps every entry bounded for any length of the chain.
     factor = np.eye(side, dtype=b.arm.dtype)[rng.permutation(side)]
     case = precise(b, b.tensors(chain, x, small, factor))
     if variant == "host-only":

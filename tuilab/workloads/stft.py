@@ -106,7 +106,7 @@ DECLARATION = Declaration(
 
 
 def frames(values: Mapping[str, Value]) -> int:
-    """Return how many frames an STFT of these values has."""
+    """Return the number of frames of an STFT with these values."""
     samples, length, step = (int(values[name]) for name in ("samples", "frame_length", "frame_step"))
     if values["pad_end"]:
         return -(-samples // step)
@@ -114,8 +114,7 @@ def frames(values: Mapping[str, Value]) -> int:
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak: the signal and its copies, its frames, their copies, and the complex
-    spectrum."""
+    """Return peak bytes: the signal and its copies, its frames and theirs, and the complex spectrum."""
     item = ITEM_BYTES[str(values["dtype"])]
     batch, samples, fft = (int(values[name]) for name in ("batch", "samples", "fft_length"))
     framed = frames(values) * int(values["frame_length"])
@@ -124,10 +123,10 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return 5 N log₂ N a frame of N points by convention (benchFFT), the window, and the filter's nine a
-    sample.
+    """Return 5 N log₂ N per frame of N points by convention (benchFFT), plus the window, and nine per
+    sample for the filter.
 
-    A real transform can do with fewer than 17/9 N log₂ N: the fewest that are known (Johnson and Frigo 2007).
+    The best known algorithm for a real transform needs 17/9 N log₂ N (Johnson and Frigo 2007).
     """
     batch, samples, n = (int(values[name]) for name in ("batch", "samples", "fft_length"))
     length, item, many = int(values["frame_length"]), ITEM_BYTES[arm.dtype], batch * frames(values)
@@ -147,7 +146,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one STFT of a random signal of shape (batch, samples)."""
+    """Run one STFT of a random signal of shape (batch, samples)."""
     import numpy as np
 
     tf = b.tf
@@ -190,12 +189,12 @@ def build(b: Build) -> Case:
 
 
 def windows(tf: Any) -> dict[str, Function | None]:
-    """Return every window function of tf.signal by its option's name, and none."""
+    """Return every window function of tf.signal by option name, and none."""
     signal = tf.signal
     return {
         "hann": signal.hann_window,
         "hamming": signal.hamming_window,
-        # Unlike the others these two take no dtype by keyword only, and a shape parameter in between.
+        # These two have a shape parameter before their dtype.
         "kaiser": lambda length, dtype: signal.kaiser_window(length, dtype=dtype),
         "kaiser-bessel derived": lambda length, dtype: signal.kaiser_bessel_derived_window(
             length, dtype=dtype
@@ -206,7 +205,7 @@ def windows(tf: Any) -> dict[str, Function | None]:
 
 
 def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
-    """The STFT with no device asked for, its input from the host."""
+    """Return the STFT without a requested device, its input from the host."""
     with b.tf.device(b.host):
         source = b.tf.convert_to_tensor(signal)
     function = b.compiled(transform)
@@ -214,7 +213,7 @@ def _unpinned(b: Build, transform: Function, signal: Any) -> Case:
 
 
 def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
-    """Which of the transform's ops lack a GPU kernel; and whether TensorFlow has a filter of its own."""
+    """Report which of the transform's ops lack a GPU kernel, and whether TensorFlow has its own filter."""
     spec = b.tf.TensorSpec(shape, b.arm.dtype)
     kernels.report_host_only(b, "this transform", transform, spec)
     if not b.flag("pinned"):
@@ -226,7 +225,7 @@ def _report(b: Build, transform: Function, shape: tuple[int, int]) -> None:
 
 
 def _report_windows(b: Build) -> None:
-    """Which windows, with and without padding at the end, need an op that has no GPU kernel."""
+    """Report which windows, with and without end padding, need an op without a GPU kernel."""
     if not kernels.has_gpu_rows():
         return
     spec, lacking = b.tf.TensorSpec((1, 1_024), b.arm.dtype), []

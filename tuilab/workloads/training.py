@@ -1,4 +1,4 @@
-"""Training a small convolutional network from an input pipeline: the step, and the wait for its input."""
+"""Train a small convolutional network from an input pipeline: the step, and the wait for input."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,7 +21,7 @@ POLICIES = {
 }
 RESIDENT = "resident"
 PROCESS_BYTES = 200_000_000
-"""What does not grow with the parameters: Keras itself, and the kernels' scratch memory."""
+"""Memory that does not grow with the parameters: Keras itself, and kernel scratch space."""
 
 DECLARATION = Declaration(
     name="training",
@@ -59,9 +59,9 @@ Batch = tuple[Any, Any]
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return bytes at the peak: the pipeline's, and the first layer's activations and gradients of a batch.
+    """Return peak bytes: the pipeline's, and the first layer's activations and gradients for a batch.
 
-    Eight times the activations is what XLA holds on a CPU; the other modes hold less than half of that.
+    XLA holds eight times the activations on a CPU; the other modes hold less than half of that.
     """
     side, batch, filters = (int(values[name]) for name in ("side", "batch", "filters"))
     activations = 4 * batch * side * side * filters
@@ -70,8 +70,9 @@ def memory(values: Mapping[str, Value]) -> int:
 
 
 def work(values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the network's step (`images.step`), Adam's three values a weight read and written; and its
-    input."""
+    """Return the network's step (`images.step`), three reads and writes per weight for Adam, and the
+    input.
+    """
     batch, side, filters = (int(values[name]) for name in ("batch", "side", "filters"))
     dtype = arm.dtype.removeprefix("mixed_")
     step = images.step(batch, side, filters, dtype=dtype, passes=6)
@@ -79,7 +80,7 @@ def work(values: Mapping[str, Value], arm: Arm) -> Work:
 
 
 def build(b: Build) -> Case:
-    """Return one training step on one batch, drawn from the arm's pipeline."""
+    """Train one step on one batch, drawn from the arm's pipeline."""
     require(b)
     with b.tf.device(b.device):
         model = network(b.tf, b.integer("side"), b.integer("filters"), b.arm.dtype)
@@ -133,7 +134,7 @@ def _fed(b: Build, feed: feed.Feed, step: Callable[..., Any]) -> Case:
 def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
     """Return a compiled Keras model: convolution, pooling, ten classes; Adam, cross-entropy, accuracy.
 
-    Its variables all exist when it is returned, so that any mode can trace a step.
+    All variables exist on return, so that any mode can trace a step.
     """
     keras, policy = tf.keras, POLICIES[dtype]
     layers = keras.layers
@@ -143,7 +144,7 @@ def network(tf: Any, side: int, filters: int, dtype: str) -> Any:
             layers.Conv2D(filters, 3, activation="relu", dtype=policy),
             layers.MaxPooling2D(2, dtype=policy),
             layers.Flatten(dtype=policy),
-            # Softmax and loss stay in float32, as the mixed-precision guide asks.
+            # Softmax and loss stay in float32, as the mixed-precision guide recommends.
             layers.Dense(images.LABELS, dtype=policy),
             layers.Activation("softmax", dtype="float32"),
         ]

@@ -1,1 +1,1 @@
-"""What several workloads are made of, and what the worker measures with too. None of them is a workload."""
+"""Building blocks of several workloads, also used by the worker. None is a workload."""

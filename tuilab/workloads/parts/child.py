@@ -1,6 +1,6 @@
-"""A second TensorFlow process with settings of its own, asked and answered in JSON lines.
+"""A second TensorFlow process with its own settings, using JSON lines.
 
-Device memory limits hold for a whole process, and a rival for a device must be another process. The child
+Device memory limits apply to a whole process, and a rival for a device must be another process. The child
 ends when its standard input closes, so none is left behind.
 """
 
@@ -22,16 +22,16 @@ END_S = 2.0
 
 
 class Child:
-    """This side: start, ask, close. `target` is `module:function` of what the child does."""
+    """The parent's side: start, ask, close. `target` is the child's `module:function`."""
 
     def __init__(self, target: str, settings: Mapping[str, Any]) -> None:
         command = guest.command(__name__, target, json.dumps(dict(settings)))
-        # Standard error is shared: what the child's TensorFlow says becomes log lines like the worker's.
+        # Standard error is shared, so that TensorFlow's messages from the child reach the log.
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._rest = b""
 
     def ask(self, message: Message, waiting: Callable[[], None] = lambda: None) -> Message:
-        """Send, and wait for the answer; `waiting` is called five times a second and may raise."""
+        """Send a message and wait for the answer; `waiting` is called five times per second and may raise."""
         stdin = self._process.stdin
         assert stdin is not None
         try:
@@ -41,7 +41,7 @@ class Child:
         return self.answer(waiting)
 
     def answer(self, waiting: Callable[[], None] = lambda: None) -> Message:
-        """Return the next answer. Raises RuntimeError when the child has ended."""
+        """Return the next answer. Raises RuntimeError if the child has ended."""
         stdout = self._process.stdout
         assert stdout is not None
         while b"\n" not in self._rest:
@@ -60,7 +60,7 @@ class Child:
         return RuntimeError(f"the second process ended with code {self._process.wait()}")
 
     def close(self) -> None:
-        """End the child: its input closes; if it does not leave by itself it is killed."""
+        """Close the child's input; kill the child if it does not exit."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -78,8 +78,10 @@ class Pipe:
         self._read_fd, self._write_fd, self._rest = read_fd, write_fd, b""
 
     def take(self, wait: bool = True) -> Message | None:
-        """Return the next message; None when there is none yet and `wait` is false. Ends the process at
-        the end."""
+        """Return the next message; None if there is none yet and `wait` is False.
+
+        Exits at the end of input.
+        """
         while b"\n" not in self._rest:
             if not wait and not select.select([self._read_fd], [], [], 0)[0]:
                 return None
@@ -92,7 +94,7 @@ class Pipe:
         return message
 
     def send(self, message: Message) -> None:
-        """Answer."""
+        """Send an answer."""
         os.write(self._write_fd, json.dumps(message).encode() + b"\n")
 
 
@@ -100,7 +102,7 @@ class Pipe:
 def shared(
     pool: dict[str, tuple[list[Child], int]], key: str, start: Callable[[], list[Child]]
 ) -> Iterator[Any]:
-    """Share children among arms: started by the first, closed by the last."""
+    """Share children among arms: the first starts them, the last closes them."""
     children, users = pool.get(key) or (start(), 0)
     pool[key] = (children, users + 1)
     try:
@@ -116,10 +118,10 @@ def shared(
 
 
 def main() -> None:
-    """Run the target named on the command line with its settings until the input closes."""
+    """Run the target on the command line with its settings until the input closes."""
     target, settings = sys.argv[1:]
     pipe = Pipe(os.dup(0), os.dup(1))
-    os.dup2(2, 1)  # what TensorFlow prints is no answer
+    os.dup2(2, 1)  # TensorFlow's output is not an answer
     module, _, name = target.partition(":")
     getattr(importlib.import_module(module), name)(pipe, json.loads(settings))
 

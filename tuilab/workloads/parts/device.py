@@ -1,4 +1,4 @@
-"""Which device TensorFlow really takes when one is asked for, and copies to it that are made each time."""
+"""The device that TensorFlow really uses, and copies to it that happen in every call."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from tuilab.model.arms import family
 
 
 def short(name: str) -> str:
-    """Shorten a device's name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
+    """Shorten a device name: `/job:localhost/replica:0/task:0/device:GPU:0` → `GPU:0`."""
     return name.rpartition("/device:")[2] or name.lstrip("/")
 
 
 def observed(tf: Any, device: str) -> str:
-    """Observe where a tensor made under `device` lies: `GPU:0`. Soft placement may have moved it."""
+    """Return where a tensor made under `device` is: `GPU:0`. Soft placement may have moved it."""
     with tf.device(device):
         return short(tf.identity(tf.zeros(())).backing_device)
 
@@ -22,11 +22,11 @@ def observed_family(tensor: Any) -> str:
 
 
 def moved(tf: Any, tensor: Any, device: str) -> Any:
-    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, else a copy, made again in each
+    """Return the tensor on `device` (`/GPU:0`): a node there in a graph, otherwise a new copy in each
     call.
 
-    Eagerly `tf.identity` under the device would copy once only: the runtime keeps the copy that an op asked
-    for alongside the tensor and hands it out from then on (`TensorHandle::HasLocalMirror`).
+    In eager mode, `tf.identity` under the device copies only once: the runtime caches the copy with the
+    tensor and returns it from then on (`TensorHandle::HasLocalMirror`).
     """
     if hasattr(tensor, "backing_device"):
         return tensor._copy_nograd(device_name=device.lstrip("/"))

@@ -1,7 +1,7 @@
-"""What works ahead of the calls that it feeds: drawn empty before a block, at rest between blocks.
+"""Background work that feeds calls: drained before a block, idle between blocks.
 
-A pipeline fills its buffers while other arms are timed. What lay ready then was prepared for free, and while
-it prepares more it takes the processors from anyone who is timed.
+A pipeline fills its buffers while other arms are timed. Those elements would be free, and preparing more
+takes processors away from the timed arm.
 """
 
 import statistics
@@ -11,38 +11,40 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 PRIMING = 2
-"""Calls before a block is timed, once what lay ready is drawn: buffers are then as in the long run."""
+"""Calls before a timed block, after draining: buffers are then as in a long run."""
 LEAST_CALLS = 4
-"""Calls of a block at least, so that priming it costs no more than the block."""
+"""Minimum calls of a block, so that priming costs no more than the block."""
 FEWEST = 6
-"""Elements that are drawn at least before a pipeline's pace is taken as known."""
+"""Minimum elements drawn before a pipeline's pace counts as known."""
 WAITS = 2
-"""That many draws in a row that had to wait show that nothing lay ready; one may have been interrupted."""
+"""Number of consecutive waits that show an empty buffer; a single one may be an interruption."""
 MOST_READY = 1_000
-"""Elements that are drawn at most. AUTOTUNE lets a buffer grow, and drawing what lies ready takes no time."""
+"""Maximum elements drawn. AUTOTUNE can grow a buffer, and drawing ready elements takes no time."""
 START_S = 0.4
-"""How long a pipeline is drawn from before it is measured: AUTOTUNE looks for its settings meanwhile."""
+"""Seconds to draw from a pipeline before measuring, while AUTOTUNE finds its settings."""
 REST_S, LOOK_S, QUIET = 2.0, 0.003, 0.3
-"""A pipeline that works ahead is waited for until the process used less than 0.3 of a processor for 3 ms,
-twice in a row; one that does not come to rest within 2 s is ended if it can be."""
+"""Wait until the process uses less than 0.3 of a processor for 3 ms, twice in a row.
+
+A pipeline that is not idle within 2 s is ended if possible.
+"""
 
 
 class Drain:
     """A pipeline between blocks.
 
-    draw: draws an element. end: ends what does not come to rest; it begins again with the next element.
+    draw: draws an element. end: ends work that does not come to rest; it restarts with the next element.
     """
 
     def __init__(self, draw: Callable[[], Any], end: Callable[[], object] = lambda: None) -> None:
         self._draw, self._end = draw, end
         self.element_s = 0.0
-        """Seconds from element to element if nothing is done with them."""
+        """Seconds per element if nothing is done with them."""
         self.ready = 0
-        """Elements that lay ready after the last rest."""
+        """Elements that were ready after the last rest."""
         self._entered = False
 
     def pace(self) -> Any:
-        """Draw for a while; the last element. The pipeline is at rest afterwards."""
+        """Draw for a while; returns the last element. The pipeline is idle afterwards."""
         draws: list[float] = []
         begun = time.perf_counter()
         while len(draws) < FEWEST or time.perf_counter() - begun < START_S:
@@ -55,13 +57,13 @@ class Drain:
 
     @contextmanager
     def running(self, inner: AbstractContextManager[Any], call: Callable[[], object]) -> Iterator[None]:
-        """Keep it running for a block: draw what lay ready, prime it by calls, let it rest afterwards."""
+        """Keep it running for a block: drain it, prime it with calls, let it come to rest afterwards."""
         with inner:
             if self._entered:
                 self.empty()
                 for _ in range(PRIMING):
                     call()
-            # The first block is the first call, which is timed with nothing before it.
+            # The first block is the first call, which is timed without preparation.
             self._entered = True
             try:
                 yield
@@ -69,7 +71,7 @@ class Drain:
                 self.rest()
 
     def empty(self) -> None:
-        """Draw until draws have to wait; count what lay ready."""
+        """Draw until draws have to wait; count the elements that were ready."""
         self.ready, waited = 0, 0
         for _ in range(MOST_READY):
             begun = time.perf_counter()
@@ -82,15 +84,15 @@ class Drain:
                 self.ready, waited = self.ready + 1, 0
 
     def rest(self) -> None:
-        """Wait until it has filled its buffers."""
+        """Wait until its buffers are full."""
         if not _quiet():
-            # What it does now it does to its end, but it begins nothing new.
+            # Current work finishes, but nothing new starts.
             self._end()
             _quiet()
 
 
 def _quiet() -> bool:
-    """Wait until nothing of this process computes in the background; false if that takes too long."""
+    """Wait until this process computes nothing in the background; False on timeout."""
     since, quiet = time.monotonic(), 0
     while quiet < 2:
         if time.monotonic() - since > REST_S:
@@ -103,7 +105,7 @@ def _quiet() -> bool:
 
 
 def drawing(iterators: Sequence[Any]) -> Callable[[], None]:
-    """Return a function that draws an element of each iterator; of one that has ended, nothing."""
+    """Return a function that draws one element from each iterator; nothing from an exhausted one."""
 
     def draw() -> None:
         for each in iterators:

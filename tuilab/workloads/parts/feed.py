@@ -1,11 +1,11 @@
 """Input pipelines: the same elements prepared serially, in parallel, ahead of time, once, or in the step.
 
-A pipeline runs on from block to block, as it does in training: started again it would have to find its degree
-of parallelism and fill its buffers again, and read a quarter too slow. Between its blocks it is at rest, with
-full buffers, so that it takes no processor from the arm that is timed meanwhile; what lies ready is drawn
-before the clock starts, since it was prepared for free. AUTOTUNE doubles a prefetch buffer whenever a rest
-filled it and a draw then emptied it, which no training does, so the buffers here are of a fixed size: it
-decides how much lies ready, not how fast batches come.
+A pipeline continues from block to block, as in training. A restarted one would have to find its parallelism
+and fill its buffers again, and would appear a quarter too slow. Between blocks it is idle with full buffers,
+so it takes no processor from the timed arm. Ready elements are drawn before the clock starts, because they
+were prepared for free. AUTOTUNE doubles a prefetch buffer whenever it was full and a draw emptied it, which
+never happens in training, so buffers have a fixed size here. That size sets how much is ready, not how fast
+batches arrive.
 """
 
 import time
@@ -31,9 +31,9 @@ BRIGHTNESS = 0.2
 FROM_MEMORY = "from-memory"
 NONE, BRIGHT, FLIPPED = "none", "brightness", "brightness and flip"
 IN_FLIGHT = 6
-"""Batches that buffers hold at the same time."""
+"""Batches in buffers at the same time."""
 PREFETCH = 2
-"""Batches that a prefetch holds."""
+"""Batches in a prefetch."""
 
 PARAMETERS: tuple[Parameter, ...] = (
     LogInteger(
@@ -110,23 +110,21 @@ AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """Return the bytes at the peak, by what was seen: the images three times, the cache twice, batches in
-    flight."""
+    """Return peak bytes, by observation: the images three times, the cache twice, batches in flight."""
     shape = shape_of(values)
     image = shape.side * shape.side * images.CHANNELS * 4
     return 3 * shape.bytes + 2 * shape.count * image + IN_FLIGHT * int(values["batch"]) * image
 
 
 def shape_of(values: Mapping[str, Value]) -> images.Shape:
-    """Return the data set that the values describe."""
+    """Return the data set of these values."""
     return images.Shape(int(values["images"]), int(values["side"]), str(values["pixels"]))
 
 
 def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
-    """Return the work of a step with that of its input: the batch that travels, and the host's cost of its
-    images.
+    """Return the work of a step and its input: the batch transfer, and the host's cost of its images.
 
-    A cached image has been prepared before, and the host's cost is all that is known of the preparation.
+    A cached image was prepared earlier; the host's cost is all that is known of the preparation.
     """
     count, side = int(values["batch"]), int(values["side"])
     pixel = images.PIXEL_BYTES[str(values["pixels"])] if arm.variant == "in-step" else 4
@@ -141,20 +139,20 @@ def fed(step: Work, values: Mapping[str, Value], arm: Arm) -> Work:
 
 @dataclass
 class Feed:
-    """An endless pipeline. `next` draws a batch (images, labels) that lies on the host."""
+    """An endless pipeline. `next` draws a batch (images, labels) in host memory."""
 
     dataset: Any
     prepare: Callable[[Any], Any]
-    """What the step has still to do with the images on the device (variant in-step); else nothing."""
+    """The step's remaining work on the images on the device (variant in-step); else nothing."""
     serial: bool
-    """Works only while a batch is asked for, so that it is at rest between calls."""
+    """Works only while a batch is requested, so it is idle between calls."""
     hold: ExitStack
     traced: list[int] = field(default_factory=lambda: [0])
-    """How often Python ran the function given to `map`."""
+    """How often Python ran the function passed to `map`."""
     start_s: float = 0.0
-    """Seconds until the iterator was there."""
+    """Seconds until the iterator existed."""
     first_s: float = 0.0
-    """Seconds from then until the first batch."""
+    """Seconds from then to the first batch."""
     _iterator: Any = None
 
     def __post_init__(self) -> None:
@@ -171,12 +169,12 @@ class Feed:
         return batch
 
     def marked(self, mark: Mark) -> tuple[Any, Any]:
-        """Return the next batch, with the wait for it marked in a profile."""
+        """Return the next batch, with the wait marked in a profile."""
         with mark("input_wait"):
             return self.next()
 
     def start(self) -> tuple[Any, Any]:
-        """Start the pipeline and draw from it for a while; the last batch. Its times are known then."""
+        """Start the pipeline and draw for a while; returns the last batch. Its times are known afterwards."""
         begun = time.perf_counter()
         self._iterator = iter(self.dataset)
         self.start_s = time.perf_counter() - begun
@@ -189,12 +187,12 @@ class Feed:
     def running(
         self, inner: AbstractContextManager[Any], call: Callable[[], object]
     ) -> AbstractContextManager[Any]:
-        """Keep it running for the length of a block. A serial pipeline is at rest between calls."""
+        """Keep it running for a block. A serial pipeline is idle between calls."""
         return inner if self.serial else self.drain.running(inner, call)
 
     @property
     def datasets(self) -> tuple[Any, ...]:
-        """The tf.data.Dataset, where it is one."""
+        """The tf.data.Dataset, if it is one."""
         return () if isinstance(self.dataset, _PythonLoop) else (self.dataset,)
 
     def close(self) -> None:
@@ -204,7 +202,7 @@ class Feed:
 
 
 def open_feed(b: Build) -> Feed:
-    """Return the pipeline of the arm's variant, its facts reported, its cache filled."""
+    """Return the pipeline of the arm's variant, with facts reported and the cache filled."""
     if b.arm.variant == FROM_MEMORY and b.word("source") == "memory":
         raise Unavailable("the source is memory already: see the variant prefetched")
     shape, cost = shape_of(b.values), burn(b.tf, b.integer("host_cost"))
@@ -262,7 +260,7 @@ def _feed(b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> 
 
 
 class _PythonLoop:
-    """Batches as a loop in Python makes them, from images in memory."""
+    """Batches from a Python loop over images in memory."""
 
     def __init__(self, b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> None:
         if b.word("source") == "tfrecord":
@@ -301,10 +299,10 @@ def _elements(b: Build, shape: images.Shape, hold: ExitStack) -> Any:
 
 
 def _options(tf: Any, variant: str) -> Any:
-    """Which of TensorFlow's rewrites of the pipeline are switched off, so that it is what the variant says.
+    """Return which TensorFlow rewrites are off, so that the pipeline is what the variant says.
 
-    A map without random ops (the articles' have some) would be made parallel; a pipeline without a prefetch
-    would get one of AUTOTUNE's size, which as-written has in a fixed size already.
+    A map without random ops (some of the articles' maps have them) would become parallel. A pipeline without
+    a prefetch would get one with AUTOTUNE's size; as-written already has a fixed one.
     """
     if variant not in ("serial", "parallel", "as-written"):
         return None
@@ -321,7 +319,7 @@ def scaled(tf: Any, images: Any) -> Any:
 
 
 def augmented_image(tf: Any, kind: str, image: Any) -> Any:
-    """Return one image (side, side, 3) of float32, changed by the functions that the articles call."""
+    """Return one image (side, side, 3) of float32, changed by the articles' functions."""
     if kind == NONE:
         return image
     image = tf.image.random_brightness(image, max_delta=BRIGHTNESS)
@@ -329,8 +327,9 @@ def augmented_image(tf: Any, kind: str, image: Any) -> Any:
 
 
 def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
-    """Return a batch of images; each gets its own change, where random_brightness would change all of them
-    alike."""
+    """Return a batch in which each image gets its own change; random_brightness would change all of them
+    equally.
+    """
     if kind == NONE:
         return images
     images = images + tf.random.uniform(tf.stack([tf.shape(images)[0], 1, 1, 1]), -BRIGHTNESS, BRIGHTNESS)
@@ -338,7 +337,7 @@ def augmented_batch(tf: Any, kind: str, images: Any) -> Any:
 
 
 def _fill_cache(b: Build, feed: Feed, images: int) -> None:
-    """Go through the data once, so that every image is in the cache."""
+    """Iterate once, so that every image is in the cache."""
     batch = b.integer("batch")
     for index in range(-(-images // batch) + 1):
         b.progress("filling the cache", index * batch, images, "images")

@@ -1,4 +1,4 @@
-"""Synthetic images and labels: in memory, or in a TFRecord file that lives no longer than the run."""
+"""Synthetic images and labels: in memory, or in a TFRecord file that exists only during the run."""
 
 import os
 import shutil
@@ -16,13 +16,13 @@ from tuilab.workloads.base import Build, Unavailable
 CHANNELS, LABELS = 3, 10
 PIXEL_BYTES = {"uint8": 1, "float32": 4}
 RECORD_EXTRA = 200
-"""Bytes of a record alongside its pixels: names, label and checksums, generously."""
+"""Generous estimate of a record's bytes besides its pixels: names, label and checksums."""
 REPORT_EVERY = 64
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How many images of which kind. Pixels are uint8 0 … 255, or float32 0 … 1."""
+    """Number and kind of images. Pixels are uint8 0 … 255, or float32 0 … 1."""
 
     count: int
     side: int
@@ -40,11 +40,11 @@ class Shape:
 
 
 def step(batch: int, side: int, filters: int, *, dtype: str, passes: int) -> Work:
-    """Return one step of a convolution of 3 × 3, pooling and ten classes, forward and back.
+    """Return one step of a 3 × 3 convolution, pooling and ten classes, forward and backward.
 
-    Counted are the products: the convolution twice (its images have no gradient), the classes three times.
-    Winograd's way takes 2.25 times fewer for 3 × 3 (Lavin and Gray 2016). passes: how often each weight is
-    read or written. float32 weights, images and labels.
+    Only products are counted: the convolution twice (images have no gradient), the classes three times.
+    Winograd's algorithm needs 2.25 times fewer for 3 × 3 (Lavin and Gray 2016). passes: how often each weight
+    is read or written. float32 weights, images and labels.
     """
     out, pooled = side - 2, (side - 2) // 2
     convolved = 2 * 2 * 9 * CHANNELS * filters * out**2 * batch
@@ -66,7 +66,7 @@ _files: dict[Shape, tuple[str, int]] = {}
 
 
 def random_batch(b: Build) -> tuple[Any, Any]:
-    """Return a batch of random images and labels, as arrays on the host; the same each time."""
+    """Return a batch of random images and labels as host arrays; the same each time."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def _random(shape: Shape, rng: Any, count: int) -> Any:
 
 @contextmanager
 def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
-    """Share images and labels among the arms of a run, as tensors in the host's memory."""
+    """Share images and labels among a run's arms, as tensors in host memory."""
     import numpy as np
 
     tf = b.tf
@@ -107,7 +107,7 @@ def in_memory(b: Build, shape: Shape) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def in_file(b: Build, shape: Shape) -> Iterator[str]:
-    """Share a TFRecord file with the images among the arms of a run, by its path."""
+    """Share a TFRecord file with the images among a run's arms, by path."""
     path, users = _files.get(shape, ("", 0))
     path = path or _write(b, shape)
     _files[shape] = (path, users + 1)
@@ -122,7 +122,7 @@ def in_file(b: Build, shape: Shape) -> Iterator[str]:
 
 
 def _write(b: Build, shape: Shape) -> str:
-    """Write the records to a temporary file. Raises Unavailable if the disk is too full for them."""
+    """Write the records to a temporary file. Raises Unavailable if the disk is full."""
     import numpy as np
 
     need = shape.bytes + shape.count * RECORD_EXTRA
@@ -146,9 +146,9 @@ def _write(b: Build, shape: Shape) -> str:
 
 
 def _hidden(handle: int, name: str) -> str:
-    """Where the system allows it, unlink the file and reach it through its open descriptor.
+    """Unlink the file if the system allows it, and use it through its open descriptor.
 
-    A worker that is killed then leaves nothing on the disk.
+    A killed worker then leaves nothing on the disk.
     """
     through = Path(f"/proc/{os.getpid()}/fd/{handle}")
     if through.exists():
@@ -176,7 +176,7 @@ def _record(tf: Any, pixels: bytes, label: int) -> bytes:
 
 
 def parse(tf: Any, shape: Shape, record: Any) -> tuple[Any, Any]:
-    """Return a record's image and label; for use inside a mapped function."""
+    """Return a record's image and label; for a mapped function."""
     found = tf.io.parse_single_example(
         record, {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
     )

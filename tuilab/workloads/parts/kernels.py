@@ -1,4 +1,4 @@
-"""What this TensorFlow build's kernel registry says, whether or not the device is there."""
+"""The kernel registry of this TensorFlow build, with or without the device."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -7,14 +7,14 @@ from typing import Any
 from tuilab.model.ops import CALLS, NO_WORK
 from tuilab.workloads.base import Build
 
-# The placer takes a kernel of device type DEFAULT on any device.
+# The placer accepts a kernel of device type DEFAULT on any device.
 ANY_DEVICE = "DEFAULT"
 
 
 @cache
 def _kernels(op: str) -> tuple[tuple[str, tuple[tuple[str, frozenset[int]], ...]], ...]:
-    """(device type, ((attribute, allowed type numbers), …)) of each kernel of `op`."""
-    from tensorflow.python.framework import kernels  # no public way to the registry
+    """Return (device type, ((attribute, allowed type numbers), …)) for each kernel of `op`."""
+    from tensorflow.python.framework import kernels  # the registry has no public API
 
     return tuple(
         (
@@ -26,12 +26,12 @@ def _kernels(op: str) -> tuple[tuple[str, tuple[tuple[str, frozenset[int]], ...]
 
 
 def has_gpu_rows() -> bool:
-    """Return whether this build's registry knows GPU kernels at all; that of `tensorflow-cpu` does not."""
+    """Return True if this build registers GPU kernels; `tensorflow-cpu` does not."""
     return any(kind == "GPU" for kind, _ in _kernels("MatMul"))
 
 
 def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
-    """Return whether `device` has a kernel of `op` that takes `dtype` for one of its type attributes."""
+    """Return True if `device` has a kernel of `op` that accepts `dtype` for one of its type attributes."""
     wanted = tf.as_dtype(dtype).as_datatype_enum
     return any(
         kind in (device, ANY_DEVICE) and (not limits or any(wanted in allowed for _, allowed in limits))
@@ -40,7 +40,7 @@ def registered(tf: Any, op: str, dtype: str, device: str = "GPU") -> bool:
 
 
 def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
-    """Tell, as the fact `kernel:<op>:<dtype>:<device>`, whether the kernel is there, where that is known."""
+    """Report as the fact `kernel:<op>:<dtype>:<device>` whether the kernel exists, if known."""
     if device == "GPU" and not has_gpu_rows():
         return
     there = registered(b.tf, op, dtype, device)
@@ -53,7 +53,7 @@ def report(b: Build, op: str, dtype: str, device: str = "GPU") -> None:
 
 
 def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs: Any) -> None:
-    """Tell, as the fact `host-only-ops`, how many op types of `function` lack a GPU kernel, and which."""
+    """Report as the fact `host-only-ops` which op types of `function` lack a GPU kernel."""
     if not b.observing or not has_gpu_rows():
         return
     nodes = _computing(b.tf, function, *inputs)
@@ -66,18 +66,18 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
 
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
-    """Return the op types that `function` computes with, for which `device` has no kernel of their dtypes."""
+    """Return the computing op types in `function` without a kernel on `device` for their dtypes."""
     return sorted({node.type for node in _computing(tf, function, *inputs) if not _runs_on(node, device)})
 
 
 def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]:
-    """The nodes of its graph, and of the functions in it, that compute."""
+    """Return the computing nodes of its graph and of nested functions."""
     graph = tf.function(function).get_concrete_function(*inputs).graph
     return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 
 
 def _held(tf: Any, node: Any) -> bool:
-    """Whether all that it takes and gives is int32, such as sizes: a GPU's kernels keep that on the host."""
+    """Return True if all inputs and outputs are int32, such as sizes: GPU kernels keep these on the host."""
     dtypes = {tensor.dtype for tensor in (*node.inputs, *node.outputs)}
     return dtypes == {tf.int32}
 

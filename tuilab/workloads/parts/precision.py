@@ -1,4 +1,4 @@
-"""float32 and TF32 told apart: recent NVIDIA GPUs multiply float32 as TF32 by default."""
+"""Separates float32 and TF32: recent NVIDIA GPUs multiply float32 as TF32 by default."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -23,17 +23,17 @@ TF32_FROM = (8, 0)
 
 
 def precision(*options: str, help: str = FULL) -> Choice:
-    """Return the parameter that is an arm's dtype."""
+    """Return the parameter for an arm's dtype."""
     return Choice(name="dtype", help=help, default="float32", options=options)
 
 
 def storage(dtype: str) -> str:
-    """Return the dtype in which values lie in memory: TF32 is a way of multiplying float32."""
+    """Return the dtype in memory: TF32 is only a way of multiplying float32."""
     return "float32" if dtype == "tf32" else dtype
 
 
 def require(b: Build) -> None:
-    """Raise Unavailable where the arm asks for TF32 and its device has none."""
+    """Raise Unavailable if the arm asks for TF32 and its device has none."""
     if b.arm.dtype != "tf32":
         return
     if not b.arm.device.startswith("GPU"):
@@ -46,8 +46,9 @@ def require(b: Build) -> None:
 
 
 def precise(b: Build, case: Case) -> Case:
-    """Return the case with TF32 on for a `tf32` arm, off for every other; the setting is put back after a
-    block."""
+    """Return the case with TF32 on for a `tf32` arm, off for any other; the setting is restored after a
+    block.
+    """
     case.scope = _scoped(b, case.scope)
     return case
 

@@ -1,15 +1,15 @@
-"""Lossy compression from ops that have GPU kernels: block quantisation, its codes packed into bytes.
+"""Lossy compression with GPU ops: block quantisation, with codes packed into bytes.
 
-Each block of values keeps its smallest value and a step; a value is stored as the number of steps above the
-smallest, in 8, 4 or 2 bits. The error of a value is at most half of its block's step, plus rounding.
-TensorFlow flushes denormal numbers to zero, so a block whose step would be one (whose values differ by less
-than 3e-36 in 8 bits, 1.8e-37 in 4, 3.5e-38 in 2) comes back as its smallest value.
+Each block stores its smallest value and a step. A value is stored as the number of steps above the smallest,
+in 8, 4 or 2 bits. The error of a value is at most half a step, plus rounding. TensorFlow flushes denormal
+numbers to zero, so a block with a denormal step (values within 3e-36 for 8 bits, 1.8e-37 for 4, 3.5e-38 for
+2) is restored as its smallest value.
 """
 
 from typing import Any
 
 SIDE_BYTES = 8
-"""Bytes kept for a block alongside its codes: smallest value and step, float32 each."""
+"""Bytes per block besides its codes: smallest value and step, float32 each."""
 
 
 def ratio(block: int, bits: int) -> float:
@@ -18,7 +18,7 @@ def ratio(block: int, bits: int) -> float:
 
 
 def quantise(tf: Any, blocks: Any, bits: int) -> tuple[Any, Any, Any]:
-    """Code float32 blocks: (blocks, block · bits / 8) uint8, smallest values and steps (blocks, 1)."""
+    """Encode float32 blocks: (blocks, block · bits / 8) uint8, smallest values and steps (blocks, 1)."""
     low = tf.reduce_min(blocks, 1, keepdims=True)
     step = (tf.reduce_max(blocks, 1, keepdims=True) - low) / (2**bits - 1)
     codes = tf.round(tf.math.divide_no_nan(blocks - low, step))
