@@ -1,4 +1,4 @@
-"""The lab's modules in a Python that has not got them: they come by path, and nothing is installed there."""
+"""Runs tuilab's modules, found by path, in a Python without tuilab. Installs nothing there."""
 
 import os
 import sys
@@ -7,42 +7,42 @@ from importlib.util import find_spec
 from pathlib import Path
 
 COMPILED = "TUILAB_COMPILED"
-"""Environment variable of a guest: the folders of what the lab's modules need alongside NumPy and TensorFlow,
-joined as in PATH; each is the package itself, such as `…/msgspec`."""
+"""Environment variable of a guest: folders of the packages that tuilab needs besides NumPy and TensorFlow,
+joined as in PATH. Each is the package itself, such as `…/msgspec`."""
 
 FOLDER = "TUILAB_ENVIRONMENT"
-"""Environment variable of a guest: the folder of the environment whose Python it is, "" of the lab's own."""
+"""Environment variable of a guest: the folder of its Python's environment, "" for tuilab's own."""
 
 VARIABLES = "TUILAB_VARIABLES"
-"""Environment variable of a worker: the names of what was set for its environment, joined by commas."""
+"""Environment variable of a worker: comma-separated names of the variables set for its environment."""
 
 PACKAGES = ("msgspec", "psutil")
 
 
 def command(module: str, *arguments: str) -> list[str]:
-    """Return what runs a module of the lab as a program, in this process's own Python."""
+    """Return the command that runs a tuilab module as a program in this process's Python."""
     if os.environ.get(FOLDER):
         return door(module, *arguments, python=sys.executable)
-    # `-P`: no module of the folder the user stands in shadows a library.
+    # `-P`: modules in the current folder must not shadow libraries.
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def door(module: str, *arguments: str, python: str) -> list[str]:
-    """Return the same by path, whether the lab is installed in that Python or not."""
+    """Return the same by path, whether tuilab is installed in that Python or not."""
     return [python, str(Path(__file__).resolve().parent), module, *arguments]
 
 
 def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return what to set for a guest in that folder's Python, whose programs (such as ptxas) it then finds
-    first.
+    """Return the variables to set for a guest in that folder's Python; its programs (such as ptxas) come
+    first in PATH.
 
-    variables: what a user sets for it alongside that. Nothing is written into the folder: no bytecode either.
+    variables: those that the user sets. Nothing is written to the folder, not even bytecode.
     """
     return {
         "PATH": os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)]),
         "VIRTUAL_ENV": folder,
         "PYTHONDONTWRITEBYTECODE": "1",
-        # What is compiled there already is read.
+        # Use the bytecode that exists there.
         "PYTHONPYCACHEPREFIX": "",
         COMPILED: os.pathsep.join(filter(None, map(_home, PACKAGES))),
         **named(folder, variables),
@@ -50,12 +50,12 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
 
 
 def named(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
-    """Return what to set so that a worker knows what is its environment's own."""
+    """Return the variables that tell a worker which ones belong to its environment."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 
 def own() -> tuple[str, tuple[str, ...]]:
-    """Return this process's own: its environment's folder, and what was set for it."""
+    """Return the folder of this process's environment, and the variables set for it."""
     names = filter(None, os.environ.get(VARIABLES, "").split(","))
     return os.environ.get(FOLDER, ""), tuple(f"{name}={os.environ.get(name, '')}" for name in names)
 

@@ -1,11 +1,11 @@
-"""Runs a module of the lab in a Python that has not got it: `python …/tuilab/guest MODULE ARGUMENTS`.
+"""Runs a tuilab module in a Python without tuilab: `python …/tuilab/guest MODULE ARGUMENTS`.
 
-The lab's modules are found by path. What they need alongside NumPy and TensorFlow is taken from the lab's own
-installation: msgspec, shown to them alone, where its compiled half fits this Python, else `structs`,
-which stands in for it; psutil where the environment has none. What Python 3.9 lacks is given to them too.
-Nothing is put on `sys.path`, so that a user's own code finds exactly what its environment holds.
+tuilab's modules are found by path. Other requirements besides NumPy and TensorFlow come from tuilab's own
+installation: msgspec, visible to these modules only, if its compiled part fits this Python, else the
+substitute `structs`; psutil if the environment has none. Features missing in Python 3.9 are provided too.
+Nothing is added to `sys.path`, so user code finds exactly what its environment contains.
 
-This runs before anything of the lab can be imported, in Python 3.9 and later.
+This runs before anything of tuilab can be imported, in Python 3.9 and later.
 """
 
 import dataclasses
@@ -21,16 +21,16 @@ ROOT = os.path.dirname(HERE)
 OLDEST = (3, 9)
 
 LENT: "dict[str, ModuleType]" = {}
-"""Modules that the lab's modules see under these names, and nobody else does."""
+"""Modules that only tuilab's modules see under these names."""
 GIVEN: "dict[str, Any]" = {}
-"""Names that they find among their own, in place of Python."""
+"""Names that tuilab's modules see in place of Python's builtins."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):
-    """Loads a module of the lab with what is lent to it."""
+    """Loads a tuilab module with the lent modules."""
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
-        """Compile, annotations unevaluated where Python cannot evaluate `X | Y`."""
+        """Compile with unevaluated annotations if this Python cannot evaluate `X | Y`."""
         if sys.version_info >= (3, 10):
             return super().source_to_code(data, path)
         import __future__
@@ -38,7 +38,7 @@ class Loader(importlib.machinery.SourceFileLoader):
         return compile(data, path, "exec", __future__.annotations.compiler_flag, True, _optimize)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it; meanwhile the lent modules are in the place of the environment's own."""
+        """Run the module while the lent modules replace the environment's own."""
         before = {name: sys.modules.get(name) for name in LENT}
         sys.modules.update(LENT)
         vars(module).update(GIVEN)
@@ -53,21 +53,20 @@ class Loader(importlib.machinery.SourceFileLoader):
 
 
 class Program(Loader):
-    """Loads the module that is the program, to which nothing is lent."""
+    """Loads the main program's module, which gets no lent modules."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it to its end."""
         importlib.machinery.SourceFileLoader.exec_module(self, module)
 
 
 class Finder:
-    """Finds `tuilab` and all that is in it where the lab is, whatever this environment has of that name."""
+    """Finds `tuilab` and its submodules in tuilab's folder, whatever the environment has under that name."""
 
     @staticmethod
     def find_spec(
         name: str, path: Any = None, target: Any = None
     ) -> "Optional[importlib.machinery.ModuleSpec]":
-        """Return the spec of a module of the lab, None of any other."""
+        """Return the spec of a tuilab module, None for any other."""
         if name != "tuilab" and not name.startswith("tuilab."):
             return None
         place = os.path.join(ROOT, *name.split(".")[1:])
@@ -84,7 +83,7 @@ class Finder:
 
 
 def load(name: str, file: str, loader: Any = None) -> ModuleType:
-    """Return a module from its file, a package from its `__init__.py`, into `sys.modules`."""
+    """Load a module from its file, or a package from its `__init__.py`, into `sys.modules`."""
     inside = [os.path.dirname(file)] if os.path.basename(file) == "__init__.py" else None
     spec = importlib.util.spec_from_file_location(
         name, file, loader=loader, submodule_search_locations=inside
@@ -97,13 +96,13 @@ def load(name: str, file: str, loader: Any = None) -> ModuleType:
 
 
 def taken_out(package: str) -> "dict[str, ModuleType]":
-    """Return the modules of a package, no longer in `sys.modules`."""
+    """Remove a package's modules from `sys.modules` and return them."""
     names = [name for name in sys.modules if name.partition(".")[0] == package]
     return {name: sys.modules.pop(name) for name in names}
 
 
 def lend_msgspec(place: str) -> None:
-    """Lend the lab's own if its compiled half fits this Python, else what stands in for it."""
+    """Lend tuilab's own msgspec if its compiled part fits this Python, else the substitute."""
     own = taken_out("msgspec")
     try:
         load("msgspec", os.path.join(place, "__init__.py"))
@@ -116,9 +115,7 @@ def lend_msgspec(place: str) -> None:
 
 
 def find_psutil(place: str) -> None:
-    """Find the environment's, else the lab's. Ends the process with what to do if neither can be
-    loaded.
-    """
+    """Find the environment's psutil, else tuilab's. Exits with advice if neither can be loaded."""
     try:
         import psutil  # noqa: F401
     except ImportError:
@@ -134,7 +131,7 @@ def find_psutil(place: str) -> None:
 
 
 def backports() -> None:
-    """Give the lab's modules what Python 3.9 lacks, without a change to Python itself."""
+    """Provide tuilab's modules with what Python 3.9 lacks, without changing Python itself."""
 
     def strict_zip(*several: Any, strict: bool = False) -> Any:
         lists = [list(one) for one in several] if strict else several
@@ -145,7 +142,7 @@ def backports() -> None:
     def dataclass(cls: Any = None, *, slots: bool = False, kw_only: bool = False, **options: Any) -> Any:
         if cls is None:
             return lambda later: dataclass(later, kw_only=kw_only, **options)
-        if kw_only:  # any order will do, so that those without a default may come first
+        if kw_only:  # the order is free, so fields without a default may come first
             every = vars(cls).get("__annotations__", {})
             cls.__annotations__ = dict(sorted(every.items(), key=lambda field: hasattr(cls, field[0])))
         return dataclasses.dataclass(**options)(cls)
@@ -158,10 +155,10 @@ def backports() -> None:
 
 
 def main() -> None:
-    """Be the module that the first argument names."""
+    """Run the module that the first argument names."""
     if sys.version_info < OLDEST:
         sys.exit("Python {}.{} is older than 3.9, the first to be measured in".format(*sys.version_info[:2]))
-    # Python has put this folder in front, whose names would shadow others'.
+    # Python put this folder first, where its names would shadow others.
     sys.path[:] = [place for place in sys.path if os.path.abspath(place or ".") != HERE]
     if sys.version_info < (3, 10):
         backports()
@@ -178,7 +175,7 @@ def main() -> None:
     if wanted is None or wanted.origin is None:
         sys.exit(f"the lab has no module {sys.argv[0]}")
     sys.argv[0] = wanted.origin
-    # What is lent may not stay in sight for as long as the program runs: it imports none of it itself.
+    # Lent modules must not stay visible while the program runs; the program itself imports none of them.
     load("__main__", wanted.origin, Program("__main__", wanted.origin))
 
 

@@ -1,7 +1,7 @@
-"""The part of msgspec that the lab's messages need, in Python alone: the same structs, the same JSON.
+"""The part of msgspec that tuilab's messages need, in pure Python: the same structs, the same JSON.
 
-For a worker in somebody's own Python, which the lab's compiled msgspec does not fit. It names what msgspec
-names and is loaded in its place; messages are few and leave between rounds, so that its pace does not matter.
+For a worker in the user's own Python that tuilab's compiled msgspec does not fit. It has msgspec's names and
+replaces it. Messages are few and sent between rounds, so speed does not matter.
 """
 
 import ast
@@ -16,15 +16,15 @@ _NONE = type(None)
 
 
 class MsgspecError(Exception):
-    """Something is wrong with a message."""
+    """A message is invalid."""
 
 
 class DecodeError(MsgspecError):
-    """A message is no JSON."""
+    """A message is not valid JSON."""
 
 
 class ValidationError(DecodeError):
-    """A message is not of the type that was expected."""
+    """A message does not have the expected type."""
 
 
 class Meta:
@@ -35,11 +35,11 @@ class Meta:
 
 
 class Raw(bytes):
-    """JSON that is decoded later, or written as it is."""
+    """JSON to decode later, or to write unchanged."""
 
 
 class Either(tuple):  # type: ignore[type-arg]
-    """`A | B` of two structs where Python has no such types: `isinstance` takes it as it is."""
+    """`A | B` of two structs in a Python without such types; works with `isinstance`."""
 
     def __or__(self, other):
         return Either((*self, *_alternatives(other)))
@@ -107,7 +107,7 @@ class _StructMeta(type):
 
     @property
     def _tag(cls):
-        """The field that names the kind, and what it says; None of a struct that has none."""
+        """Return the tag field and its value; None if the struct is untagged."""
         tag, field = cls._options.get("tag"), cls._options.get("tag_field")
         if tag is None and field is None:
             return None
@@ -139,7 +139,7 @@ def _is_class_variable(kind):
 
 
 class _Unions(ast.NodeTransformer):
-    """`A | B` as `Union[A, B]`, which Python 3.9 can evaluate."""
+    """Rewrites `A | B` as `Union[A, B]`, which Python 3.9 can evaluate."""
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
@@ -157,7 +157,7 @@ def _evaluated(kind, scope):
 
 
 class _EitherOf:
-    """`Union[…]` of whatever there is, `Either` among it."""
+    """`Union[…]` that also accepts `Either`."""
 
     def __getitem__(self, kinds):
         return typing.Union[tuple(part for kind in kinds for part in _alternatives(kind))]
@@ -167,7 +167,7 @@ _Either = _EitherOf()
 
 
 class Struct(metaclass=_StructMeta):
-    """Typed data, as msgspec's."""
+    """Typed data, like msgspec's."""
 
     def __init__(self, *args, **kwargs):
         cls = type(self)
@@ -388,7 +388,7 @@ def _read_one_of(value, kinds, path):
             if value.get(field) == tag:
                 return _read_struct(value, kind, path)
     last = None
-    # Whole numbers are numbers too, and True is no number: what fits as it is comes first.
+    # Integers are valid floats, but True is not a number, so try exact types first.
     for kind in sorted(kinds, key=lambda kind: kind is float):
         try:
             if not (isinstance(kind, _StructMeta) and kind._tag):
@@ -402,11 +402,9 @@ class _Json:
     """`msgspec.json`."""
 
     class Encoder:
-        """Writes JSON."""
-
         @staticmethod
         def encode(value):
-            """The value as JSON, without spaces."""
+            """Encode as JSON without spaces."""
             out = []
             _write(value, out)
             return "".join(out).encode("utf-8", "replace")
@@ -421,17 +419,17 @@ class _Json:
             return cls
 
         def decode(self, line):
-            """The value. Raises DecodeError or ValidationError."""
+            """Raises DecodeError or ValidationError."""
             return _Json.decode(line, type=self._type)
 
     @staticmethod
     def encode(value):
-        """The value as JSON, without spaces."""
+        """Encode as JSON without spaces."""
         return _Json.Encoder.encode(value)
 
     @staticmethod
     def decode(line, *, type=typing.Any):
-        """The value in JSON text. Raises DecodeError or ValidationError."""
+        """Raises DecodeError or ValidationError."""
         try:
             value = _json.loads(line if isinstance(line, str) else bytes(line).decode())
         except (ValueError, RecursionError) as error:
@@ -444,12 +442,12 @@ class _Structs:
 
     @staticmethod
     def replace(struct, **changes):
-        """The same with other values in some fields."""
+        """Return a copy with some fields changed."""
         return type(struct)(**{**dict(zip(struct.__struct_fields__, struct._values())), **changes})
 
     @staticmethod
     def force_setattr(struct, word, value):
-        """Set a field, frozen or not."""
+        """Set a field, even if the struct is frozen."""
         object.__setattr__(struct, word, value)
 
 

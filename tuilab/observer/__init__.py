@@ -1,14 +1,15 @@
-"""The observer: what runs inside the watched program, in that program's Python. It knows nothing of the
-lab."""
+"""The observer, which runs inside the watched program, in that program's Python. It is independent of
+tuilab.
+"""
 
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-"""The folder to put first on PYTHONPATH: Python runs its `sitecustomize` at the start."""
+"""Put this folder first on PYTHONPATH: Python runs its `sitecustomize` at startup."""
 CAPTURE = FOLDER.parent / "captured.py"
-"""What writes a function as a folder: loaded in the program, by its path, when a person asks for that."""
+"""The module that writes a function to a folder; loaded in the program by path when the user requests it."""
 ADDRESS = "TUILAB_WATCH"
-"""The variable that names the socket to which the observer tells what it sees."""
+"""Environment variable with the socket that receives the observer's messages."""
 OPTIONS = "TUILAB_WATCH_OPTIONS"
-"""The variable with the observer's settings: `every`, `window`, `share`, `once`, as `name=value` by
-commas."""
+"""Environment variable with the observer's settings: `every`, `window`, `share`, `once`, as comma-separated
+`name=value`."""

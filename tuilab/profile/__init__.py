@@ -1,1 +1,1 @@
-"""A profile of TensorFlow as plain data: its file read, what each event means, whose each moment is."""
+"""A TensorFlow profile as plain data: reads its file, interprets each event, attributes each moment."""

@@ -1,4 +1,4 @@
-"""What each event of a profile means. Names are those that TensorFlow's runtime gives its own events."""
+"""Interprets a profile's events, by the names that TensorFlow's runtime gives them."""
 
 import re
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from tuilab.profile.xplane import HOST, XEvent
 CALL = "tuilab call"
 SYNC = "tuilab sync"
 MARK = "tuilab mark: "
-"""Before the name of a phase: what a call does until the event ends is that phase, whatever TensorFlow calls
-it."""
+"""Prefix of a phase's name. Everything in a call until the event ends belongs to that phase, whatever
+TensorFlow names it."""
 
 _FUNCTION = re.compile(r"^__(?:inference|forward|backward)_")
 _EAGER = "EagerLocalExecute: "
@@ -21,13 +21,13 @@ _DISPATCH = ("TFE_", "Eager", "ValidateInputTypeAndPlacement", "convert_to_tenso
 _RUNTIME = ("ExecutorState::", "FunctionRun", "ExecutorDoneCallback", "CpuExecutable::", "GpuExecutable::")
 _PROGRAM = "BlockUntilReady"
 PROGRAM = "program"
-"""The phase of a thread that waits for a program of XLA: on a CPU its threads compute, recorded or not."""
+"""The phase of a thread that waits for an XLA program; on a CPU its threads compute, recorded or not."""
 _PIPELINE = ("Iterator::", "IteratorGetNextOp::", "Prefetch", "MapAndBatch", "InstantiatedCapturedFunction::")
 NEXT = "IteratorGetNextOp::"
-"""Begins the name of the event that lasts while a graph waits for an element, on a thread of its own."""
+"""Prefix of the event that lasts while a graph waits for an element, on a separate thread."""
 
 _COPIES = re.compile(r"(?i)memcpy|copy(?:host|device|peer)to|__amd_rocclr_copy")
-"""What CUPTI and ROCm's tracer call copies; `copyBuffer` is the kernel by which ROCm copies on a device."""
+"""Names of copies in CUPTI and ROCm's tracer; `copyBuffer` is ROCm's kernel for copies on a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a thread is at. eager: the eager op under way. op: this event is an op itself, not within one.
+    """What a thread does. eager: the current eager op. op: this event is itself an op, not inside one.
 
-    sticks: whatever happens within it is of its phase too.
+    sticks: everything inside it belongs to its phase too.
     """
 
     phase: str | None = None
@@ -54,8 +54,7 @@ class Meaning:
 
 
 def meaning(event: XEvent, around: Meaning) -> Meaning:
-    """Return what a host's event means, given what the event around it means; what is not known inherits
-    that."""
+    """Return what a host event means, given the enclosing event; unknown events inherit its meaning."""
     if around.sticks:
         return around
     named = _marked(event) or _op(event, around)
@@ -89,7 +88,7 @@ def _marked(event: XEvent) -> Meaning | None:
 def _op(event: XEvent, around: Meaning) -> Meaning | None:
     name = event.name
     if event.op and _FUNCTION.match(event.op):
-        return Meaning("dispatch")  # the op that starts a compiled program
+        return Meaning("dispatch")  # the op that launches a compiled program
     if event.op:
         op, node = plain(event.op), name.removesuffix(":" + event.op)
         key = Key(op, node, HOST)
@@ -117,7 +116,7 @@ def hlo_key(hlo: str, device: str) -> Key:
 
 
 def device_meaning(event: XEvent, device: str, launched_by: Key | None) -> Meaning:
-    """Return what an event of a GPU's stream means: a kernel or a copy, under the op that launched it.
+    """Return what an event of a GPU stream means: a kernel or a copy, under the op that launched it.
 
     Names as in the profiler's source and in recordings of NVIDIA and AMD GPUs: `tf_op`, `hlo_op`, copies.
     """

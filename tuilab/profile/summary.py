@@ -1,4 +1,4 @@
-"""From a profile's sums to what is sent. Pure functions."""
+"""Turns a profile's sums into what is sent. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,9 @@ MOST_OPS = 500
 
 
 def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
-    """Return a row an op, the longest first; ops of the pipeline, which run alongside the call, come last.
+    """Return one row per op, longest first; pipeline ops, which run concurrently, come last.
 
-    factor: of the account's time of computing over the profile's, by which each op's is made longer.
+    factor: the account's computing time over the profile's; scales each op's time.
     """
     calls = max(1, len(of.windows))
 
@@ -39,8 +39,7 @@ def ops(of: Sums, factor: float = 1.0) -> list[OpTime]:
 
 
 def shortened(rows: Sequence[OpTime], most: int = MOST_OPS) -> list[OpTime]:
-    """Return the first that many, and for those behind them one row a type and device: sums stay what they
-    are."""
+    """Return the first `most` rows, and merge the rest by type and device, which preserves the sums."""
     behind: dict[tuple[str, str, Phase], list[OpTime]] = {}
     for row in rows[most:]:
         behind.setdefault((row.op, row.device, row.phase), []).append(row)
@@ -64,7 +63,7 @@ def _phase(key: Key, of: Sums) -> Phase:
 
 
 def devices(of: Sums) -> tuple[DeviceTime, ...]:
-    """Return how long each device was at work."""
+    """Return how long each device worked."""
     calls, total = max(1, len(of.windows)), sum(of.phases.values()) or 1.0
     return tuple(
         DeviceTime(device=name, seconds=spent * PICO / calls, share=spent / total)
@@ -73,8 +72,8 @@ def devices(of: Sums) -> tuple[DeviceTime, ...]:
 
 
 def rest(account: Account, step_s: float) -> str:
-    """Describe what fills the call alongside its ops: the other parts by name, and what the profiler itself
-    adds.
+    """Describe what fills the call besides its ops: the other parts by name, and the profiler's own
+    overhead.
     """
     named = [part for part in account.parts if part.phase not in ("compute", *COPIES, "input_wait")]
     named.sort(key=lambda part: -part.seconds)
@@ -96,8 +95,7 @@ def rest(account: Account, step_s: float) -> str:
 def timeline(
     lines: Sequence[XLine], found: Activity, of: Sums, most: int
 ) -> tuple[tuple[Lane, ...], tuple[Span, ...], int]:
-    """Return the lanes that have events within the calls, their events by start, and how many were cut
-    off."""
+    """Return the lanes with events within the calls, their events by start, and the number cut off."""
     if not of.windows:
         return (), (), 0
     begin, end = of.windows[0][0], of.windows[-1][1]

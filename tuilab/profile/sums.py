@@ -1,4 +1,4 @@
-"""A call's time, shared out: each moment belongs to one phase and to the ops that ran in it. Pure."""
+"""Divides a call's time: each moment belongs to one phase and to the ops that ran in it. Pure functions."""
 
 import re
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from tuilab.profile.threads import NOWHERE, Activity, Seen, Segment
 from tuilab.profile.xplane import HOST
 
 Window = tuple[int, int]
-"""Begin and end of a call."""
+"""Start and end of a call."""
 
 PICO = 1e-12
 _IDLE = Meaning("python")
@@ -24,13 +24,12 @@ _TO_HOST = re.compile(r"(?i)d2h|dtoh|devicetohost")
 
 @dataclass
 class Sums:
-    """Sums over all calls, in picoseconds. calls: each one's time by phase, which adds up to its length.
+    """Sums over all calls, in picoseconds. calls: the time of each by phase, adding up to its length.
 
     events: recorded on the calling thread within the calls. ops: each op's share of the calls' time. busy:
-    each op's own durations. devices: how long each device had a kernel running. on_device: of each phase,
-    what another device than the host was at, by its own clock. alongside: durations of the input pipeline's
-    ops, which run alongside the call. computed, copies: the ops that did so at any time; the others were
-    waited for.
+    each op's own durations. devices: how long each device had a kernel running. on_device: time by phase of
+    devices other than the host, from their own clocks. beside: durations of the input pipeline's ops, which
+    run concurrently. computed, copies: the ops that did so at any time; the others were waited for.
     """
 
     windows: list[Window]
@@ -61,12 +60,12 @@ def windows(events: Iterable[Seen]) -> list[Window]:
 
 
 def sums(found: Activity) -> Sums:
-    """Share the calls' time out.
+    """Divide the calls' time.
 
-    A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally
-    among those that do; else a copy; else input while a graph waits for an element; else whatever the calling
-    thread was at. It is a stall while the device waits between two of its kernels for an op of the host, or
-    for what a copy between them brings.
+    A moment is compute when any kernel of the call runs, on any thread or device, and is shared equally among
+    the running ones; else a copy; else input while a graph waits for an element; else whatever the calling
+    thread does. It is a stall while the device waits between two of its kernels for a host op, or for the
+    data that a copy between them transfers.
     """
     calls = windows(found.events)
     out = Sums(calls)
@@ -96,7 +95,9 @@ def sums(found: Activity) -> Sums:
 
 
 def _settled(segment: Segment, launchers: set[Key], main: int | None) -> Segment:
-    """As only the whole profile shows: a launch is no computing, the pipeline's work is waiting."""
+    """Correct a segment using the whole profile: a launch is not computing, the pipeline's work is
+    waiting.
+    """
     told = segment.meaning
     if told.phase != "compute" or told.key is None:
         return segment
@@ -142,11 +143,11 @@ def _share(out: Sums, window: Window, segments: Sequence[Segment], main: int | N
 
 
 def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
-    """Return the stretches of a call in which its device waits for the host.
+    """Return the periods of a call in which its device waits for the host.
 
-    Between two kernels that is a stretch with a copy over the link; anywhere one for half of which ops
-    compute on the host. Other stretches are the time that it takes to launch the next kernel, or the way in
-    and out.
+    Between two kernels, these are periods with a copy over the link; elsewhere, periods in which ops compute
+    on the host for at least half the time. Other periods are the launch time of the next kernel, or the
+    copies in and out.
     """
     computing = [s for s in segments if s.meaning.phase == "compute" and s.meaning.key is not None]
     kernels = _joined(s for s in computing if s.meaning.key is not None and s.meaning.key.device != HOST)
@@ -161,12 +162,12 @@ def stalls(window: Window, segments: Sequence[Segment]) -> list[Window]:
 
 
 def _within(window: Window, others: Iterable[Window]) -> int:
-    """How much of the window they take, in picoseconds."""
+    """Return how much of the window they take, in picoseconds."""
     return sum(max(0, min(end, window[1]) - max(begin, window[0])) for begin, end in others)
 
 
 def _joined(segments: Iterable[Segment]) -> list[Window]:
-    """The stretches in which any of them runs."""
+    """Return the periods in which any of them runs."""
     out: list[Window] = []
     for begin, end in sorted((s.start, s.end) for s in segments):
         if out and begin <= out[-1][1]:
@@ -177,12 +178,12 @@ def _joined(segments: Iterable[Segment]) -> list[Window]:
 
 
 def _crosses(key: Key | None) -> bool:
-    """Whether a copy goes over the link between host and device."""
+    """Return whether a copy crosses the link between host and device."""
     return key is not None and (key.device == HOST or _direction(key.op) != "copy")
 
 
 class _Running:
-    """What runs now, and the sums that the passing time is booked to."""
+    """What runs now, and the sums to add the elapsed time to."""
 
     def __init__(self, out: Sums, main: int | None, on_device: bool) -> None:
         self._out, self._main, self._on_device = out, main, on_device
@@ -191,7 +192,7 @@ class _Running:
         self._stalls = 0
 
     def change(self, segment: Segment, step: int) -> None:
-        """A segment begins (1) or ends (-1)."""
+        """Record that a segment begins (1) or ends (-1)."""
         phase, key = segment.meaning.phase, segment.meaning.key
         if phase == STALL:
             self._stalls += step
@@ -206,7 +207,7 @@ class _Running:
             self._calling = segment.meaning if step > 0 else _IDLE
 
     def pass_time(self, span: int) -> None:
-        """Book `span` picoseconds."""
+        """Add `span` picoseconds."""
         if span <= 0:
             return
         phase, active = self._now()
@@ -236,7 +237,7 @@ class _Running:
         return phase, {key: 1} if phase == "input" and key is not None else {}
 
     def _way(self) -> str:
-        """Whether what is copied comes or goes: by the call's own mark, else by the copies' names."""
+        """Return the direction of a copy: by the call's own mark, else by the copies' names."""
         if self._calling.phase in ("copy_in", "copy_out"):
             return self._calling.phase
         ways = {_direction(key.op) for key in self._active["copy"]}
@@ -244,17 +245,17 @@ class _Running:
 
 
 def _direction(name: str) -> str:
-    """What CUPTI and ROCm's tracer call a copy."""
+    """Return the direction of a copy by its name in CUPTI and ROCm's tracer."""
     if _TO_DEVICE.search(name):
         return "copy_in"
     return "copy_out" if _TO_HOST.search(name) else "copy"
 
 
 def _count(out: Sums, found: Activity) -> None:
-    """Count the ops from the first call's begin to the last one's end.
+    """Count the ops from the start of the first call to the end of the last.
 
-    A device works on after the call that launched its kernels has returned: those that begin between two
-    calls are a call's too.
+    A device continues after the call that launched its kernels has returned, so kernels that start between
+    two calls belong to a call too.
     """
     if not out.windows:
         return

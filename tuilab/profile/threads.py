@@ -1,4 +1,4 @@
-"""From nested events to what each thread and stream was at, moment by moment. Pure functions."""
+"""Turns nested events into what each thread and stream did, moment by moment. Pure functions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ _RECORD = "ThreadpoolListener::Record"
 _CAPTURED = "InstantiatedCapturedFunction::"
 _END = "end: "
 _LOOP = re.compile(r"^ReduceIterator::.*::Scan$")
-"""The runtime's event for one round of a graph's loop over a dataset, which it runs as an iterator."""
+"""The runtime's event for one iteration of a graph's loop over a dataset, which it runs as an iterator."""
 NOWHERE = -1
-"""The lane of work that is known to run, but not on which thread."""
+"""The lane of work on an unknown thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of one lane in which one event was the innermost. pipeline: it worked for tf.data."""
+    """A period of one lane with the same innermost event. pipeline: it worked for tf.data."""
 
     lane: int
     start: int
@@ -40,7 +40,7 @@ class Seen:
 
 @dataclass
 class Activity:
-    """All lanes. launchers: ops whose host events only launched what then ran on a GPU."""
+    """All lanes. launchers: ops whose host events only launched work that then ran on a GPU."""
 
     segments: list[Segment] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Frame:
 
 
 class _Thread:
-    """One host thread: the events that are open, and up to when its time is accounted for."""
+    """One host thread: its open events, and the time up to which it is accounted for."""
 
     def __init__(self, lane: int, pipeline: bool) -> None:
         self.lane, self.pipeline = lane, pipeline
@@ -73,17 +73,17 @@ class _Thread:
 
 
 def activity(lines: Sequence[XLine]) -> Activity:
-    """Return what every lane was at; the lanes are numbered as `lines` are."""
+    """Return what every lane did; lanes are numbered as in `lines`."""
     walk = _Walk(lines)
     walk.run()
     return walk.found
 
 
 class _Walk:
-    """One pass over all host events in the order of time, so that work handed between threads is followed.
+    """One pass over all host events in time order, to follow work passed between threads.
 
     The runtime numbers each function run; `Record` and `StartRegion` with the same number link the thread
-    that handed work over to the one that took it. Work of a run that tf.data started is the pipeline's.
+    that passed on work to the one that took it. Work of a run that tf.data started belongs to the pipeline.
     """
 
     def __init__(self, lines: Sequence[XLine]) -> None:
@@ -145,8 +145,8 @@ class _Walk:
             self._begun[event.stats["_p"]] = Segment(NOWHERE, end, end, inner, pipeline)
 
     def _note_end(self, event: XEvent) -> None:
-        """An operation of an XLA program may continue after its event, on other threads, up to its end
-        mark.
+        """An operation of an XLA program may continue after its event, on other threads, until its
+        end mark.
         """
         begun = self._begun.pop(event.stats.get("_c", -1), None) if event.name.startswith(_END) else None
         if begun is not None and event.start > begun.end:
@@ -164,7 +164,9 @@ class _Walk:
 
     @staticmethod
     def _of_loop(thread: _Thread) -> bool:
-        """Whether what is about to run is the body of a graph's loop over a dataset, and no stage of it."""
+        """Return whether the next work is the body of a graph's loop over a dataset, not one of its
+        stages.
+        """
         iterators = (frame.event.name for frame in reversed(thread.stack) if "Iterator::" in frame.event.name)
         return _LOOP.match(next(iterators, "")) is not None
 
@@ -180,7 +182,7 @@ class _Walk:
         return thread.pipeline if context is None else context in self._captured
 
     def _emit(self, thread: _Thread, until: int) -> None:
-        """Account for the time up to `until` to the innermost open event."""
+        """Attribute the time up to `until` to the innermost open event."""
         if thread.stack and until > thread.cursor and thread.meaning.phase is not None:
             self.found.segments.append(
                 Segment(thread.lane, thread.cursor, until, thread.meaning, self._pipeline(thread))
@@ -205,7 +207,7 @@ class _Walk:
 
 
 def _with_regions(events: Sequence[XEvent]) -> Iterator[XEvent]:
-    """The events, with each pair of region marks as one event that lasts from mark to mark."""
+    """Yield the events, merging each pair of region marks into one event that spans both."""
     opened: XEvent | None = None
     for event in events:
         if event.name == _STOP and opened is not None:

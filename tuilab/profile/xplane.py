@@ -11,10 +11,10 @@ from typing import Any, Union
 
 HOST = "CPU"
 EMULATED = "emulated_stream"
-"""Begins the name of a thread by which tests emulate a GPU."""
+"""Prefix of the thread name by which tests emulate a GPU."""
 _PROTOCOL = Path("tsl", "profiler", "protobuf", "xplane_pb2.py")
 _GPU = re.compile(r"^/device:(GPU:\d+)")
-# Statistics that somebody reads; the rest stays in the file.
+# Statistics that are used; the rest stays in the file.
 _STATS = frozenset(
     ("id", "_c", "_p", "eager_op", "is_func", "tf_function_call", "hlo_op", "tf_op", "correlation_id")
 )
@@ -24,7 +24,7 @@ Stat = Union[int, str]
 
 @dataclass(frozen=True, slots=True)
 class XEvent:
-    """Something that lasted from `start` to `end`. op: the op's type where the event is a node of a graph."""
+    """Something that lasted from `start` to `end`. op: the op's type if the event is a node of a graph."""
 
     name: str
     start: int
@@ -35,7 +35,7 @@ class XEvent:
 
 @dataclass(frozen=True)
 class XLine:
-    """A thread of the host, or a stream of a GPU: its events by start, longer ones first."""
+    """A host thread or a GPU stream: its events by start, longer ones first."""
 
     name: str
     device: str
@@ -44,7 +44,7 @@ class XLine:
 
 @dataclass(frozen=True)
 class Recording:
-    """What one profile holds. errors: what the profiler itself says went wrong."""
+    """The contents of one profile. errors: those that the profiler itself reports."""
 
     lines: tuple[XLine, ...]
     errors: tuple[str, ...] = ()
@@ -60,10 +60,9 @@ def read(data: bytes) -> Recording:
 
 @cache
 def _messages() -> ModuleType:
-    """The file's protocol buffers as TensorFlow ships them, loaded without importing TensorFlow.
+    """Return the file's protocol buffers as TensorFlow ships them, without importing TensorFlow.
 
-    Where TensorFlow is imported besides, both know the same classes. Raises ImportError if it is not
-    installed.
+    If TensorFlow is imported too, both use the same classes. Raises ImportError if it is not installed.
     """
     found = importlib.util.find_spec("tensorflow")
     places = [
@@ -88,7 +87,7 @@ def _lines(plane: Any) -> list[XLine]:
     out = []
     for line in plane.lines:
         if (line.display_name or line.name).startswith(EMULATED):
-            continue  # the processor's kernels that stand in for an emulated device's are its inside
+            continue  # internal kernels that emulate a device on the processor
         if gpu is not None and not line.name.startswith("Stream"):
             continue  # rows that TensorBoard derives from the streams
         origin = line.timestamp_ns * 1_000
@@ -105,7 +104,7 @@ def _lines(plane: Any) -> list[XLine]:
 
 
 def _kind(metadata: Any, names: Mapping[int, str], wanted: set[int]) -> tuple[str, str, dict[str, Stat]]:
-    """What the events of one kind have in common: name, op's type, statistics."""
+    """Return what the events of one kind share: name, op type, statistics."""
     shown = metadata.display_name
     is_node = bool(shown) and metadata.name.endswith(":" + shown)
     stats = {names[s.metadata_id]: _value(s, names) for s in metadata.stats if s.metadata_id in wanted}

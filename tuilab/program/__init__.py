@@ -1,1 +1,1 @@
-"""A watched program, told by its observer: its steps, its parts, its ops, and what to change. Pure."""
+"""A watched program, as its observer reports it: steps, parts, ops, and what to change. Pure functions."""

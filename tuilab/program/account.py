@@ -1,4 +1,4 @@
-"""The account of a program: every second of it by kind and place. Pure."""
+"""A program's account: every second by kind and place. Pure functions."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -21,19 +21,19 @@ WORDS: dict[AccountKind, str] = {
     "waiting": "waiting",
     "unknown": "not known",
 }
-"""What a kind is called."""
+"""The wording for each kind."""
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
-"""What the program does in a call of Keras, whose graphs, ops and input are one thing to its author."""
+"""What the program does in a call to Keras, whose graphs, ops and input belong together for its author."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
 ENDING = "ending"
-"""In place of an own function: the time in which the process ends, after the program's last line."""
+"""Stands in for the user's function in rows about the time after the program's last line."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
 MANY = 5
-"""Calls on a line from which on a headline counts them."""
+"""Number of calls on a line from which a headline mentions it."""
 
 
 def account(of: Process, lasted_s: float) -> tuple[AccountRow, ...]:
-    """Return the rows of a process, the longest first. They add up to `lasted_s`."""
+    """Return the rows of a process, longest first. They add up to `lasted_s`."""
     folder = _folder(of)
     rows: dict[tuple[AccountKind, tuple[str, ...], str, str], float] = {}
     counts: dict[tuple[AccountKind, tuple[str, ...], str, str], tuple[int, int]] = {}
@@ -43,7 +43,7 @@ def account(of: Process, lasted_s: float) -> tuple[AccountRow, ...]:
         if lines and (found := of.counted.get((*lines[-1], call))):
             counts[key] = found
     if rows:
-        # After its last message a process ends for some seconds, if it has much memory and many threads.
+        # A process with much memory and many threads takes some seconds to exit after its last message.
         rest: tuple[AccountKind, tuple[str, ...], str, str] = "unknown", (), "", ENDING if of.ended else ""
         rows[rest] = rows.get(rest, 0.0) + max(0.0, lasted_s - of.wall)
     out = []
@@ -70,12 +70,12 @@ def _folder(of: Process) -> str:
 
 
 def _relative(file: str, folder: str) -> str:
-    """The path from the script's folder, if the file is in it."""
+    """Return the path relative to the script's folder if the file is inside it."""
     return file[len(folder) + 1 :] if folder and file.startswith(folder + os.sep) else file
 
 
 def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
-    """Return the seconds of each kind, the largest first."""
+    """Return the seconds of each kind, largest first."""
     out: dict[AccountKind, float] = {}
     for row in rows:
         out[row.kind] = out.get(row.kind, 0.0) + row.seconds
@@ -84,7 +84,7 @@ def by_kind(rows: Iterable[AccountRow]) -> dict[AccountKind, float]:
 
 @dataclass
 class Line:
-    """A line of the user's code, with the time in all that it calls. kinds: of the time in itself."""
+    """A line of user code, with the time of everything it calls. kinds: the time in the line itself."""
 
     place: str
     seconds: float = 0.0
@@ -93,7 +93,7 @@ class Line:
     inner: "dict[str, Line]" = field(default_factory=dict)
 
     def sorted(self) -> "list[Line]":
-        """Return the lines that this one calls, the longest first."""
+        """Return the lines that this one calls, longest first."""
         return sorted(self.inner.values(), key=lambda line: -line.seconds)
 
 
@@ -114,7 +114,7 @@ def tree(rows: Iterable[AccountRow]) -> Line:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the headline: what the program did, for how long, on which line if it is one."""
+    """A part of the headline: what the program did, for how long, and the line if there is one."""
 
     words: str
     seconds: float
@@ -122,7 +122,7 @@ class Part:
 
 
 def parts(rows: Sequence[AccountRow]) -> list[Part]:
-    """Return what the program did, the longest first: in a call of Keras by that, otherwise by kind."""
+    """Return what the program did, longest first: calls to Keras by method, the rest by kind."""
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None
@@ -134,7 +134,7 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
 
 
 def _how(row: AccountRow) -> str:
-    """How a call was repeated: ` row by row`, ` in 120 calls`, or nothing."""
+    """Return how a call was repeated: ` row by row`, ` in 120 calls`, or ""."""
     if row.count < MANY:
         return ""
     return " row by row" if row.samples == row.count else f" in {row.count:,} calls"
@@ -155,5 +155,5 @@ def headline(rows: Sequence[AccountRow], lasted_s: float) -> str:
 
 
 def _seconds(value: float) -> str:
-    """Two digits of it, with the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
+    """Format with two digits and the unit: `0.5 s`, `3.6 s`, `26 s`, `1,240 s`."""
     return f"{value:,.0f} s" if value >= 9.95 else f"{value:.1f} s"

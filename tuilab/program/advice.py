@@ -1,4 +1,6 @@
-"""Which change each finding advises, and what must hold in the program for that change: one table. Pure."""
+"""One table of the change that each finding advises, and what the change requires of the program. Pure
+functions.
+"""
 
 import ast
 from collections.abc import Callable
@@ -12,14 +14,14 @@ from tuilab.program.effects import Effect, effects, effects_of
 
 Place = tuple[str, int]
 MOST_NAMED = 3
-"""Conditions that an advice names at most."""
+"""Maximum number of conditions in one piece of advice."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """A condition that does not hold. first: what to change before the advice is followed.
+    """A condition that does not hold. first: what to change before following the advice.
 
-    instead: the advice would fail, and is replaced by `first`.
+    instead: the advice would fail, so `first` replaces it.
     """
 
     first: str
@@ -31,7 +33,7 @@ Need = Callable[[Case, Place], list[Unmet]]
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change, the preset that shows the same, and what must hold."""
+    """What to change, the preset that demonstrates it, and the conditions."""
 
     change: str
     preset: str = ""
@@ -39,9 +41,9 @@ class Advice:
 
 
 def advise(key: str, case: Case, at: Place) -> tuple[str, str]:
-    """Return what to change for a finding at a line, and the preset that shows the same.
+    """Return what to change for a finding at a line, and the preset that demonstrates it.
 
-    A condition that does not hold comes first: what to change before, or instead.
+    Conditions that do not hold come first: what to change before, or instead.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
@@ -52,7 +54,7 @@ def advise(key: str, case: Case, at: Place) -> tuple[str, str]:
 
 
 def place(file: str, line: int) -> str:
-    """Return ` (train.py:12)`, "" for an unknown place."""
+    """Return ` (train.py:12)`; "" for an unknown place."""
     return f" ({PurePath(file).name}:{line})" if file and line else ""
 
 
@@ -60,7 +62,7 @@ def place(file: str, line: int) -> str:
 
 
 def no_side_effects(case: Case, at: Place) -> list[Unmet]:
-    """Python in the step that a graph would run once, when it is traced."""
+    """Python code in the step that a graph would run only once, when it is traced."""
     return _first(effects(case.sources, *at))
 
 
@@ -74,7 +76,7 @@ def _first(found: tuple[Effect, ...]) -> list[Unmet]:
 
 
 def xla_compiles(case: Case, at: Place) -> list[Unmet]:
-    """Ops of the step that XLA's compiler does not know: it would raise an error."""
+    """Ops of the step that XLA does not support: it would raise an error."""
     step, keras = case.of.step, case.of.kind == "keras"
     held = case.of.held.get(step, {}) if isinstance(step, int) else {}
     return [
@@ -85,7 +87,7 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
         )
         for op, where in held.items()
         if op in NOT_IN_XLA
-        and not (keras and op in ITERATORS)  # Keras takes the batch before its jit_compile
+        and not (keras and op in ITERATORS)  # Keras draws the batch outside its jit_compile
     ]
 
 
@@ -94,7 +96,7 @@ def _shown(op: str) -> str:
 
 
 def one_shape(case: Case, at: Place) -> list[Unmet]:
-    """Arguments of more shapes than one: XLA compiles for each of them."""
+    """Arguments with more than one shape: XLA compiles for each."""
     step = case.of.step
     traces = case.of.traces.get(step, []) if isinstance(step, int) else []
     shapes = {
@@ -106,7 +108,7 @@ def one_shape(case: Case, at: Place) -> list[Unmet]:
 
 
 def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
-    """A callback of each batch: Keras calls it once for all steps of an execution."""
+    """A callback for each batch: Keras would call it once for all steps of an execution."""
     for name in ("on_train_batch_end", "on_train_batch_begin", "on_batch_end", "on_batch_begin"):
         if (found := source.method(case.sources, name))[1]:
             return [
@@ -116,7 +118,7 @@ def no_callback_of_batches(case: Case, at: Place) -> list[Unmet]:
 
 
 def nothing_random(case: Case, at: Place) -> list[Unmet]:
-    """A random op in the stage: a cache would keep what was drawn first."""
+    """A random op in the stage: a cache would repeat the first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
         return [Unmet("move its random ops behind the cache, which would keep what was drawn first")]
@@ -126,20 +128,20 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
 
 
 def _below(stages: tuple, at: Place) -> tuple:  # type: ignore[type-arg]
-    """The stages from which a stage at that line is fed; a dataset names its last stage first."""
+    """Return the stages that feed a stage at that line. A dataset lists its last stage first."""
     index = next((n for n, stage in enumerate(stages) if (stage.file, stage.line) == at), len(stages))
     return stages[index + 1 :]
 
 
 def scaled_loss(case: Case, at: Place) -> list[Unmet]:
-    """A loop of the person's own: only Keras' `fit` scales the loss by itself."""
+    """A custom training loop: only Keras' `fit` scales the loss by itself."""
     if case.of.kind == "keras":
         return []
     return [Unmet("scale the loss (keras.mixed_precision.LossScaleOptimizer): small gradients become 0 else")]
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
-    """A Python number that a `range` counts: as a tensor it needs tf.range."""
+    """A Python number used in `range`: as a tensor it needs tf.range."""
     tree = source.tree_of(case.sources.get(at[0], ""))
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.FunctionDef) and node.lineno == at[1]:
@@ -154,7 +156,7 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
-    """A model whose sizes the loop chooses cannot be the same in each round."""
+    """A model whose sizes depend on the loop cannot be the same in each iteration."""
     names = source.loop_names(case.sources, *at)
     used = source.names_of_call(case.sources, *at) & names
     if not used:
@@ -178,7 +180,7 @@ TABLE: dict[str, Advice] = {
         "slow-map",
         (nothing_random,),
     ),
-    "input-bound, in parallel": Advice(  # Python in a map takes turns for the interpreter's lock there, too
+    "input-bound, in parallel": Advice(  # Python in a map still needs the interpreter lock
         "make the stage that holds the others up cheaper, or keep its results (.cache())",
         "slow-map",
         (nothing_random,),

@@ -1,4 +1,4 @@
-"""A watched process with the sources of its own files, and the machine beside it. Pure."""
+"""A watched process with its source files and machine. Pure functions."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ from tuilab.program.fold import Process
 
 @dataclass(frozen=True)
 class Beside:
-    """The machine beside the program: GPUs that are in it, what others use of them; why TensorFlow sees
-    none."""
+    """The machine around the program: its GPUs, their use by others, and why TensorFlow sees none."""
 
     gpus: int = 0
     others: tuple[str, ...] = ()
@@ -23,14 +22,14 @@ class Beside:
 
 @dataclass
 class Case:
-    """A process with the sources of its own files, and its place."""
+    """A process with its source files, and its machine."""
 
     of: Process
     sources: Mapping[str, str]
     place: Beside
 
     def function_at(self, number: int) -> tuple[str, int]:
-        """Return where in the person's code a tf.function is: its own line, or the line that called it."""
+        """Return where a tf.function is in the user's code: its own line, or the line that called it."""
         function = self.of.functions.get(number)
         if function is None:
             return "", 0
@@ -39,7 +38,7 @@ class Case:
         return function.caller or ("", 0)
 
     def step_at(self) -> tuple[str, int]:
-        """Return the file and line of the step; ("", 0) where there is none."""
+        """Return the file and line of the step; ("", 0) if there is none."""
         key = self.of.step
         if isinstance(key, tuple):
             return key
@@ -50,7 +49,7 @@ class Case:
         return self.ops_at()
 
     def ops_at(self) -> tuple[str, int]:
-        """Return the innermost line in a loop from which most ops that run by themselves are reached."""
+        """Return the innermost line in a loop that leads to most of the individual ops."""
         found, at, stacks, looped = ("", 0), 0, self.of.stacks, False
         most = stacks.total() / 2
         while True:
@@ -62,7 +61,7 @@ class Case:
                 return found
             line, count = following.most_common(1)[0]
             if count < most:
-                # None of these lines has most of them, and one loop may have them all.
+                # No single line leads to most of them, but one loop may contain them all.
                 loops: Counter[tuple[str, int]] = Counter()
                 for (file, number), each in following.items():
                     if around := source.loop(self.sources, file, number):
@@ -77,7 +76,7 @@ class Case:
 
     @property
     def gpus(self) -> list[str]:
-        """The GPUs that the program opened, short."""
+        """The GPUs that the program opened, by short name."""
         facts = self.of.facts
         return (
             [name.replace("/physical_device:", "") for name in facts.visible if ":GPU:" in name]

@@ -1,4 +1,4 @@
-"""Python in a step that a graph would run once, when it is traced: read from the source. Pure."""
+"""Finds Python code in a step that a graph would run only once, when it is traced. Reads source only."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from pathlib import PurePath
 from tuilab.program.source import tree_of
 
 MOST_DEPTH = 4
-"""Calls of the person's own functions that are followed into each other."""
+"""Maximum depth of nested calls to the user's own functions that are followed."""
 GRAPHS = ("tensorflow", "keras", "tensorflow_probability", "tensorflow_addons", "keras_hub", "keras_nlp")
 """Libraries whose calls become ops of a graph."""
 HARMLESS = (
@@ -22,7 +22,7 @@ HARMLESS = (
     "os",
     "contextlib",
 )
-"""Libraries whose results depend on nothing but their arguments, and change nothing."""
+"""Libraries whose results depend only on their arguments, and that change nothing."""
 CLOCKS = ("time", "datetime")
 CHANGES = frozenset(("append", "extend", "insert", "add", "update", "write", "writelines", "put"))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -31,7 +31,7 @@ _LOOPS = (ast.For, ast.While)
 
 @dataclass(frozen=True)
 class Effect:
-    """What a graph would not do as Python does it. first: what to change before a graph is made of it."""
+    """Something a graph would not do as Python does. first: what to change before making a graph of it."""
 
     name: str
     file: str
@@ -45,17 +45,17 @@ class Effect:
 
 
 def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, ...]:
-    """Return what the step at a line does besides its ops, each once, in the order of the source.
+    """Return what the step at a line does besides its ops, each once, in source order.
 
-    The step is the loop or function around that line, the inner one of both; the person's own functions that
-    it calls by name are followed.
+    The step is the innermost loop or function around that line. Follows the user's own functions that it
+    calls by name.
     """
     tree = tree_of(sources.get(file, ""))
     return _found(sources, [(file, _step(tree, line))] if tree is not None else [])
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
-    """Return the same of the person's own functions and methods of these names."""
+    """Return the same for the user's functions and methods with these names."""
     known = _definitions(sources)
     return _found(sources, [(file, each.body) for name in methods for file, each in known.get(name, ())])
 
@@ -92,7 +92,7 @@ def _step(tree: ast.Module, line: int) -> Sequence[ast.stmt]:
 
 
 def _calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
-    """Yield the calls of a body in the order of its lines, without those of functions that it defines."""
+    """Yield the calls of a body in line order, excluding those in functions that it defines."""
     inner = {
         id(node) for statement in body if isinstance(statement, _FUNCTIONS) for node in ast.walk(statement)
     }
@@ -118,7 +118,7 @@ def _definitions(
 
 
 def _origins(tree: ast.Module | None) -> dict[str, str]:
-    """Return what a file's names were imported as, or made by: `np` → `numpy`, `env` → `gym.make`."""
+    """Return what a file's names were imported as, or created by: `np` → `numpy`, `env` → `gym.make`."""
     found: dict[str, str] = {}
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
@@ -139,7 +139,7 @@ def _origins(tree: ast.Module | None) -> dict[str, str]:
 
 
 def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
-    """Return `numpy.random.normal` of `np.random.normal`; "" of what is called by no name."""
+    """Return `numpy.random.normal` for `np.random.normal`; "" for a callee that is not a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -192,7 +192,7 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
 
 
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
-    """Return whether a call in a loop is given what its earlier calls returned, as generated text is."""
+    """Return True if a call in a loop receives what its earlier calls returned, as in text generation."""
     tree = tree_of(sources.get(file, ""))
     around = [
         node

@@ -1,7 +1,7 @@
-"""What costs a watched program time, and what to change: a function for each subject. Pure.
+"""Finds what costs a watched program time and what to change; one function per subject. Pure functions.
 
-A finding is made only of what was seen. `share` is of the steps' time; by Amdahl's law, what takes that share
-can make the program 1 / (1 - share) times as fast at most.
+Findings are based only on observations. `share` is a share of the steps' time. By Amdahl's law, removing it
+makes the program at most 1 / (1 - share) times as fast.
 """
 
 import re
@@ -28,52 +28,54 @@ from tuilab.program.sites import METHODS, called, rebuilt, sites_of, steps_of_a_
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Share of a step from which waiting for input is told."""
+"""Share of a step from which waiting for input is reported."""
 FULL = 0.8
-"""Share of the processors from which on a program is taken to want all of them."""
+"""Share of the processors from which a program is assumed to need all of them."""
 LEAST_BESIDE = 0.005
-"""Share of the processors from which it is told that a pipeline has it."""
+"""Share of the processors from which a pipeline's use of them is reported."""
 MANY_TRACES, RETRACING = 4, 0.05
-"""Traces of one function, and the share of the program's time in those beyond the first two."""
+"""Number of traces of one function, and the share of the program's time in those after the first two."""
 USED = 10
-"""Calls from which on a library's tf.function was not made in vain."""
+"""Number of calls from which a library's tf.function was worth creating."""
 QUICK_FIRST = 0.6
-"""How long a program's first trace takes in a quicker process of it, over this one: five pairs of
-processes had 0.6 to 1.2."""
+"""How long a program's first trace takes in a faster process, relative to this one: 0.6 to 1.2 in
+five pairs."""
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Share and seconds of a step from which on time between the steps is told though no line of it was seen."""
+"""Share and seconds of a step from which time between steps is reported even if no line was sampled."""
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
-"""Share of the time in which values are read, and reads for each step."""
+"""Share of the time spent reading values, and reads per step."""
 FEEDING_BYTES = 2**20
 SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 LEAST_OP_S = 1e-6
-"""What an op of a graph takes at least, as loops of small ops were seen to."""
+"""Minimum time of a graph's op, as observed in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
 LEAST = 20
-"""Steps from which on something is said of a rate."""
+"""Number of steps from which rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
-"""Share of a step in which Python starts ops by themselves, and how many, from which on it is told."""
+"""Share of a step in which Python launches individual ops, and how many, from which it is reported."""
 MANY_STEPS, STARTED = 100, 0.7
-"""Steps of a `fit`, and the share of each that goes into starting it, from which on its batches are small."""
+"""Number of steps of a `fit`, and the share of each spent launching it, from which its batches are small."""
 LOOPING = 0.3
-"""Share of a program's time from which on a loop of ops stands for it."""
+"""Share of a program's time from which a loop of ops represents it."""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
-"""Calls of Keras in a loop, steps of each of them, and the share of the program beside their graphs, from
-which on they are told."""
+"""Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
+their graphs."""
 SLOWER = 1.5
-"""How many times as long the last steps take as the first ones, from which on it is told."""
+"""Ratio of the last steps' time to the first ones' from which a slowdown is reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
 
 def findings(case: Case) -> tuple[Bottleneck, ...]:
-    """Return every finding, the one that saves most of the program first, and after it what is part of it."""
+    """Return every finding, the one that saves most first, each followed by the findings that are
+    part of it.
+    """
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
-        for each in look(case):  # one for each cause and line: the first look is the more exact one
+        for each in look(case):  # one per cause and line: the first check is the more precise one
             found.setdefault((each.code, each.file, each.line), each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
@@ -85,7 +87,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
 
 
 def factor(share: float) -> float:
-    """Return how many times as fast something could be at most without that share of its time."""
+    """Return the maximum speedup from removing that share of the time."""
     return 1 / (1 - min(share, 0.99))
 
 
@@ -97,9 +99,9 @@ def _made(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: of a step, or of what `spent_s` is part of. beside: the share of a step that would go, too, which
-    is not what the finding is about. spent_s: the seconds of the program that it takes; None for `share` of
-    the steps. advice: the table's key, `code` by default; change: in place of the table's.
+    share: of a step, or of the whole that `spent_s` is part of. beside: a further share of a step that the
+    fix removes although the finding is not about it. spent_s: seconds of the program that it takes; None for
+    `share` of the steps. advice: the table's key, `code` by default; change: replaces the table's text.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -133,7 +135,7 @@ def _made(
 
 
 def batches(of: Process) -> dict[str, int]:
-    """Return the program's batch and its images' side, under the names that training presets use."""
+    """Return the program's batch and image size, under the names that training presets use."""
     out: dict[str, int] = {}
     for dataset in reversed(of.datasets):
         sizes = [stage.size for stage in dataset.stages if stage.size]
@@ -158,11 +160,11 @@ def matrices(of: Process) -> dict[str, int]:
     return {"m": m, "k": k, "n": next((other[1] for other in found[1:] if other[0] == k), k)}
 
 
-# Calls of Keras, and what is made anew
+# Calls to Keras, and repeated building
 
 
 def call_sites(case: Case) -> Iterator[Bottleneck]:
-    """Find calls of predict, evaluate and fit in a loop that run hardly more than one step each."""
+    """Find calls to predict, evaluate and fit in a loop that run little more than one step each."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
     for site in sites:
@@ -180,7 +182,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models that are built and compiled anew in each round of a loop."""
+    """Find models that are rebuilt and recompiled in each iteration of a loop."""
     for found in rebuilt(case, sites_of(case), MANY_TRACES):
         share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
         if share < RETRACING:
@@ -191,7 +193,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
 
 
 def saving(case: Case) -> Iterator[Bottleneck]:
-    """Find models and checkpoints that are saved again and again."""
+    """Find models and checkpoints that are saved repeatedly."""
     for site in sites_of(case):
         took = site.kinds["saving"]
         if not site.loop[1] and site.call not in METHODS:
@@ -204,7 +206,7 @@ def saving(case: Case) -> Iterator[Bottleneck]:
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
-    """Find steps that take longer the longer the program runs."""
+    """Find steps that get slower the longer the program runs."""
     pace = case.of.pace()
     if pace is None or pace.late_s < SLOWER * pace.early_s:
         return
@@ -220,7 +222,7 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
 
 
 def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
-    """The share of a step that waits for input: of the profiled steps, else of the waits that Python saw."""
+    """Return the share of a step spent waiting for input: from profiled steps, else from waits in Python."""
     if case.of.seen:
         return case.of.share(INPUT), gain_interval(case.of.seen, INPUT)
     gaps = case.of.gaps()
@@ -228,10 +230,10 @@ def _waited(case: Case) -> tuple[float, tuple[float, float] | None]:
 
 
 def crowded(of: Process, kind: str = "") -> float:
-    """Return the share of a step that a pipeline beside it takes at most, on the same processors.
+    """Return the maximum share of a step that a concurrent pipeline takes on the same processors.
 
-    kind: of the stages alone that are of this one. Where both want all processors all the time, the step
-    gains what the pipeline has of them; while the step waits, the pipeline takes nothing from it. 0 for steps
+    kind: count only stages of this kind. If both need all processors all the time, removing the pipeline
+    gains the step its share of them; while the step waits, the pipeline takes nothing from it. 0 for steps
     that compute elsewhere.
     """
     if of.hello is None or not of.hello.processors or of.share("compute on CPU") < of.share("compute on GPU"):
@@ -249,10 +251,10 @@ def crowded(of: Process, kind: str = "") -> float:
 
 
 def slowest(case: Case) -> tuple[Stage | None, bool]:
-    """Return the stage that holds the others up, and whether the pipeline ran it in parallel.
+    """Return the stage that holds up the others, and whether the pipeline ran it in parallel.
 
-    TensorFlow fuses and parallelises stages by itself; what ran is told by the profile's iterators, from the
-    source up. The stage is the one nearest to the source that takes at least half as long as the longest.
+    TensorFlow fuses and parallelises stages by itself; the profile's iterators, from the source up, show what
+    ran. The stage is the one nearest to the source that takes at least half as long as the longest.
     """
     if not case.of.datasets:
         return None, False
@@ -273,7 +275,7 @@ def slowest(case: Case) -> tuple[Stage | None, bool]:
         stages = [stage for stage in dataset.stages if _kind(stage.stage) == wanted]
         if not stages:
             continue
-        # Of several of one kind, that with as many of them below it as in the profile's paths.
+        # If several are of one kind, take the one with as many of them below it as in the profile's paths.
         above = kinds.count(wanted) - 1
         best = stages[min(above, len(stages) - 1)]
         break
@@ -291,11 +293,11 @@ def _kind(name: str) -> str:
 
 
 def waiting(case: Case) -> Iterator[Bottleneck]:
-    """Find waiting for input, and why."""
+    """Find waiting for input, and its cause."""
     share, interval = _waited(case)
     if case.of.steps.n < LEAST // 2:
         return
-    # What a pipeline does beside the step it cannot do where others have the processors.
+    # If others use the processors, a pipeline cannot run concurrently with the step.
     if share * (1 - case.of.starved) < WAITING:
         yield from _python_beside(case, share, interval)
         return
@@ -324,9 +326,10 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
 def _at_fault(
     case: Case, held: Stage | None, parallel: bool
 ) -> tuple[Stage | None, Literal["", "python", "generator"]]:
-    """The person's own stage that keeps the step waiting, None where it is not known, and what it calls.
+    """Return the user's stage that keeps the step waiting (None if unknown), and what it calls.
 
-    held: the slowest stage. Python in a map is at fault beside another that is not parallel: they take turns.
+    held: the slowest stage. Python in a map is to blame next to another map that is not parallel: they
+    alternate.
     """
     stages = [stage for dataset in case.of.datasets for stage in dataset.stages if stage.own]
     python = [s for s in stages if s.stage in ("Map", "ParallelMap") and PYTHON & set(s.ops)]
@@ -370,7 +373,9 @@ def _input_bound(
 
 
 def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Batches that are made only after the step has ended: what overlaps is at most the shorter of both."""
+    """Find batches that are prepared only after the step has ended; overlapping saves at most the shorter of
+    both.
+    """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     ran = {part for _, seen in case.of.profiled for path in seen.stages for part in path.split("::")}
     own = next((stage for stage in chain if stage.own), None)
@@ -390,15 +395,15 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
 
 
 def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
-    """Python in a map that hardly keeps the step waiting, and has the processors that it computes on.
+    """Find Python in a map that hardly delays the step but uses the processors that it computes on.
 
-    What TensorFlow's own ops have of them is the pipeline's work, and no fault.
+    Processor time of TensorFlow's own ops is the pipeline's work and not reported.
     """
     chain = case.of.datasets[-1].stages if case.of.datasets else ()
     python = [stage for stage in chain if stage.own and _kind(stage.stage) == "Map"]
     python = [stage for stage in python if PYTHON & set(stage.ops)]
     beside = crowded(case.of, "Map")
-    # A map that sleeps, or waits for a disk, has no processor from anybody.
+    # A map that sleeps or waits for a disk uses no processor.
     if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:
         return
     how = f" beside the step, and has up to {percent(beside)} of the processors that it computes on"
@@ -438,7 +443,7 @@ def _shown(stage: Stage) -> str:
 
 
 def _compiling(case: Case) -> Iterator[Bottleneck]:
-    """Functions that XLA compiles for each new shape, whether they are traced for it or not."""
+    """Find functions that XLA compiles for each new shape, whether they are retraced or not."""
     of = case.of
     for number, (n, took) in of.compiled.items():
         spent = took * (n - 2) / n
@@ -457,11 +462,11 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
-    """Find functions that are traced, or compiled by XLA, again and again."""
+    """Find functions that are repeatedly traced, or compiled by XLA."""
     yield from _compiling(case)
     of = case.of
     first = min((calls.first for calls in of.calls.values() if calls.n), default=0.0)
-    # To the last call's end: what comes after it, such as the program's own end, is no time of theirs.
+    # Up to the last call's end: what follows, such as the program's exit, is not part of their time.
     total = max((calls.ends[-1] for calls in of.calls.values() if calls.n), default=0.0) - first
     if total <= 0:
         return
@@ -476,8 +481,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
         share = min(1.0, spent / total)
         if share < RETRACING:
             continue
-        # One trace is left at least, a quick one perhaps; and what a trace leaves behind may slow what comes
-        # after it.
+        # At least one trace remains, possibly a fast one, and a trace may slow down what follows it.
         after = sum(of.calls[number].slower() for number in numbers if number in of.calls)
         first_at_most = (1 - QUICK_FIRST) * traces[0][0]
         most = min(1.0, (sum(took for took, _ in traces[1:]) + first_at_most + after) / total)
@@ -515,7 +519,7 @@ def difference(described: list[list[list[object]] | None]) -> str:
                 found["a new shape" if a[1] != b[1] else "a new dtype"] += 1
             else:
                 found["a new object"] += 1
-        # An object may have the number of one that has gone.
+        # A new object may have the id of a deleted one.
         if sum(found.values()) == before and any(each[0] == "object" for each in one or ()):
             found["a new object"] += 1
     return found.most_common(1)[0][0] if found else ""
@@ -555,7 +559,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
-    """Ops that Python starts by themselves, beside the tf.function of the step or in place of one."""
+    """Find ops that Python launches one by one, in addition to the step's tf.function or instead of one."""
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
@@ -570,7 +574,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
         name = of.functions[of.step].name.rpartition(".")[2]
         said += f" run by themselves beside {name}: {percent(share)} of it goes into starting them"
         advice = "eager-step, beside"
-        # What Python does around them, but not what the function's own ops need, may go with them.
+        # Fixing it may remove the Python around them too, but not what the function's own ops need.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
@@ -587,9 +591,9 @@ def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
 
 
 def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The interval of what starting ops takes, up to where a graph's small ops are left with what each needs.
+    """Return the interval of the launch time, extended by what small ops would save in a graph.
 
-    A kernel of some microseconds is mostly its own preparation, which fused or compiled ops do not have each.
+    A kernel of a few microseconds is mostly its own preparation, which fused or compiled ops do not repeat.
     """
     if interval is None or not of.seen:
         return interval
@@ -603,14 +607,14 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
 
 
 def reading(case: Case) -> Iterator[Bottleneck]:
-    """Find values that are brought to the host in each step."""
+    """Find values that are copied to the host in each step."""
     of = case.of
     steps, times_ = of.steps.n, of.times()
     if steps < LEAST or not times_.median_s:
         return
     for (file, line), (n, took, _) in of.reads.items():
         share = took / (times_.median_s * steps)
-        if of.seen:  # the device's work is waited for where it is not read, too
+        if of.seen:  # a read waits for the device's work, which takes its time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
             yield _made(
@@ -623,14 +627,14 @@ def reading(case: Case) -> Iterator[Bottleneck]:
 
 
 def _converted(case: Case) -> Iterator[Bottleneck]:
-    """NumPy arrays that become tensors in each step, by tf.constant or tf.convert_to_tensor."""
+    """Find NumPy arrays converted to tensors in each step, with tf.constant or tf.convert_to_tensor."""
     of = case.of
     for at, (n, size, took) in of.copied.items():
         steps = of.steps.n
         if steps < LEAST // 2 or n < steps * READING_EACH:
             continue
         share, interval = min(1.0, took / of.stepping_s if of.stepping_s else 0.0), None
-        if case.gpus and of.seen:  # the copy is the device's, too
+        if case.gpus and of.seen:  # the device makes the copy too
             share, interval = of.share("copies"), gain_interval(of.seen, "copies")
         if share < READING:
             continue
@@ -641,7 +645,7 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
 
 
 def feeding(case: Case) -> Iterator[Bottleneck]:
-    """Find NumPy arrays that are given to the step each time."""
+    """Find NumPy arrays that are passed to the step each time."""
     yield from _converted(case)
     of = case.of
     for number, (n, size) in of.fed.items():
@@ -651,7 +655,7 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             continue
         share = interval = None
         if of.step == number and of.seen:
-            # Converting and copying lie in dispatch and copies; they can gain no more than that.
+            # Converting and copying are part of dispatch and copies, which limit the gain.
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
@@ -676,13 +680,13 @@ def between(case: Case) -> Iterator[Bottleneck]:
         return
     reads = sum(took for _, took, _ in of.reads.values()) * of.steps.kept
     regular, rare = (gaps.python - gaps.rare) / gaps.total, gaps.rare / gaps.total
-    # Ops by themselves are told as such, but for those of a callback.
+    # Individual ops are reported separately, except those of a callback.
     called_back = of.called_back()
     single = {stack[-1] for stack in of.stacks} - called_back
-    if of.seen and case.ops_at() not in called_back:  # some of what lies between the calls may be ops
+    if of.seen and case.ops_at() not in called_back:  # part of the time between the calls may be ops
         regular = max(0.0, min(regular - of.singles().share, of.share("python")))
     share = max(0.0, regular + rare - reads / gaps.total)
-    # A moment without a processor, which others had, lies there too: it is no fault, and goes with none.
+    # Time without a processor, which others used, is included; no fix removes it.
     if share - of.starved < BETWEEN:
         return
     lines: Counter[tuple[str, int]] = Counter()
@@ -694,10 +698,10 @@ def between(case: Case) -> Iterator[Bottleneck]:
             continue
         seen += count
         if case.gpus and (file, line) in of.reads:
-            continue  # there the GPU is waited for, which has its steps to do
+            continue  # waits there for the GPU, which has its steps to do
         if (file, line) in single:
-            continue  # there an op runs by itself
-        # The step's own surroundings, TensorFlow's and Keras', are not the person's to mend; a callback is.
+            continue  # an individual op runs there
+        # The step's surroundings in TensorFlow and Keras cannot be fixed by the user; a callback can.
         around = (file, line) == calling or library.startswith(TRAINERS)
         if not around or library.startswith(CALLBACK):
             lines[file, line] += count
@@ -709,17 +713,17 @@ def between(case: Case) -> Iterator[Bottleneck]:
         and regular * gaps.total / of.steps.n >= UNSEEN_S
         and of.kind != "keras"
     ):
-        # Python that never lets go of the interpreter for long is not met in between by another thread.
+        # Another thread cannot sample Python code that rarely releases the interpreter lock.
         at = (calling[0], own_loop) if calling and own_loop else case.step_at()
         lines[at] = seen = 1
     if not lines:
         return
-    # Which line is a sample; where most are the person's, so may all of it be.
+    # The lines are a sample; if most are the user's, all of the time may be.
     theirs = sum(lines.values()) / seen
     share *= 1.0 if theirs >= 0.5 else theirs
     interval = gain_interval(of.seen, "python") if of.seen else None
     if interval is not None:
-        # Profiling makes the rest of a step longer, and so this share of it less than it is.
+        # Profiling lengthens the rest of a step, which makes this share of it too small.
         interval = min(share, interval[0]), max(share, interval[1], 1 - gaps.least / gaps.total)
     at, _ = lines.most_common(1)[0]
     library = next(iter(libraries[at].most_common(1)), ("", 0))[0]
@@ -742,10 +746,10 @@ def between(case: Case) -> Iterator[Bottleneck]:
 
 
 def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
-    """A pipeline that is made for a step or two, as by predict() in a loop, or in epochs of one batch."""
+    """Find a pipeline created for a step or two, as by predict() in a loop or by epochs of one batch."""
     of = case.of
     if any(site.call in METHODS and site.loop[1] for site in sites_of(case)):
-        return  # each of these lines is a call site of its own
+        return  # each of these lines is reported as a call site
     share = gaps.python / gaps.total
     lines: Counter[tuple[str, int]] = Counter()
     for (file, line, _, library, inside), count in of.samples.items():
@@ -768,7 +772,9 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
 
 
 def _called_per_row(case: Case, at: tuple[str, int]) -> str:
-    """The advice for a call of Keras that makes a pipeline each time, by the method that the line calls."""
+    """Return the advice key for a call to Keras that creates a pipeline each time, by the method on that
+    line.
+    """
     written = source.line(case.sources, *at)
     for method in ("predict", "evaluate", "fit"):
         if f".{method}(" in written:
@@ -781,19 +787,20 @@ def _called_per_row(case: Case, at: tuple[str, int]) -> str:
 
 
 def doubles(case: Case) -> Iterator[Bottleneck]:
-    """Find float64 where float32 would do."""
+    """Find float64 where float32 would suffice."""
     rows = ops_of(case.of)
     total = sum(row.seconds for row in rows)
     wide = [row for row in rows if row.dtype in ("float64", "complex128")]
     if not total:
         return
-    # Ops run on several threads at once: their share is of the ops' time, and that of the step's.
+    # Ops run on several threads at once, so take their share of the ops' time, and the ops' share of the
+    # step.
     spent = sum(row.seconds for row in wide) / total * case.of.share("compute")
     if spent < DOUBLE:
         return
     top = largest(wide)
-    # Half the bytes and, on a processor's vectors, twice the lanes: half of these ops' time. A library's own
-    # float32 kernels, or a GPU that has few units for float64, may leave hardly anything of it.
+    # Half the bytes and twice the vector lanes save half the time of these ops. A library's own float32
+    # kernels, or a GPU with few float64 units, may save nearly all of it.
     share = spent / 2
     yield _made(
         case,
@@ -807,12 +814,12 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
 
 
 def largest(rows: Sequence[Op]) -> Op:
-    """Return the op that takes longest; a gradient's only where there is no other."""
+    """Return the longest op; a gradient only if there is no other."""
     return max(rows, key=lambda row: ("gradient" not in row.name, row.seconds))
 
 
 def precision(case: Case) -> Iterator[Bottleneck]:
-    """Find matrices multiplied in float32 on a GPU with tensor cores."""
+    """Find float32 matrix products on a GPU with tensor cores."""
     facts, of = case.of.facts, case.of
     if facts is None or not case.gpus or facts.policy.startswith("mixed") or not of.seen:
         return
@@ -835,12 +842,12 @@ def precision(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_ops(case: Case) -> Iterator[Bottleneck]:
-    """Find ops so small that starting them takes longer than computing."""
+    """Find ops so small that launching them takes longer than computing."""
     of, key = case.of, case.of.step
     if not of.seen or not isinstance(key, int):
         return
     function = of.functions.get(key)
-    # The runtime leaves cheap ops out of a profile once it has run them some ninety times.
+    # The runtime omits cheap ops from a profile after running them about ninety times.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
     spent = of.share("compute")
@@ -850,7 +857,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
     if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
-        return  # in a graph's loop over a dataset the threads of its pipeline start the ops
+        return  # in a graph's loop over a dataset, the pipeline's threads launch the ops
     each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
@@ -877,12 +884,12 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
 
 
 def small_batches(case: Case) -> Iterator[Bottleneck]:
-    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to start each."""
+    """Find a `fit` whose batches compute for less time than Keras and TensorFlow need to launch each."""
     of = case.of
     if of.kind != "keras" or not of.seen or of.steps.n < MANY_STEPS:
         return
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
-        return  # that is why
+        return  # these explain it
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
     if share < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
@@ -926,7 +933,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
 
 
 def devices(case: Case) -> Iterator[Bottleneck]:
-    """Find GPUs that are hidden, not seen, idle, unused, shared with others, or full."""
+    """Find GPUs that are hidden, not visible, idle, unused, shared with others, or full."""
     facts = case.of.facts
     if facts is not None and facts.opened:
         yield from _unseen(case, facts)
@@ -937,7 +944,7 @@ def devices(case: Case) -> Iterator[Bottleneck]:
 
 
 def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
-    """Recurrent layers that Keras would run with cuDNN's kernel, but for a setting."""
+    """Find recurrent layers that Keras would run with cuDNN's kernel, except for a setting."""
     if not case.gpus:
         return
     for name, (kind, why) in case.of.recurrent.items():
@@ -946,13 +953,13 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
         said = f"{why} keeps the {kind} layer {name} from cuDNN's kernel: Keras loops over the steps instead"
         loop = [row for row in ops_of(case.of) if row.layer == name]
         spent = sum(row.seconds for row in loop) / (lasted(case.of.seen) / len(case.of.seen) if loop else 1.0)
-        # Its ops are small: what starts them goes with them.
+        # Its ops are small, so their launch cost is saved too.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
         yield _made(case, "cudnn-off", at, said, share)
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """GPUs that the program hides from itself, and those that TensorFlow does not see."""
+    """Find GPUs that the program hides from itself, and those that TensorFlow does not see."""
     place, hello = case.place, case.of.hello
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
@@ -980,7 +987,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def _excluded(hello: Hello | None, gpus: int) -> str:
-    """Say why CUDA_VISIBLE_DEVICES leaves no GPU of the machine's to TensorFlow; "" if it leaves one."""
+    """Return why CUDA_VISIBLE_DEVICES leaves TensorFlow no GPU; "" if it leaves one."""
     if hello is None:
         return ""
     own = VISIBLE in hello.changed
@@ -998,14 +1005,14 @@ def _excluded(hello: Hello | None, gpus: int) -> str:
 
 
 def _idle(case: Case) -> Iterator[Bottleneck]:
-    """GPUs of the program that compute nothing of a step."""
+    """Find GPUs of the program that compute nothing in a step."""
     of = case.of
     if not case.gpus or not of.seen:
         return
     busy = {device for _, seen in of.profiled for device in seen.devices}
     unused = [gpu for gpu in case.gpus if gpu not in busy]
     if not any(device.startswith("GPU") for device in busy):
-        # A GPU's work may lie beyond a window: it is idle where the host computes in its place.
+        # A GPU's work may be outside a window; it is idle if the host computes instead.
         if of.share("compute") >= IDLE:
             yield _made(case, "gpu-idle", case.step_at(), f"nothing of a step runs on {listed(case.gpus)}")
     elif unused:
@@ -1020,7 +1027,7 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 
 
 def _shared(case: Case) -> Iterator[Bottleneck]:
-    """GPUs that others use, too."""
+    """Find GPUs that others use too."""
     if case.place.others and case.gpus:
         yield _made(
             case, "gpu-shared", case.step_at(), f"others use the GPU too: {listed(case.place.others)}"
@@ -1028,7 +1035,7 @@ def _shared(case: Case) -> Iterator[Bottleneck]:
 
 
 def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
-    """GPUs whose memory is nearly full at the peak."""
+    """Find GPUs whose memory is nearly full at the peak."""
     for name, (_, peak) in facts.memory.items():
         short = name.replace("/physical_device:", "")
         whole = case.place.memory.get(short, 0)

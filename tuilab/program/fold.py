@@ -1,4 +1,4 @@
-"""What is known of a watched process: a fold over its observer's messages. Pure."""
+"""What is known about a watched process: a fold over its observer's messages. Pure functions."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -13,30 +13,33 @@ from tuilab.model.ops import NO_WORK
 from tuilab.program.window import LONG, Seen
 
 MOST_STEPS = 200_000
-"""Of each kind of call, kept one by one."""
+"""Number of calls of each kind that are stored individually."""
 FEW = 3
-"""Calls from which on something counts as a step."""
+"""Number of calls from which something counts as a step."""
 MANY = 50
-"""Steps from which on it is told whether they become slower."""
+"""Number of steps from which a slowdown is judged."""
 NEXT = "next"
 
-"""Ops of a graph of which nothing is left when it runs, or that do nothing."""
+"""Ops of a graph that are gone when it runs, or that do nothing."""
 
 
 CALLBACK = "callback "
-"""Before the name of a library's callback, where it is what the stepping thread was seen in."""
+"""Prefix of the library name if the stepping thread was sampled in one of its callbacks."""
 STARTING = ("dispatch", "scheduling")
-"""The parts of a step that start ops."""
+"""Parts of a step that launch ops."""
 
 
 Place = tuple[p.AccountKind, tuple[tuple[str, int], ...], str, str]
-"""Kind, own lines with the outermost first, library's entry, own function."""
+"""Kind, user lines (outermost first), library entry point, user function."""
 
 
 @dataclass
 class Calls:
-    """The calls of one kind: starts and ends of the latest ones; how many in all, the first one's start, and
-    the seconds in those that did not trace."""
+    """The calls of one kind.
+
+    starts, ends: of the latest ones. n: number of all. first: start of the first. spent: seconds in calls
+    that did not trace.
+    """
 
     starts: "array[float]" = field(default_factory=lambda: array("d"))
     ends: "array[float]" = field(default_factory=lambda: array("d"))
@@ -46,7 +49,7 @@ class Calls:
     first: float = 0.0
 
     def add(self, start: float, end: float, traced: bool) -> None:
-        """Take in one more call: start and end in seconds of the program's clock, an unknown end as 0."""
+        """Add a call: start and end in seconds of the program's clock, with 0 for an unknown end."""
         self.first = self.first if self.n else start
         self.n += 1
         self.spent += 0.0 if traced or not end else end - start
@@ -60,8 +63,10 @@ class Calls:
         self.ends.append(end or start)
 
     def slower(self) -> float:
-        """Return the seconds by which calls that did not trace, and what follows those that did, took longer
-        than the quickest tenth of their kind."""
+        """Return the excess seconds of calls that did not trace, and of gaps after calls that did.
+
+        The excess is relative to the fastest tenth of their kind.
+        """
         calls = list(zip(self.starts, self.ends, strict=True))
         gaps = [start - end for (_, end), (start, _) in pairwise(calls)]
         usual = [end - start for i, (start, end) in enumerate(calls) if i not in self.traced]
@@ -70,28 +75,28 @@ class Calls:
 
     @property
     def kept(self) -> float:
-        """The share of all calls whose starts are kept."""
+        """The share of all calls whose starts are stored."""
         return len(self.starts) / self.n if self.n else 1.0
 
 
 def _beyond(lengths: list[float], of: list[float]) -> float:
-    """Seconds by which the lengths exceed the quickest tenth of those they are of."""
+    """Return the seconds by which the lengths exceed the fastest tenth of their kind."""
     return sum(lengths) - len(lengths) * _quickest_tenth(of) if lengths else 0.0
 
 
 def _quickest_tenth(lengths: list[float]) -> float:
-    """The longest of the shortest tenth."""
+    """Return the longest of the fastest tenth."""
     return sorted(lengths)[len(lengths) // 10]
 
 
 @dataclass
 class Gaps:
-    """Seconds between the calls of the steps, from the first to the last: in all, waiting for batches, in
-    other tf.functions.
+    """Seconds between the steps' calls, from first to last: total, waiting for batches, in other
+    tf.functions.
 
-    total: from the first step's begin to the last one's end. python: what is left of the gaps. rare: the part
-    of `python` that comes now and then, rather than with every step. least: what would be left of the total
-    without it, were each call as quick as the quickest tenth and no op started late.
+    total: from the start of the first step to the end of the last. python: the rest of the gaps. rare: the
+    part of `python` that occurs now and then instead of in every step. least: the total without it, if every
+    call were as fast as the fastest tenth and no op started late.
     """
 
     total: float = 0.0
@@ -104,7 +109,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long steps take in the first fifth of them and in the last, and what was lost since: seconds."""
+    """Seconds per step in the first fifth and in the last, and seconds lost since."""
 
     n: int
     early_s: float
@@ -114,8 +119,9 @@ class Pace:
 
 @dataclass
 class Singles:
-    """Ops that Python starts one by one: how many a step, the share of a step that they take, and the part of
-    it in which none of them computes."""
+    """Ops that Python launches one by one: number per step, their share of a step, and the part in which none
+    computes.
+    """
 
     ops: float = 0.0
     share: float = 0.0
@@ -131,27 +137,27 @@ class Process:
     calls: dict[p.Key, Calls] = field(default_factory=lambda: defaultdict(Calls))
     waits: Calls = field(default_factory=Calls)
     loops: Calls = field(default_factory=Calls)
-    """What a loop of ops does each time round, as far as windows of the profiler have seen it."""
+    """Iterations of a loop of ops, as far as profiler windows covered them."""
     traces: dict[int, list[tuple[float, list[list[object]] | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     samples: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
     after: Counter[tuple[str, int, str, str, int]] = field(default_factory=Counter)
-    """Those since the last step: what comes after all steps costs none of them time."""
+    """Samples since the last step: what comes after all steps costs them no time."""
     stacks: Counter[tuple[tuple[str, int], ...]] = field(default_factory=Counter)
-    """Lines in which the stepping thread was in an op that runs by itself, the outermost first."""
+    """Lines in which the stepping thread was running an individual op, outermost first."""
     iterators: int = 0
     made: dict[int, int] = field(default_factory=dict)
-    """How often a tf.function was made that is made anew for each call or two."""
+    """Number of times a tf.function that is recreated every call or two was created."""
     makers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
-    """Lines of the person's own code in which other threads were seen, such as those that make batches."""
+    """Lines of user code in which other threads were sampled, such as those that prepare batches."""
     reads: dict[tuple[str, int], tuple[int, float, str]] = field(default_factory=dict)
     fed: dict[int, tuple[int, int]] = field(default_factory=dict)
     copied: dict[tuple[str, int], tuple[int, int, float]] = field(default_factory=dict)
     compiled: dict[int, tuple[int, float]] = field(default_factory=dict)
     recurrent: dict[str, tuple[str, str]] = field(default_factory=dict)
     graphs: dict[int, dict[str, p.Graph]] = field(default_factory=lambda: defaultdict(dict))
-    """Those with shapes, by the function's number and the graph's name."""
+    """Graphs with shapes, by the function's number and the graph's name."""
     tapes: dict[tuple[str, int], tuple[int, bool]] = field(default_factory=dict)
     facts: p.Facts | None = None
     datasets: list[p.Dataset] = field(default_factory=list)
@@ -159,32 +165,32 @@ class Process:
     layers: set[str] = field(default_factory=set)
     """By a node's name: its op, dtype, file, line."""
     held: dict[int, dict[str, tuple[str, int]]] = field(default_factory=lambda: defaultdict(dict))
-    """The ops of a tf.function's graphs, by its number, each with the first line that is known of it."""
+    """The ops of a tf.function's graphs, by its number, each with its first known line."""
     sizes: dict[int, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
-    """Ops that compute in a tf.function's graphs, by its number and each graph's name."""
+    """Number of computing ops in a tf.function's graphs, by its number and each graph's name."""
     windows: list[tuple[p.Window, Seen]] = field(default_factory=list)
     opened: list[p.Window] = field(default_factory=list)
-    """Every window, whether it was read or not."""
+    """Every window, read or not."""
     kernels: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     uses_profiler: bool = False
     delayed: float = 0.0
     worked: list[tuple[float, float]] = field(default_factory=list)
-    """When the first and the last steps were told, and the seconds of processors that were used by then."""
+    """Times when the first and last steps were reported, with the processor seconds used by then."""
     last: float = 0.0
     ended: bool = False
     spent: dict[Place, float] = field(default_factory=lambda: defaultdict(float))
     """Seconds of the main thread by kind and place."""
     counted: dict[tuple[str, int, str], tuple[int, int]] = field(default_factory=dict)
-    """Calls of a library's entry by line: how many, and the samples given to them."""
+    """Calls of a library entry point by line: how many, and the samples passed to them."""
     wall: float = 0.0
     """Seconds that `spent` covers."""
     watching: float = 0.0
     cpu: float = 0.0
-    """Seconds of processors that the observer has used, and the whole process."""
+    """Processor seconds of the observer, and of the whole process."""
 
     def apply(self, told: p.Told) -> None:
-        """Take in one more message. Whoever has a window's file reads it, and gives it to `looked`."""
+        """Apply one message. The caller reads a window's file and passes it to `looked`."""
         match told:
             case p.Hello():
                 self.hello, self.last = told, told.now
@@ -231,7 +237,7 @@ class Process:
                 self.last, self.ended = told.now, True
 
     def looked(self, window: p.Window, seen: Seen) -> None:
-        """Take in what a window showed."""
+        """Add what a window showed."""
         self.windows.append((window, seen))
         for begin, end in seen.loop:
             self.loops.add(window.start + begin, window.start + end, False)
@@ -239,7 +245,7 @@ class Process:
     def _steps(self, told: p.Steps) -> None:
         self.last, self.delayed = told.now, told.delayed
         if (told.calls or told.waits) and not (self.calls or self.waits.n):
-            self.stacks.clear()  # those of what came before the first step
+            self.stacks.clear()  # those from before the first step
         if told.calls:
             self.worked = [*self.worked[:1], (told.now, told.cpu)]
         for key, start, end, traced in told.calls:
@@ -262,12 +268,13 @@ class Process:
         self.compiled = {number: (n, took) for number, n, took in told.compiled}
         self.tapes = {(file, line): (n, library) for file, line, n, library in told.tapes}
 
-    # What is made of it
+    # Derived figures
 
     @property
     def step(self) -> p.Key | None:
-        """What stands for a step: a tape's line, the tf.function in which most time goes, None where there is
-        none."""
+        """What counts as a step: a gradient tape's line, or the tf.function with the most time; None if
+        unknown.
+        """
         numbers = [key for key, calls in self.calls.items() if isinstance(key, int) and calls.n >= FEW]
         best = max(numbers, key=lambda key: self.calls[key].spent, default=None)
         tape = max(self.tapes, key=lambda key: self.tapes[key][0], default=None)
@@ -279,8 +286,7 @@ class Process:
 
     @property
     def steps(self) -> Calls:
-        """The calls that stand for steps; the batches of a loop where there are no others, else the rounds of
-        a loop of ops."""
+        """The calls that count as steps; else the batches of a loop, else the iterations of a loop of ops."""
         key = self.step
         if key is not None:
             return self.calls[key]
@@ -288,7 +294,7 @@ class Process:
 
     @property
     def kind(self) -> p.Kind:
-        """What stands for a step."""
+        """What counts as a step."""
         key = self.step
         if key is None:
             return "batch" if self.waits.n >= FEW else "eager" if self.loops.n >= FEW else ""
@@ -299,12 +305,11 @@ class Process:
         return "keras" if library else "tf.function"
 
     def durations(self) -> dict[int, float]:
-        """Return the seconds from each step's start to the next one's, by the step's number.
+        """Return the seconds from each step's start to the next, by the step's number.
 
-        Steps that a window of the profiler saw, and those that traced, are left out, as long as others are
-        left.
+        Excludes steps inside a profiler window and steps that traced, as long as others remain.
         """
-        if self.steps is self.loops:  # between two windows lie many rounds
+        if self.steps is self.loops:  # many iterations pass between two windows
             return {i: self.loops.ends[i] - self.loops.starts[i] for i in range(len(self.loops.starts))}
         calls, out, at = self.steps, dict[int, float](), 0
         gone = calls.n - len(calls.starts)
@@ -319,14 +324,14 @@ class Process:
                 continue
             out[gone + index] = end - start
         whole = [calls.starts[i + 1] - calls.starts[i] for i in range(len(calls.starts) - 1)]
-        if len(out) < FEW:  # all of a short program may lie in one window
+        if len(out) < FEW:  # one window may cover all of a short program
             out = {gone + i: took for i, took in enumerate(whole) if i not in calls.traced}
         return out if len(out) >= FEW else {gone + i: took for i, took in enumerate(whole)}
 
     def pace(self) -> Pace | None:
         """Return whether the steps' own time grew or fell; None for few steps, or no clear trend.
 
-        From fifth to fifth they never go both ways: a slow stretch of a busy machine is no trend.
+        The fifths must all move in one direction: a slow period on a busy machine is not a trend.
         """
         took = [length for _, length in sorted(self.durations().items())]
         took = took[len(took) // 20 :]
@@ -348,8 +353,8 @@ class Process:
 
     @property
     def stepping_s(self) -> float:
-        """Seconds that the steps took together; what lies in a gap far longer than a step is none of it."""
-        if self.steps is self.loops:  # they were seen in windows alone
+        """Seconds that the steps took together, excluding gaps far longer than a step."""
+        if self.steps is self.loops:  # they were seen in windows only
             seen = (self.samples + self.after).total()
             since = self.last - (self.hello.now if self.hello else 0.0)
             return since * self.stacks.total() / seen if seen else 0.0
@@ -361,7 +366,7 @@ class Process:
         return sum(min(each, most) for each in took) / self.steps.kept
 
     def times(self) -> p.StepTimes:
-        """Return how many steps there were, with their median time and its interval."""
+        """Return the number of steps, and their median time with its interval."""
         if not self.kind:
             return p.StepTimes()
         found = estimate(list(self.durations().values()))
@@ -378,7 +383,7 @@ class Process:
 
     @property
     def step_name(self) -> str:
-        """The own function that is the step, or the line of its gradient tape; "" for others."""
+        """The user's function that is the step, or the line of its gradient tape; "" for others."""
         key = self.step
         if isinstance(key, tuple):
             return "" if self.tapes[key][1] else f"{PurePath(key[0]).name}:{key[1]}"
@@ -386,7 +391,7 @@ class Process:
         return function.name.rpartition(".")[2] if function is not None and function.own else ""
 
     def gaps(self) -> Gaps:
-        """Return what lies between the calls of the steps."""
+        """Return the time between the steps' calls."""
         calls, out = self.steps, Gaps()
         key = self.step
         if not (isinstance(key, int) or calls is self.waits) or len(calls.starts) < FEW:
@@ -404,13 +409,13 @@ class Process:
         out.python = max(0.0, end - begin - inside - out.waiting - out.others)
         out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
         if self.seen:
-            # After a pause the threads of TensorFlow's pool sleep, and each that an op wakes comes late.
+            # After a pause, TensorFlow's pool threads sleep, and those that an op wakes start late.
             work = lasted(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
         beyond = sorted(max(0.0, gap - LONG * usual) for gap in between)
-        # The longest may be a warm-up, which does not come again.
+        # The longest may be a one-time warm-up.
         out.rare, once = sum(beyond[:-1]), beyond[-1]
         out.total, out.python = out.total - once, max(0.0, out.python - once)
         out.rare = min(out.python, out.rare)
@@ -418,13 +423,13 @@ class Process:
 
     @property
     def starved(self) -> float:
-        """The share of the time in which the stepping thread could have run and had no processor."""
+        """The share of the time in which the stepping thread was ready to run but had no processor."""
         lasted = self.last - (self.hello.now if self.hello else self.last)
         return min(1.0, max(0.0, self.delayed / lasted)) if lasted > 0 else 0.0
 
     @property
     def processors(self) -> float:
-        """The share of the processors that it may use at which it was at work while it made steps."""
+        """The share of its allowed processors that it used while stepping."""
         if len(self.worked) < 2 or self.hello is None or not self.hello.processors:
             return 0.0
         (begin, before), (end, after) = self.worked
@@ -432,9 +437,9 @@ class Process:
 
     @property
     def profiled(self) -> list[tuple[p.Window, Seen]]:
-        """The windows that show the steps; those of whatever was called then, where none of them does.
+        """The windows that show the steps; if none does, those of whatever was called then.
 
-        A program may train, compile its model anew and train again: its steps are another function then.
+        A program may train, recompile its model and train again, and then its steps are another function.
         """
         key = self.step
         code = self._code(key)
@@ -443,7 +448,7 @@ class Process:
             for each in self.windows
             if each[0].step == key or (code and self._code(each[0].step) == code)
         ]
-        # A loop of ops that was found while a model was built is no step of it.
+        # A loop of ops that builds a model is not one of its steps.
         loops = self.steps is self.loops
         return those or [each for each in self.windows if loops or not each[1].loop]
 
@@ -453,11 +458,11 @@ class Process:
 
     @property
     def seen(self) -> list[dict[str, float]]:
-        """The steps that were profiled, each by part."""
+        """The profiled steps, each by part."""
         return [step for _, window in self.profiled for step in window.steps]
 
     def parts(self) -> tuple[p.StepPart, ...]:
-        """Return the parts of a step, the largest first.
+        """Return the parts of a step, largest first.
 
         Their shares are those of the profiled steps; their seconds add up to the median step.
         """
@@ -475,15 +480,14 @@ class Process:
         return tuple(sorted(out, key=lambda part: -part.share))
 
     def called_back(self) -> set[tuple[str, int]]:
-        """Return the person's lines that the library which makes the steps called between them, or in which
-        it called a callback of its own."""
+        """Return the user's lines that run as callbacks of the library that makes the steps."""
         function = self.functions.get(self.step) if isinstance(self.step, int) else None
         caller = function.caller if function is not None else None
         own = {(file, line) for file, line, _, library, _ in self.samples if library.startswith(CALLBACK)}
         return own | {stack[-1] for stack in self.stacks if caller in stack[:-1]}
 
     def singles(self) -> Singles:
-        """Return what a profiled step has of ops that Python starts one by one."""
+        """Return what ops launched one by one by Python take of a profiled step."""
         total, out = lasted(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
@@ -493,19 +497,19 @@ class Process:
         return out
 
     def share(self, *names: str) -> float:
-        """Return the share of a profiled step (0 … 1) in parts whose names begin with one of these."""
+        """Return the share (0 to 1) of a profiled step in parts whose names start with one of these."""
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
 def lasted(steps: Iterable[dict[str, float]]) -> float:
-    """Return the seconds that the profiled steps took together."""
+    """Return the total seconds of the profiled steps."""
     return sum(sum(step.values()) for step in steps)
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the 95 % interval of the share of parts whose names begin with one of these; None for few steps.
+    """Return the 95 % interval of the share of parts whose names start with one of these; None for few steps.
 
-    It is that of a ratio from step to step, by linearisation.
+    Computed by linearising the ratio over steps.
     """
     n = len(steps)
     if n < FEW:
@@ -519,10 +523,10 @@ def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[floa
 
 
 def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the interval of the share that could go with parts whose names begin with one of these.
+    """Return the interval of the share that removing these parts could save.
 
-    Its upper end reaches to where the rest is as quick as in the quickest tenth of the steps: what stands
-    beside those parts, caches and threads, may be slower for them.
+    The upper end assumes that the rest becomes as fast as in the fastest tenth of the steps, because these
+    parts may slow down caches and threads.
     """
     interval = share_interval(steps, *names)
     if interval is None:

@@ -1,4 +1,4 @@
-"""How much faster a finding's fix makes the step and the program at most: one pair of numbers. Pure."""
+"""The maximum speedup of a finding's fix, for the step and the program. Pure functions."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from tuilab.model.program import Bottleneck
 
 @dataclass(frozen=True)
 class AtMost:
-    """How many times as fast the program and the step run at most; None for what is not known."""
+    """Maximum speedup of the program and the step; None if unknown."""
 
     program: float | None = None
     step: float | None = None
 
 
 def at_most(finding: Bottleneck) -> AtMost | None:
-    """Return the upper ends of what a fix gains; None without a bound.
+    """Return the maximum gain of a fix; None without a bound.
 
-    The program gains what its steps gain, in the share of its time that the steps take (Amdahl's law).
+    The program gains what its steps gain, weighted by the steps' share of its time (Amdahl's law).
     """
     if finding.gain_at_most is None:
         return None
@@ -32,6 +32,6 @@ def at_most(finding: Bottleneck) -> AtMost | None:
 
 
 LARGEST = 0.99
-"""Share of the program that a fix saves at most: something is always left."""
+"""Maximum share of the program that a fix can save: something always remains."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))
 """Findings whose share is of the time since the first call, not of a step."""

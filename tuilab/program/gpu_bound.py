@@ -1,8 +1,8 @@
-"""What a GPU that is not here could give a watched program at most. Pure.
+"""The most that a GPU which is not present could give a watched program. Pure functions.
 
-Each tf.function's work is counted from the shapes of its graphs. A call of it cannot take less than a data
-sheet allows for that work and its copies. The rest of the program stays as it is. Unknown work counts as
-nothing, so the program may gain less than the bound, but not more.
+Each tf.function's work is counted from the shapes of its graphs. A call cannot take less than a data sheet
+allows for that work and its copies. The rest of the program stays the same. Unknown work counts as zero, so
+the program may gain less than the bound, but not more.
 """
 
 import re
@@ -29,18 +29,18 @@ from tuilab.program.graph import ops_of
 
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
-"""Graphs of which a call may run another one, or that repeat what is counted already."""
+"""Graphs that may replace one another in a call, or that repeat counted work."""
 _ITEM = {"float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float16": 2, "bfloat16": 2, "uint8": 1,
          "int8": 1, "bool": 1, "int16": 2}  # fmt: skip
 KNOWN = 0.5
-"""Share of the time in graphs whose work has to be known for a bound."""
+"""Minimum share of the time in graphs whose work must be known for a bound."""
 _PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
 MOST_NAMED = 20
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The calls of a tf.function: their seconds here, and those that they need at least on the GPU."""
+    """The calls of a tf.function: their seconds here, and their minimum on the GPU."""
 
     here_s: float
     there_s: float
@@ -48,7 +48,7 @@ class Bounded:
 
 
 def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
-    """Return what a card could give the program at most; None beside a GPU, or before TensorFlow's start."""
+    """Return the maximum gain from a card; None if a GPU is present or TensorFlow has not started."""
     facts, sheet = case.of.facts, SHEETS[card or USUAL]
     if facts is None or not facts.opened or case.gpus:
         return None
@@ -84,7 +84,7 @@ def on_a_gpu(case: Case, card: str = "") -> OnGpu | None:
 
 
 def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded:
-    """The calls of one function, without those that traced."""
+    """Return the bound for the calls of one function, excluding those that traced."""
     of, here = case.of, calls.spent
     host = 0.0
     if number == of.step and of.seen:
@@ -107,15 +107,15 @@ def _bounded(case: Case, number: int, calls: Calls, sheet: DataSheet) -> Bounded
 
 
 def work_of(graphs: Iterable[Graph], batch: int | None) -> Work | None:
-    """Return the least work of a call of these graphs, of which some may be traces of one function.
+    """Return the minimum work of a call of these graphs, some of which may be traces of one function.
 
-    batch: stands for a first dimension that the graph leaves open. None if no op's shapes are known.
+    batch: the size of a first dimension that the graph leaves open. None if no op's shapes are known.
     """
     alike: dict[str, list[_Counted]] = defaultdict(list)
     for graph in graphs:
         if _UNCOUNTED.search(graph.name) is None:
             alike[_NUMBERED.sub(r"\1", graph.name)].append(_count(graph, batch))
-    # Of several traces of a function the one with the least work.
+    # Of several traces of a function, take the one with the least work.
     least = [min(some, key=lambda each: sum(each.flop.values())) for some in alike.values()]
     if not any(each.known for each in least):
         return None
@@ -147,7 +147,7 @@ class _Counted:
     uncounted: list[str]
     inputs: float = 0.0
     drawn: float = 0.0
-    """Of them what an iterator gives, which is the host's and has to be copied."""
+    """The part that an iterator provides, which the host prepares and must copy."""
     kernels: int = 0
     known: bool = False
 
@@ -172,7 +172,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
             out.drawn += size if op in ITERATORS else 0.0
         elif op == "ReadVariableOp":
             out.state[name] = sum(_bytes(s, d) for s, d in zip(shaped.outputs, shaped.made, strict=True))
-        # An optimiser fuses small ops with each other; products each need a kernel at least.
+        # An optimiser fuses small ops, but each product needs at least one kernel.
         out.kernels += op in PRODUCTS or op in MATRIX or op in CUBIC or op.startswith("Conv")
         try:
             found = arithmetic(shaped)
@@ -187,7 +187,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
 
 
 def _filled(shape: Any, batch: int | None) -> Shape:
-    """The shape with the batch for an open first dimension; None if more is open."""
+    """Return the shape with the batch for an open first dimension; None if more is open."""
     if shape is None:
         return None
     sides = [batch if side is None and n == 0 else side for n, side in enumerate(shape)]
@@ -202,7 +202,7 @@ def _bytes(shape: Shape, dtype: str) -> float:
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
-    """Yield the ops of the functions that ran for which TensorFlow has no GPU kernel, each line once."""
+    """Yield the ops, of functions that ran, for which TensorFlow has no GPU kernel; each line once."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
         if op in NO_LAUNCH or op in MOVES or op in HIDDEN or op in ITERATORS or op.startswith(_PLUMBING):
@@ -216,7 +216,7 @@ def stays_on_cpu(case: Case) -> Iterator[HostOp]:
 def _no_kernel(of: Process, op: str) -> str:
     kernels = of.kernels.get(op)
     built = any("GPU" in devices for devices in of.kernels.values())
-    if kernels is None or not built:  # a build of TensorFlow for the CPU alone knows no GPU's kernels
+    if kernels is None or not built:  # a CPU-only build of TensorFlow lists no GPU kernels
         return f"TensorFlow has no GPU kernel of {op}" if op in HOST_ONLY else ""
     if "GPU" not in kernels and "DEFAULT" not in kernels:
         return f"TensorFlow has no GPU kernel of {op}"

@@ -1,4 +1,4 @@
-"""The ops of a watched program's step, with their lines, layers and reasons. Pure."""
+"""The ops of a watched program's step, with their lines, layers and reasons. Pure functions."""
 
 import re
 from collections import defaultdict
@@ -22,14 +22,15 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""Inner scopes from which on a scope is a model's: a layer has a few, such as `moments`."""
+"""Number of inner scopes from which a scope is a model: a layer has only a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 
 @dataclass(frozen=True)
 class Op:
-    """An op of a step: its seconds in it, its dtype and place where they are known. kind: as the graph has
-    it."""
+    """An op of a step: its seconds per step, and its dtype and place if known. kind: its type in the
+    graph.
+    """
 
     op: str
     name: str
@@ -43,7 +44,7 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Return ops by kind, line and layer, the longest first: the mean of the windows."""
+    """Return ops by kind, line and layer, longest first: the mean over the windows."""
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.profiled:
         for key, value in seen.ops.items():
@@ -75,7 +76,7 @@ def ops_of(of: Process) -> list[Op]:
 def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
     """Return the op's name in the graph, its dtype, file and line.
 
-    The profile names ops of inlined functions after their callers: those prefixes are taken off.
+    The profile prefixes ops of inlined functions with their callers, and these prefixes are removed.
     """
     name = key.name
     while True:
@@ -85,7 +86,7 @@ def node_of(of: Process, key: Key) -> tuple[str, str, str, int]:
         if shorter == name:
             break
         name = shorter
-    # The optimiser names what it makes of a node after it.
+    # The optimiser derives the names of new nodes from the original.
     for part in (name.rpartition("/")[0], name.partition("-")[0]):
         if part in of.nodes:
             return of.nodes[part]
@@ -99,7 +100,7 @@ def _scopes(name: str) -> list[str]:
 
 
 def models_of(names: Iterable[str]) -> set[str]:
-    """Return the outer scopes with so many inner ones that they are models, rather than layers."""
+    """Return the outer scopes with enough inner ones to be models, not layers."""
     inner: dict[str, set[str]] = defaultdict(set)
     for outer, *rest in filter(None, map(_scopes, names)):
         inner[outer].update(rest[:1])
@@ -107,7 +108,7 @@ def models_of(names: Iterable[str]) -> set[str]:
 
 
 def layer_of(name: str, models: Collection[str] = ()) -> str:
-    """Return the Keras layer in whose scope a node is, "" for none."""
+    """Return the Keras layer whose scope contains a node, "" for none."""
     outer, inner = [*_scopes(name), "", ""][:2]
     if outer.startswith(_OPTIMIZERS):
         return ""
@@ -115,7 +116,7 @@ def layer_of(name: str, models: Collection[str] = ()) -> str:
 
 
 class LayerNames:
-    """Which of the known layers a scope is of: a graph numbers the second scope of a name and those after it.
+    """Maps a scope to a known layer: a graph numbers repeated scopes of one name.
 
     known: the names of the program's layers. nodes: the names of its nodes.
     """
@@ -124,11 +125,11 @@ class LayerNames:
         self._known = known
         scopes = {scope for name in nodes for scope in _scopes(name)} if known else set()
         numbered = [(scope, _AGAIN.sub("", scope)) for scope in scopes if _AGAIN.search(scope)]
-        # `dense_1` may be that layer or `dense`, entered again: whichever explains more of the scopes.
+        # `dense_1` may be that layer or the second use of `dense`: choose what explains more of the scopes.
         self._as_named = sum((scope in known) - (plain in known) for scope, plain in numbered) > 0
 
     def of(self, name: str) -> str:
-        """Return the innermost known layer in whose scope a node is, "" for none."""
+        """Return the innermost known layer whose scope contains a node, "" for none."""
         found = ""
         for scope in _scopes(name):
             plain = _AGAIN.sub("", scope)
@@ -138,7 +139,7 @@ class LayerNames:
 
 
 def reason_of(op: Op, of: Process) -> str:
-    """Say why an op is not on a GPU; "" where it is on one, or nothing is known."""
+    """Return why an op is not on a GPU; "" if it is, or if the reason is unknown."""
     facts = of.facts
     if not op.device.startswith("CPU"):
         return ""

@@ -1,4 +1,4 @@
-"""What the devices did beside the steps: a fold over samples of the machine. Pure."""
+"""What the devices did during the program: a fold over samples of the machine. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CPU = "CPU"
 
 @dataclass
 class Sums:
-    """Of a device: how many samples told of a figure, and what these add up to; its memory at the most."""
+    """Sums of one device: number of samples and total of each figure, and its peak memory."""
 
     n: int = 0
     uses: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -22,7 +22,6 @@ class Sums:
     fastest: float | None = None
 
     def add(self, use: float | None, memory: int | None, clock: float | None) -> None:
-        """Add one sample."""
         self.n += 1
         for told, into in ((use, self.uses), (clock, self.clocks)):
             if told is not None:
@@ -34,12 +33,10 @@ class Sums:
 
 @dataclass
 class Loads:
-    """The sums of each device."""
-
     of: dict[str, Sums] = field(default_factory=lambda: defaultdict(Sums))
 
     def add(self, sample: DeviceSample) -> None:
-        """Add one sample of the machine. The first one has no rates, and counts for nothing."""
+        """Add one sample of the machine. The first has no rates and is ignored."""
         if sample.interval_s is None:
             return
         if (program := sample.process) is not None:
@@ -53,7 +50,7 @@ class Loads:
             of.total = gpu.memory_total
 
     def rows(self) -> tuple[Load, ...]:
-        """Return each device's, the program first."""
+        """Return one row per device, the program first."""
         return tuple(self._rows())
 
     def _rows(self) -> Iterator[Load]:

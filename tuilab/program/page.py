@@ -1,4 +1,4 @@
-"""The page of a watched program: all that is said of it, as data. Pure."""
+"""A watched program's page as data: everything reported about it. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
 STARVED = 0.1
-"""Share of the time without a processor from which on it is told."""
+"""Share of the time without a processor from which it is reported."""
 
 
 def page_of(
@@ -34,9 +34,9 @@ def page_of(
     processors_s: float = 0.0,
     card: str = "",
 ) -> Page:
-    """Return the page of a program, made of its processes that imported TensorFlow.
+    """Return the page of a program, from its processes that imported TensorFlow.
 
-    pid: the process whose figures it shows; 0 for the busiest one. card: the GPU for a bound, `h100`.
+    pid: the process to show; 0 for the busiest one. card: the GPU for a bound, `h100`.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -83,7 +83,7 @@ def page_of(
 
 
 def busiest(processes: Iterable[Process]) -> Process | None:
-    """Return the one with the most steps."""
+    """Return the process with the most steps."""
     return max(processes, key=lambda process: (process.steps.n, process.last), default=None)
 
 
@@ -103,11 +103,9 @@ def _row(process: Process, host: str) -> ProcessRow:
 
 
 def slowest(rows: Iterable[ProcessRow]) -> str:
-    """Say which of several processes takes longest for a step, in a sentence; "" where fewer than two have
-    steps.
+    """Return a sentence about the process with the slowest steps; "" if fewer than two have steps.
 
-    Where they step together, as in synchronous training, each waits for the slowest, and none is it by its
-    time.
+    In synchronous training each waits for the slowest, so step times do not identify it.
     """
     timed = sorted(((row.steps.median_s, n, row) for n, row in enumerate(rows) if row.steps.median_s))
     if len(timed) < 2:
@@ -128,7 +126,7 @@ def called(row: ProcessRow) -> str:
 
 
 def functions(case: Case) -> tuple[FunctionRow, ...]:
-    """Return every tf.function by its code, the most traced first."""
+    """Return every tf.function by its code, most traced first."""
     groups: dict[tuple[str, int, str], list[int]] = {}
     for number, function in case.of.functions.items():
         groups.setdefault((*case.function_at(number), function.name), []).append(number)
@@ -152,7 +150,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 
 def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
-    """Return the ops of a step, the longest first, with their shares of it."""
+    """Return the ops of a step, longest first, with their shares of it."""
     profiled = lasted(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
@@ -169,7 +167,7 @@ def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:
-    """Say on which devices the ops of a step ran, the busiest first, and why not on a GPU; "" without any."""
+    """Describe the devices that ran the step's ops, busiest first, and why not a GPU; "" without any."""
     spent: dict[str, float] = defaultdict(float)
     for row in rows:
         spent[row.device] += row.seconds
@@ -182,12 +180,12 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
     told = "".join(f", {share} on {device}" for share, device in others)
     ran = f"{share} of the ops' time is on {most}{told}" if others else f"every op ran on {most}"
     reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
-    # Of several reasons the rows of the ops tell which is whose.
+    # With several reasons, the op rows show which applies where.
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
 
 
 def cost(of: Process, processors_s: float) -> Cost:
-    """Return what watching took of the time since TensorFlow was there. processors_s: used by the lab."""
+    """Return what watching cost since TensorFlow started. processors_s: used by the lab."""
     lasted = of.last - (of.hello.now if of.hello else of.last)
     spent = sum(window.cost for window in of.opened)
     share = spent / lasted if lasted > 0 else 0.0
@@ -203,7 +201,7 @@ def cost(of: Process, processors_s: float) -> Cost:
 
 
 def died(exit_code: int) -> str:
-    """Say how a program ended that failed before its first step."""
+    """Describe how a program ended that failed before its first step."""
     how = f"by signal {-exit_code}" if exit_code < 0 else f"with exit code {exit_code}"
     return f"the program ended {how} before a step"
 

@@ -1,4 +1,4 @@
-"""Where the program's time goes by call site: calls of Keras in a loop, what is built anew, saving. Pure."""
+"""Time by call site: calls to Keras in a loop, repeated building, saving. Pure functions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,20 +13,21 @@ from tuilab.program.case import Case
 
 Place = tuple[str, int]
 METHODS = {"Model.predict": "predict", "Model.evaluate": "evaluate", "Model.fit": "fit"}
-"""Entries of Keras that make an input pipeline in each call."""
+"""Keras entry points that create an input pipeline in each call."""
 ONCE = frozenset(("tracing", "compiling", "building", "importing"))
-"""Kinds of time that a call takes when it is first made, not each time."""
+"""Kinds of time that only the first call takes."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
-"""Kinds of time in which TensorFlow has no part."""
+"""Kinds of time outside TensorFlow."""
 LARGE = 0.2
-"""Share of the program from which on a part without a finding is named."""
+"""Share of the program from which a part without a finding is reported."""
 
 
 @dataclass
 class Site:
-    """A call of the person's code: the line, the entry of TensorFlow that it calls, its seconds by kind.
+    """A call in user code: its line, the TensorFlow entry point that it calls, its seconds by kind.
 
-    loop: the innermost loop around it, of a line that calls its function too. count: calls, 0 if unknown.
+    loop: the innermost loop around it, or around a call of its function. count: number of calls, 0 if
+    unknown.
     """
 
     file: str
@@ -48,12 +49,12 @@ class Site:
 
     @property
     def overhead_s(self) -> float:
-        """Seconds of all its calls but for what is made when it is first called."""
+        """Seconds of all its calls, excluding what only the first call does."""
         return sum(took for kind, took in self.kinds.items() if kind not in ONCE)
 
 
 def sites_of(case: Case) -> list[Site]:
-    """Return every call site of the account, the longest first."""
+    """Return every call site of the account, longest first."""
     found: dict[tuple[str, int, str], Site] = {}
     for (kind, stack, call, _), took in case.of.spent.items():
         if not stack:
@@ -77,14 +78,14 @@ def loop_of(case: Case, stack: Sequence[Place]) -> Place:
 
 @dataclass(frozen=True)
 class Steps:
-    """A call of a method of Keras: how many steps it makes, and the seconds of all of them."""
+    """A call of a Keras method: its number of steps, and the seconds of all of them."""
 
     n: float
     seconds: float
 
 
 def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
-    """Return the steps of a call of each of Keras' methods, by the method; as far as known."""
+    """Return the steps per call of each Keras method, as far as known."""
     methods = {site.at: site.call for site in sites if site.call in METHODS}
     steps: Counter[str] = Counter()
     spent: dict[str, float] = defaultdict(float)
@@ -100,7 +101,7 @@ def steps_of_a_call(case: Case, sites: list[Site]) -> dict[str, Steps]:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """Keras functions that one line made anew in each round of a loop."""
+    """Keras functions that one line recreated in each iteration of a loop."""
 
     at: Place
     loop: Place
@@ -111,7 +112,7 @@ class Rebuilt:
 
 
 def rebuilt(case: Case, sites: list[Site], least: int) -> Iterator[Rebuilt]:
-    """Yield what is built anew in each of at least so many rounds, with the seconds after the first one."""
+    """Yield what is rebuilt in at least `least` iterations, with the seconds after the first."""
     groups: dict[Place, list[tuple[Place, int]]] = defaultdict(list)
     for number, function in case.of.functions.items():
         if function.own or not function.caller or "keras" not in function.file:
@@ -152,7 +153,7 @@ BUILDERS = {
 
 
 def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
-    """Return large parts of the program outside TensorFlow that no finding is about, in sentences."""
+    """Return sentences about large parts of the program outside TensorFlow that no finding covers."""
     sites, explained = sites_of(case), {(each.file, each.line) for each in findings}
     parts: dict[tuple[str, str, str], dict[Place, float]] = defaultdict(lambda: defaultdict(float))
     for site in sites:

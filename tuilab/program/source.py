@@ -1,5 +1,4 @@
-"""Where in a person's own source something is written that no event names: by parsing, nothing is run.
-Pure."""
+"""Finds places in the user's source that no event reports. Only parses; runs nothing."""
 
 import ast
 from collections.abc import Container, Iterator, Mapping
@@ -25,7 +24,7 @@ def _nodes(sources: Mapping[str, str]) -> Iterator[tuple[str, ast.AST]]:
 
 
 def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
-    """Return file and line of the first call of a function of one of these names; ("", 0) for none."""
+    """Return file and line of the first call of a function with one of these names; ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -35,8 +34,9 @@ def call(sources: Mapping[str, str], *names: str) -> tuple[str, int]:
 
 
 def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
-    """Return file and line of the first call, or attribute, that is given the named argument, but not False;
-    ("", 0) for none."""
+    """Return file and line where a named argument or attribute is first set to other than False; ("", 0) for
+    none.
+    """
     for file, node in _nodes(sources):
         if isinstance(node, ast.Call):
             given = [(keyword.arg, keyword.value) for keyword in node.keywords]
@@ -51,7 +51,7 @@ def argument(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
-    """Return file and line of the first text that is this value; ("", 0) for none."""
+    """Return file and line of the first string with this value; ("", 0) for none."""
     for file, node in _nodes(sources):
         if isinstance(node, ast.Constant) and node.value == value:
             return file, node.lineno
@@ -59,7 +59,7 @@ def text(sources: Mapping[str, str], value: str) -> tuple[str, int]:
 
 
 def definition(sources: Mapping[str, str], file: str, number: int) -> int:
-    """Return the line of `def` of the function whose decorators begin at `number`; `number` if unknown."""
+    """Return the line of `def` for the function whose decorators begin at `number`; `number` if unknown."""
     tree = tree_of(sources.get(file, ""))
     for node in ast.walk(tree) if tree is not None else ():
         if (
@@ -72,7 +72,7 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 
 def loop(sources: Mapping[str, str], file: str, number: int) -> int:
-    """Return the line of the innermost loop around a line of that file; 0 where there is none."""
+    """Return the line of the innermost loop around a line of that file; 0 if there is none."""
     tree = tree_of(sources.get(file, ""))
     around = [
         node.lineno
@@ -84,7 +84,7 @@ def loop(sources: Mapping[str, str], file: str, number: int) -> int:
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Say that line as it is written, "" where it is not known."""
+    """Return that line as written, "" if it is unknown."""
     lines = sources.get(file, "").splitlines()
     return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
@@ -99,7 +99,7 @@ def method(sources: Mapping[str, str], name: str) -> tuple[str, int]:
 
 
 def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    """Return the names that the loops around a line of that file assign at each round's beginning."""
+    """Return the names that the loops around a line of that file assign in each iteration."""
     tree = tree_of(sources.get(file, ""))
     return {
         name.id
@@ -125,9 +125,9 @@ def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str
 def calls_in_loop(
     sources: Mapping[str, str], file: str, number: int, names: Container[str]
 ) -> dict[str, tuple[str, int]]:
-    """Return where the loop that begins at a line calls something of one of these names: the first of each.
+    """Return the first call of each of these names in the loop that begins at a line.
 
-    The person's own functions that it calls by name are looked into.
+    Also searches the user's own functions that the loop calls by name.
     """
     tree = tree_of(sources.get(file, ""))
     bodies: list[tuple[str, ast.AST]] = [
@@ -154,7 +154,7 @@ def calls_in_loop(
 
 
 def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
-    """Return the name of the innermost function around a line; "" at the module's level."""
+    """Return the name of the innermost function around a line; "" at module level."""
     tree = tree_of(sources.get(file, ""))
     around = [
         node
@@ -165,8 +165,9 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
 
 
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
-    """Return file and line of the first call of that name that is given one of these keywords, else of the
-    first call of that name; ("", 0) for none."""
+    """Return file and line of the first call of that name, preferably with one of these keywords; ("", 0) for
+    none.
+    """
     calls = [
         (file, node)
         for file, node in _nodes(sources)

@@ -1,4 +1,6 @@
-"""A window of TensorFlow's profiler over a program's steps: where each step's time went. Pure."""
+"""Reads one window of TensorFlow's profiler over a program's steps: where each step's time went. Pure
+functions.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,36 +16,34 @@ from tuilab.profile.xplane import HOST, read
 
 PICO = 1e-12
 WAIT = "IteratorGetNextOp::DoCompute"
-"""The runtime's event for a function that waits for its batch, on whatever thread."""
+"""The runtime's event for a function that waits for its batch, on any thread."""
 LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
-"""The same for a graph's loop over a dataset, which the runtime makes an iterator of."""
+"""The same for a graph's loop over a dataset, which the runtime turns into an iterator."""
 ITERATOR = "Iterator::"
 FEW = 3
-"""Calls from which on a function stands for a step."""
+"""Number of calls from which a function counts as a step."""
 LONG = 5.0
-"""A step this many times as long as the middle one held something else, such as a validation."""
+"""A step this many times as long as the median contained something else, such as a validation."""
 SINGLE = "EagerExecute"
-"""The runtime's event for an op, or a function, that Python starts."""
+"""The runtime's event for an op or function that Python launches."""
 ALIKE = 0.6
-"""Of the stretches from one op to the next of its kind, how many are of the same ops where a loop repeats
-them."""
+"""Minimum share of intervals between ops of a kind that contain the same ops, for a loop."""
 NEXT_OP = 200_000_000
-"""Picoseconds within which the next op of a loop begins, where Python does hardly more than to start it."""
+"""Maximum picoseconds to the next op of a loop whose Python does little more than launch it."""
 
 Interval = tuple[int, int]
 
 
 @dataclass
 class Seen:
-    """What a window showed. steps: each step's seconds by part. ops: seconds of a step by op, of the step's
-    own time.
+    """What a window showed. steps: each step's seconds by part. ops: a step's own seconds by op.
 
-    loop: seconds at which each step began and ended, where a loop of ops was found rather than calls.
-    singles: ops of a step that Python starts one by one, outside of any tf.function; one_by_one: seconds of
-    a step from the first to the last of each row of them; starting: those of them in which none computes.
-    counts: runs of an op in a step. stages: seconds that each iterator of the pipeline was at work in a step,
-    by its path (`Root::Prefetch::Map`), without what its inputs took. on_main: iterators that ran on the
-    stepping thread. devices: share of the steps' time in which a device computed.
+    loop: seconds at which each step began and ended, if the steps are a loop of ops instead of calls.
+    singles: number of ops per step that Python launches one by one, outside any tf.function; one_by_one:
+    seconds per step from the first to the last of each series of them; starting: the part of those seconds in
+    which none computes. counts: runs of an op per step. stages: seconds per step that each iterator of the
+    pipeline worked, by its path (`Root::Prefetch::Map`), excluding its inputs. on_main: iterators that ran on
+    the stepping thread. devices: share of the steps' time in which a device computed.
     """
 
     steps: list[dict[str, float]] = field(default_factory=list)
@@ -60,9 +60,9 @@ class Seen:
 
 
 def look(data: bytes, usual_s: float = 0.0) -> Seen:
-    """Read a window. Raises google.protobuf's DecodeError for what is no profile.
+    """Read a window. Raises google.protobuf's DecodeError if the data is not a profile.
 
-    usual_s: seconds of a usual step, where they are known: much longer ones held something else.
+    usual_s: seconds of a usual step, if known; much longer ones contained something else.
     """
     recording = read(data)
     found = activity(recording.lines)
@@ -90,7 +90,7 @@ def look(data: bytes, usual_s: float = 0.0) -> Seen:
 
 
 def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
-    """Steps that nobody has marked: from each call to the next of the tf.function in which most time goes."""
+    """Return unmarked steps: from each call to the next of the tf.function with the most time."""
     calls: dict[tuple[int, str], list[Interval]] = defaultdict(list)
     for seen in found.events:
         if "tf_function_call" in seen.event.stats:
@@ -98,14 +98,14 @@ def _of_functions(found: Activity) -> tuple[int, list[Interval]]:
     rows = {key: sorted(at) for key, at in calls.items() if len(at) >= FEW}
     if not rows:
         return -1, []
-    # Of functions in each other the outer one has most.
+    # Of nested functions, the outer one has the most time.
     key = max(rows, key=lambda key: sum(end - start for start, end in rows[key]))
     starts = [start for start, _ in rows[key]]
     return key[0], list(pairwise(starts))
 
 
 def _singles(found: Activity) -> Iterable[Started]:
-    """Ops and functions that Python starts, but for those of an input pipeline."""
+    """Return ops and functions that Python launches, excluding those of an input pipeline."""
     return (
         seen
         for seen in found.events
@@ -114,9 +114,9 @@ def _singles(found: Activity) -> Iterable[Started]:
 
 
 def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
-    """Steps of ops that a loop repeats: from an op to the next of its kind, where the same ones lie between.
+    """Return steps of a loop of ops: from one op to the next of its kind, if the same ops are in between.
 
-    Of loops in each other the outermost that comes round often enough.
+    Of nested loops, uses the outermost that repeats often enough.
     """
     lanes: dict[int, list[Started]] = defaultdict(list)
     for seen in _singles(found):
@@ -137,7 +137,7 @@ def _of_loop(found: Activity) -> tuple[int, list[Interval]]:
 
 
 def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple[str, ...]) -> Seen:
-    """The steps' time by part, op, iterator and device. main: the thread that steps."""
+    """Divide the steps' time by part, op, iterator and device. main: the stepping thread."""
     spent: dict[Key, list[Interval]] = defaultdict(list)
     own: dict[str, list[Interval]] = defaultdict(list)
     copying: list[Interval] = []
@@ -168,8 +168,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
         if seen.lane == main and str(seen.event.stats.get("tf_function_call", "")).startswith("traced")
     ]
     computing = _by_device(spent)
-    # What a moment is, the first that holds: computing, by device; copies; waiting; else what the thread
-    # itself is at.
+    # The first that applies: computing, by device; copies; waiting; else what the thread itself does.
     order = [(f"compute on {device}", computing[device]) for device in sorted(computing, reverse=True)]
     order += [("copies", _union(copying))]
     order += [(name, _union(own[name])) for name in _OWN]
@@ -188,7 +187,7 @@ def _shared(found: Activity, spans: Sequence[Interval], main: int, errors: tuple
 def _one_by_one(
     out: Seen, found: Activity, main: int, computing: list[Interval], within: list[Interval], steps: int
 ) -> None:
-    """How long the stepping thread starts ops by themselves, and how many."""
+    """Measure how long the stepping thread launches individual ops, and count them."""
     functions = _union(
         (seen.event.start, seen.event.end)
         for seen in found.events
@@ -214,7 +213,7 @@ def _one_by_one(
 
 
 def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
-    """When each device computed any op."""
+    """Return when each device computed any op."""
     computing: dict[str, list[Interval]] = defaultdict(list)
     for key, intervals in spent.items():
         computing[key.device] += intervals
@@ -222,7 +221,9 @@ def _by_device(spent: dict[Key, list[Interval]]) -> dict[str, list[Interval]]:
 
 
 def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[str, float]:
-    """A step's seconds by part: each of `order` takes what those before it left, Python the rest."""
+    """Return a step's seconds by part: each of `order` takes what those before it left; Python gets
+    the rest.
+    """
     free, parts = [span], dict[str, float]()
     for name, intervals in order:
         length, free = _take(free, intervals)
@@ -234,7 +235,7 @@ def _parts(span: Interval, order: Sequence[tuple[str, list[Interval]]]) -> dict[
 
 
 def _runs(found: Activity, within: list[Interval]) -> Counter[Key]:
-    """How often each op began within the steps."""
+    """Count how often each op started within the steps."""
     return Counter(
         seen.meaning.key
         for seen in found.events
@@ -254,7 +255,7 @@ _NAMES = {
 }
 TRACING = "tracing and compiling"
 _OWN = ("waiting for input", "waiting for the device", TRACING, "dispatch", "scheduling")
-"""What the stepping thread is at, the first that holds."""
+"""What the stepping thread does; the first that applies."""
 
 
 def _share_ops(
@@ -264,10 +265,10 @@ def _share_ops(
     steps: int,
     lengths: dict[str, int],
 ) -> None:
-    """Each op's share of the computing time: ops that run at once share it.
+    """Set each op's share of the computing time; concurrent ops share it.
 
-    lengths: how long each device computed within the steps. Beside the host's they run behind the steps that
-    asked for them, so that all of the window's count, in proportion.
+    lengths: how long each device computed within the steps. Devices other than the host run behind the steps
+    that launched them, so all of the window counts, in proportion.
     """
     marks: list[tuple[int, int, Key]] = []
     for key, intervals in spent.items():
@@ -294,8 +295,7 @@ def _share_ops(
 
 
 def _pipeline(out: Seen, found: Activity, main: int, within: list[Interval], steps: int) -> None:
-    """How long each iterator was at work, without its inputs: an iterator's event holds those of its
-    inputs."""
+    """Measure how long each iterator worked, excluding its inputs, which its event contains."""
     lanes: dict[int, list[tuple[int, int, str]]] = defaultdict(list)
     for seen in found.events:
         if seen.event.name.startswith(ITERATOR):
@@ -330,7 +330,7 @@ def _union(intervals: Iterable[Interval]) -> list[Interval]:
 
 
 def _take(free: list[Interval], taken: list[Interval]) -> tuple[int, list[Interval]]:
-    """How much of what is free is taken, and what is still free."""
+    """Return how much of the free time is taken, and what remains free."""
     total, left = 0, []
     for begin, end in free:
         at = begin

@@ -1,7 +1,8 @@
 """Observe TensorFlow in the program that Python is about to run, without changing the program.
 
 The package runs in the program's own Python (3.9 or later). It needs the standard library and, once the
-program has imported it, the program's own TensorFlow (2.16 or later). Messages go through a Unix socket. A
-frame is 4 bytes of length of a JSON object, 4 bytes of length of the attachment, then both. A failure in here
-ends silently and is reported once. Times are seconds of `time.perf_counter` of this process.
+program has imported it, the program's own TensorFlow (2.16 or later). Messages are sent through a Unix
+socket. A frame is 4 bytes for the length of a JSON object, 4 bytes for the length of the attachment, then
+both. A failure in here ends silently and is reported once. Times are seconds of `time.perf_counter` in this
+process.
 """

@@ -1,4 +1,4 @@
-"""The account of the program: where each second of the main thread went, by samples of its Python stack."""
+"""The program's account: where each second of the main thread went, from samples of its Python stack."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     Row = tuple[str, tuple[tuple[str, int], ...], str, str]
-    """A kind, the own lines with the outermost first, the library's entry, the own function that calls it."""
+    """A kind, the user's lines (outermost first), the library's entry point, the user function that
+    calls it."""
 
 PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 SHARE = 0.005
-"""Of a processor, that samples may take. A sample that costs more makes the pauses longer."""
+"""Share of a processor that sampling may use. A more expensive sample lengthens the pauses."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
 SOON_S = 0.002
-"""Less than the 5 ms for which a thread that computes in Python keeps others waiting."""
+"""Less than the 5 ms for which a thread running Python code keeps others waiting."""
 
 PYTHON, READING, INPUT, GRAPHS, LIBRARY, TRAINER = range(6)
 TRACING, BUILDING, SAVING, ADAPTING, IMPORTING = range(10, 15)
-"""The outermost frame of these decides for all that it calls, the user's own code included."""
+"""The outermost frame of these decides the kind of everything it calls, including user code."""
 SCOPES = {
     TRACING: "tracing",
     BUILDING: "building",
@@ -36,7 +37,7 @@ SCOPES = {
 }
 INNER = {READING: "reading", INPUT: "input", GRAPHS: "graphs"}
 MAKERS = frozenset(("__init__", "__new__", "Input", "compile", "add"))
-"""Functions of Keras that make models and their parts."""
+"""Keras functions that create models and their parts."""
 
 TRAINING = frozenset(("Model.fit", "Model.predict", "Model.evaluate", "Model.train_on_batch"))
 
@@ -58,7 +59,7 @@ _TRAINER = re.compile(
 
 
 def mark_of(code: CodeType) -> int:
-    """Return what a frame of this code shows."""
+    """Return the kind of work that a frame of this code shows."""
     file, name = code.co_filename, code.co_name
     if file.startswith("<frozen importlib") or "/importlib/" in file:
         return IMPORTING
@@ -97,7 +98,7 @@ class Account:
         self._decided: list[tuple[list[tuple[Row, float]], bool]] = []
 
     def wait(self, leaving: Flag) -> bool:
-        """Wait for the time of the next sample; return True if the program ends."""
+        """Wait until the next sample is due; return True if the program ends."""
         due = Own.now() + self.pause
         left = leaving.wait(self.pause)
         self._late = Own.now() - due
@@ -106,7 +107,7 @@ class Account:
     def sample(self, frame: FrameType | None, late: bool = False) -> None:
         """Add the time since the last sample to the row of this frame of the main thread.
 
-        late: the sample waited for something else than the program, such as a window of the profiler.
+        late: the sample was delayed by something other than the program, such as a profiler window.
         """
         begun = Own.thread_cpu()
         now = Own.now()
@@ -129,17 +130,17 @@ class Account:
         self.pause = min(LONGEST_PAUSE_S, max(PAUSE_S, self.cost / SHARE))
 
     def begin_xla(self) -> None:
-        """The main thread begins a call of a function that XLA compiles. Called from that thread."""
+        """The main thread starts to call a function that XLA compiles. Called from that thread."""
         self.xla = []
 
     def end_xla(self, compiled: bool) -> None:
-        """The call has ended: its time in graphs was XLA's if it compiled. Called from that thread."""
+        """The call has ended; its time in graphs belongs to XLA if it compiled. Called from that thread."""
         samples, self.xla = self.xla, None
         if samples:
             self._decided.append((samples, compiled))
 
     def take(self, last: bool = False) -> list[tuple[Row, float]]:
-        """Return the rows since the last call. last: of calls that have not ended, too."""
+        """Return the rows since the last call. last: include calls that have not ended."""
         rows, self.rows = self.rows, {}
         decided, self._decided = self._decided, []
         if last and self.xla:
@@ -198,7 +199,7 @@ class Account:
         if known is None:
             if len(self._codes) > MOST_CODES:
                 self._codes.clear()
-            # The code is kept, so that its id is not used again.
+            # Keep the code object, so that its id is not reused.
             known = self._codes[id(code)] = code, mark_of(code)
         return known[1]
 
@@ -206,13 +207,13 @@ class Account:
         """Return whether the main thread waits for something outside Python.
 
         A thread in Python's interpreter also shows as asleep, because the sampling thread holds the GIL. But
-        it gives the GIL up only after 5 ms. If the sample came later than that, the processor time decides.
+        it releases the GIL only after 5 ms. If the sample came later than that, the processor time decides.
         """
         state = self._read("stat").rpartition(b")")[2].split()[:1]
         return bool(state) and state[0] != b"R" and (soon or idle)
 
     def _times(self) -> tuple[float, float]:
-        """Seconds that the main thread ran, and that it waited for a processor."""
+        """Return the seconds that the main thread ran, and that it waited for a processor."""
         fields = self._read("schedstat").split()
         try:
             return int(fields[0]) / 1e9, int(fields[1]) / 1e9
@@ -220,7 +221,7 @@ class Account:
             return 0.0, 0.0
 
     def _read(self, name: str) -> bytes:
-        """Read a file of the kernel's about the main thread. The file stays open, which costs half."""
+        """Read a kernel file about the main thread. The file stays open, which halves the cost."""
         try:
             if name not in self._files:
                 path = "/proc/self/task/%d/%s" % (self.task, name)
@@ -247,7 +248,7 @@ def _makes(code: CodeType) -> bool:
 
 
 def _call(frame: FrameType) -> str:
-    """Return the name of a library's entry, such as `Model.predict`."""
+    """Return the name of a library's entry point, such as `Model.predict`."""
     code = frame.f_code
     if "fn" in code.co_freevars and _wraps(code):
         code = getattr(frame.f_locals.get("fn"), "__code__", code)
@@ -257,7 +258,7 @@ def _call(frame: FrameType) -> str:
         owner, dot = "", ""
     if "/trainer" in code.co_filename or "/engine/training" in code.co_filename:
         return "Model." + method
-    if not dot and "self" in code.co_varnames[:1]:  # Python 3.10 and older know no qualified names
+    if not dot and "self" in code.co_varnames[:1]:  # Python 3.10 and older have no qualified names
         owner, dot = type(frame.f_locals.get("self")).__name__, "."
     if owner == "Layer" and any(c.__name__ == "Model" for c in type(frame.f_locals.get("self")).__mro__):
         owner = "Model"

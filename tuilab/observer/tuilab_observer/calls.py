@@ -1,4 +1,4 @@
-"""Calls of a library's entries by own line: how many, and how many samples they were given."""
+"""Counts calls of a library's entry points by the user's line, and the samples passed to them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ ON_BATCH = frozenset(("train_on_batch", "test_on_batch", "predict_on_batch"))
 
 
 class Calls:
-    """rows: by file, line and entry, the calls and the samples; 0 samples if their number is not known."""
+    """rows: by file, line and entry point, the calls and the samples; 0 samples if their number is
+    unknown.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, int, str], tuple[int, int]] = {}
 
     def add(self, frame: FrameType, call: str, samples: int = 0) -> None:
-        """frame: of the own code that makes the call."""
+        """Count a call. frame: of the user code that makes it."""
         key = frame.f_code.co_filename, frame.f_lineno, call
         n, before = self.rows.get(key, (0, 0))
         if n or len(self.rows) < MOST_LINES:
@@ -30,7 +32,7 @@ class Calls:
     def keras(
         self, frame: FrameType, function: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> None:
-        """Count a call of one of Keras' functions. frame: of its caller."""
+        """Count a call of a Keras function. frame: of its caller."""
         name = getattr(function, "__name__", "")
         if name == "__call__":
             if hasattr(type(arguments[0]), "compile"):  # a model, not a layer

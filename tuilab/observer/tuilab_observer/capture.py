@@ -1,4 +1,4 @@
-"""Write a function of the program as a folder, for the lab."""
+"""Writes a function of the program to a folder, for tuilab."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODULE = "tuilab_captured"
 
 
 def catch(process: Process, asked: Any, function: Any, arguments: Any, named: Any) -> None:
-    """Write the function. It is traced once more, and not run."""
+    """Write the function. Traces it once more without running it."""
     start, problem = Own.now(), ""
     depth.add(1)
     try:

@@ -1,4 +1,4 @@
-"""The connection to the lab."""
+"""The connection to tuilab."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PATIENCE_S = 10.0
 
 
 class Channel:
-    """Send messages to the lab and receive its requests.
+    """Sends messages to tuilab and receives its requests.
 
-    Other threads only queue messages; `sender`, the observing thread, sends them. A lab that does not
-    read, or has gone, costs the program nothing but the messages.
+    Other threads only queue messages; `sender`, the observing thread, sends them. If tuilab does not read or
+    has gone, the program pays only for the messages.
     """
 
     def __init__(self, address: str) -> None:
@@ -34,8 +34,9 @@ class Channel:
         self.open, self.inbox = True, b""
 
     def send(self, kind: str, attached: str = "", **fields: Any) -> None:
-        """attached: a file to send with the message. It is sent in pieces, because the memory is the
-        program's."""
+        """Send a message. attached: a file to send with it, in pieces, because the memory is the
+        program's.
+        """
         self.queued.append((kind, attached, fields))
         while self.open and self.queued and self.sender == Own.thread():
             kind, attached, fields = self.queued.popleft()
@@ -48,7 +49,7 @@ class Channel:
                         for part in iter(lambda: file.read(1 << 20), b""):
                             self.pour(part)
             except OSError:
-                # Half a message may have been sent: the lab could not read what follows.
+                # Part of a message may have been sent, and tuilab could not read what follows.
                 self.close()
 
     def pour(self, data: bytes) -> None:
@@ -57,11 +58,11 @@ class Channel:
             view = view[self.socket.send(view, _socket.MSG_NOSIGNAL) :]
 
     def request(self) -> Any:
-        """Return the lab's next request, a JSON line, or None."""
+        """Return tuilab's next request, a JSON line, or None."""
         if not self.open:
             return None
         waiting = Own.poll()
-        waiting.register(self.socket.fileno(), 1)  # POLLIN
+        waiting.register(self.socket.fileno(), 1)
         if waiting.poll(0):
             try:
                 self.inbox += self.socket.recv(65_536)

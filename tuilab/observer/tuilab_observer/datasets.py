@@ -1,4 +1,4 @@
-"""tf.data: where datasets were made, their stages, and waits for batches in Python."""
+"""Observes tf.data: where datasets were created, their stages, and waits for batches in Python."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Datasets:
         self._between = Own.local()
 
     def waited(self, start: float) -> None:
-        """A batch was waited for in Python."""
+        """Record a wait for a batch in Python."""
         took = Own.now() - start
         self.batches += 1
         if self.batches == 1 and not self.functions.totals and not self.eager.tapes:
@@ -44,7 +44,7 @@ class Datasets:
             self._sites[id(dataset)] = where
 
     def iterated(self, dataset: Any) -> None:
-        """The program iterates over a dataset: report its stages, the last first, and where."""
+        """Report the stages of a dataset that the program iterates over, last first, and where."""
         self.iterators += 1
         at = site(Own.frame(1))
         stages: list[dict[str, Any]] = []

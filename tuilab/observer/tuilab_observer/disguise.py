@@ -1,4 +1,4 @@
-"""Put something in a library's place without a trace in the program's tracebacks."""
+"""Replaces something in a library without a trace in the program's tracebacks."""
 
 from __future__ import annotations
 

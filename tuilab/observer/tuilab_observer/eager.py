@@ -1,4 +1,4 @@
-"""Gradient tapes in Python, values that are brought to the host, and arrays that become tensors."""
+"""Observes gradient tapes in Python, values copied to the host, and arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SITES = 2_000
 class Eager:
     """tapes: by line, the number and whether a library holds them. reads: number, seconds, function.
 
-    copied: of NumPy arrays that became tensors, by line, the number, bytes and seconds.
+    copied: by line, number, bytes and seconds of NumPy arrays that became tensors.
     """
 
     def __init__(self, process: Process, functions: Functions) -> None:
@@ -29,7 +29,7 @@ class Eager:
         self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
     def tape(self, frame: FrameType) -> None:
-        """A gradient tape has ended in Python: a step that is not in a tf.function."""
+        """Record the end of a gradient tape in Python: a step outside any tf.function."""
         where = site(frame)
         if where is None:
             return
@@ -47,7 +47,7 @@ class Eager:
         self.process.mark(key)
 
     def read(self, frame: FrameType | None, start: float) -> None:
-        """A value was brought to the host."""
+        """Record a value copied to the host."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return  # no step waits for a thread of the input pipeline
@@ -63,7 +63,7 @@ class Eager:
             self.reads[key] = row[0] + 1, row[1] + took, row[2]
 
     def copy(self, frame: FrameType | None, size: int, start: float) -> None:
-        """A NumPy array became a tensor, on the line of the program that asked for it."""
+        """Record a NumPy array that became a tensor, under the program's line that requested it."""
         took = Own.now() - start
         if Own.thread() != self.process.thread_of_steps:
             return

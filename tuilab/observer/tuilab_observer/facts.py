@@ -1,4 +1,4 @@
-"""How TensorFlow is set in the program, and which devices it sees."""
+"""The program's TensorFlow settings, and the devices it sees."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_FILES = 200
 
 
 class Facts:
-    """opened: the program has opened its devices. gpus: it sees one."""
+    """opened: the program has opened its devices. gpus: it sees at least one."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
@@ -27,7 +27,7 @@ class Facts:
         self._files: list[str] = []
 
     def send(self, last: bool = False) -> None:
-        """Send what has changed, at most once a second once the program has opened its devices."""
+        """Send changes; at most once a second after the program has opened its devices."""
         if self.opened and not last and Own.now() - self._at < EVERY_S:
             return
         self._at = Own.now()
@@ -86,7 +86,7 @@ def _checks_numerics() -> bool:
 
 
 def _details(config: Any, device: Any) -> list[Any]:
-    """Product and compute capability of a GPU."""
+    """Return the product name and compute capability of a GPU."""
     if device.device_type != "GPU":
         return ["", None]
     try:
@@ -97,7 +97,9 @@ def _details(config: Any, device: Any) -> list[Any]:
 
 
 def _memory(config: Any, visible: list[str]) -> dict[str, list[int]]:
-    """Current and peak memory of each GPU, in units of 16 MiB: small changes are not reported."""
+    """Return the current and peak memory of each GPU in units of 16 MiB, so that small changes are not
+    reported.
+    """
     found = {}
     for name in visible:
         if ":GPU:" in name:

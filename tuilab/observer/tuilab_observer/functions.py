@@ -1,4 +1,4 @@
-"""Calls of tf.functions: which, from when to when, whether they traced, and with what arguments."""
+"""Observes tf.function calls: which, start and end, whether they traced, and their arguments."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Uses from which on a function, a tape's line or a pipeline stands for a step."""
+"""Number of uses from which a function, a tape's line or a pipeline counts as a step."""
 
 
 class Functions:
     """The tf.functions that were called. Called from the program's threads.
 
-    calls: those since the last message. totals: by number, the calls and the seconds in those that did
-    not trace. remade: how often a function was made that is made again for each call or two. fed: by
-    number, the calls with NumPy arrays, and their bytes. traced: traces since the last message. compiled:
-    by number, the calls that brought XLA new shapes, and their seconds. in_call: the call that the program
-    is in.
+    calls: since the last message. totals: by number, the calls and the seconds in those that did not trace.
+    remade: how often a function was created that is recreated every call or two. fed: by number, the calls
+    with NumPy arrays, and their bytes. traced: traces since the last message. compiled: by number, the calls
+    that passed new shapes to XLA, and their seconds. in_call: the call that the program is in.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:
@@ -49,7 +48,7 @@ class Functions:
         self._codes: dict[Any, tuple[list[int], list[int]]] = {}
 
     def enter(self, function: Any, arguments: Any) -> int:
-        """An outermost tf.function is called; returns its number."""
+        """Record the start of an outermost tf.function call; return its number."""
         key = id(function)
         number = self._numbers.get(key)
         if number is None or self.known[number]() is not function:
@@ -95,7 +94,7 @@ class Functions:
         made[0] += 1
         called = sum(self.totals.get(one, (0, 0.0))[0] for one in alike)
         if number >= MOST_FUNCTIONS or (code and made[0] > FEW and called <= 2 * made[0]):
-            # Made again for each call or two: all further ones count as the last one that was reported.
+            # Recreated every call or two: count all further ones as the last one reported.
             number = alike[-1] if alike else number - 1
             self.known[number] = weakref.ref(function)
             self.remade[number] = made[0]
@@ -120,7 +119,7 @@ class Functions:
         return number
 
     def _begin_xla(self, number: int, arguments: Any) -> None:
-        """XLA compiles again for each new shape, also without a new trace."""
+        """XLA compiles for each new shape, even without a new trace."""
         seen = self._xla[number]
         try:
             shapes = tuple(str(getattr(each, "shape", "")) for each in arguments or ())
@@ -132,7 +131,7 @@ class Functions:
         self._account.begin_xla()
 
     def _count_arrays(self, number: int, arguments: Any) -> None:
-        """NumPy arrays among the arguments are copied at each call."""
+        """Count NumPy arrays among the arguments, which are copied at each call."""
         size = 0
         for value in arguments:
             for item in value if type(value) in (tuple, list) else (value,):
@@ -143,7 +142,7 @@ class Functions:
             self.fed[number] = calls + 1, before + size
 
     def _bring(self, number: int, arguments: Any) -> bool:
-        """Return whether a compiled function was never called with these shapes: XLA compiles for each."""
+        """Return whether a compiled function gets these shapes for the first time: XLA compiles for each."""
         key = tuple(
             tuple(shape)
             for value in arguments
@@ -158,7 +157,7 @@ class Functions:
 
 
 def describe(arguments: Any) -> list[list[Any]]:
-    """Return what decides on a trace: shapes, dtypes and Python numbers, but no other value."""
+    """Return what triggers a trace: shapes, dtypes and Python numbers, but no other values."""
     out: list[list[Any]] = []
     for value in arguments or ():
         for item in value if type(value) in (tuple, list) else (value,):

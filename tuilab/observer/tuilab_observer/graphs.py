@@ -1,4 +1,4 @@
-"""The graphs of tf.functions that ran: which op was written in which line; and the kernels of their ops."""
+"""The graphs of tf.functions that ran: the source line of each op, and the ops' kernels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Graphs:
         self._gpus = False
 
     def send(self) -> None:
-        """Send each graph of a function that ran, once, and the kernels of its ops."""
+        """Send each graph of a function that ran, once, with the kernels of its ops."""
         functions = self.functions
         devices = self.process.tf.config.get_visible_devices()
         self._gpus = any(":GPU:" in device.name for device in devices)
@@ -63,7 +63,7 @@ class Graphs:
         for index, op in enumerate(graph.get_operations()[:MOST_NODES]):
             where = None
             try:
-                # Not as a tuple: that reads the source of each frame's file, and keeps it.
+                # Not as a tuple, which would read the source of each frame's file and keep it.
                 for frame in reversed(list(op.traceback)):
                     if is_own(frame.filename):
                         where = [frame.filename, frame.lineno]
@@ -88,7 +88,7 @@ class Graphs:
         )
 
     def _send_kernels(self) -> None:
-        """Send for which devices this TensorFlow has kernels of the ops."""
+        """Send the devices for which this TensorFlow has kernels of the ops."""
         if not self._ops:
             return
         from tensorflow.python.framework import dtypes, kernels
@@ -107,9 +107,9 @@ class Graphs:
 
 
 def layers_of(function: Any) -> list[str]:
-    """Return the names of the Keras layers that a function can reach by its closure, globals or object.
+    """Return the names of the Keras layers that a function can reach through its closure, globals or object.
 
-    A graph numbers scopes of one name. Only the layers' names decide whether `conv2d_1` is that layer or
+    A graph numbers scopes with the same name. Only the layers' names show whether `conv2d_1` is that layer or
     the second scope of `conv2d`.
     """
     return sorted({str(layer.name) for layer in reached(function)})[:MOST_LAYERS]
@@ -167,7 +167,7 @@ def without_cudnn(function: Any) -> list[list[str]]:
 
 
 def shapes_of(op: Any) -> list[Any]:
-    """Return shapes and dtypes of an op's inputs and outputs, and the attributes that decide on its work."""
+    """Return shapes and dtypes of an op's inputs and outputs, and the attributes that determine its work."""
     sides = [
         [[None if t.shape.rank is None else t.shape.as_list(), t.dtype.name] for t in some]
         for some in (op.inputs, op.outputs)

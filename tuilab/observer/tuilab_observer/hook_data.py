@@ -1,4 +1,4 @@
-"""Hook tf.data."""
+"""Hooks for tf.data."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 WAITING = -2
-"""In place of a function's number: the program waits for a batch."""
+"""Takes the place of a function's number while the program waits for a batch."""
 
 
 def see_waiting() -> None:
-    """Time each wait for a batch, by the execution mode that TensorFlow sets around it. Adds no frame."""
+    """Time each wait for a batch, using the execution mode that TensorFlow sets around it. Adds no frame."""
     from tensorflow.python.data.ops import iterator_ops as module
 
     plain = module.context.execution_mode

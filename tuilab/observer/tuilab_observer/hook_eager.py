@@ -1,4 +1,4 @@
-"""Hook gradient tapes, reads of values, and arrays that become tensors."""
+"""Hooks for gradient tapes, reads of values, and arrays that become tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 LEAST_COPY = 2**16
-"""Bytes of an array from which on its copy is counted."""
+"""Minimum bytes of an array for its copy to be counted."""
 
 
 def see_tapes() -> None:
@@ -56,7 +56,7 @@ def see_reads() -> None:
 
 
 def see_copies() -> None:
-    """See tf.constant and tf.convert_to_tensor of NumPy arrays, which copy them."""
+    """Observe tf.constant and tf.convert_to_tensor of NumPy arrays, which copy them."""
     from tensorflow.python.framework import constant_op
 
     plain = constant_op.convert_to_eager_tensor

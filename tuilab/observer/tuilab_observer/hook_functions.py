@@ -1,4 +1,4 @@
-"""Hook tf.functions."""
+"""Hooks for tf.functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def see_functions() -> None:
-    """Mark each outermost tf.function by the annotation that TensorFlow puts around it. Adds no frame."""
+    """Mark each outermost tf.function, using the annotation that TensorFlow puts around it. Adds no frame."""
     from tensorflow.python.eager import context
     from tensorflow.python.eager.polymorphic_function import polymorphic_function as module
 
@@ -66,10 +66,10 @@ def see_functions() -> None:
 
 
 def _catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
-    """Write this call's function as a folder, because the lab asked for it."""
+    """Write this call's function to a folder, as tuilab requested."""
     asked, one.wanted = one.wanted, None
     one.windows.give_way()
-    state.observer = None  # tracing and saving for the lab are not the program's
+    state.observer = None  # exclude tuilab's own tracing and saving from the program's figures
     try:
         catch(one.process, asked, function, arguments, named)
     finally:

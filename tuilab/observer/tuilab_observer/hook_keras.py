@@ -1,4 +1,4 @@
-"""Hook Keras: count the calls of its entries."""
+"""Hooks for Keras: counts the calls of its entry points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ KERAS = "keras.src.utils.traceback_utils"
 
 
 def see_keras(module: Any) -> None:
-    """Look at each call by a question that Keras' entries ask first. Adds no frame to a traceback."""
+    """Observe each call through a function that Keras' entry points call first. Adds no frame to
+    tracebacks.
+    """
     plain = getattr(module, "is_traceback_filtering_enabled", None)
     if plain is None:
         return

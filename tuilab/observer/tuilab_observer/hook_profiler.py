@@ -1,4 +1,4 @@
-"""Hook TensorFlow's profiler, to give way to the program: the second session in one process fails."""
+"""Hooks for TensorFlow's profiler, to yield to the program: a second session in one process fails."""
 
 from __future__ import annotations
 

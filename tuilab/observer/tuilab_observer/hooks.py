@@ -1,4 +1,4 @@
-"""Install the hooks, one module per subject."""
+"""Installs the hooks, one module per subject."""
 
 from __future__ import annotations
 

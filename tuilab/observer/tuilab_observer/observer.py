@@ -1,5 +1,6 @@
-"""All that is known of this process. One thread does everything but the marks in the program's own
-threads."""
+"""Everything known about this process. One thread does all the work except the marks in the program's
+threads.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ MOST_TRACES = 200
 
 
 class Observer:
-    """module: TensorFlow. wanted: the lab's request, a tf.function to catch at its next call."""
+    """module: TensorFlow. wanted: tuilab's request for a tf.function to capture at its next call."""
 
     def __init__(self, module: Any, settings: Settings, account: Account) -> None:
         folder = os.path.dirname(os.path.abspath(module.__file__)) + os.sep
@@ -55,7 +56,7 @@ class Observer:
         self._thread.start()
 
     def end(self, patience: float) -> None:
-        """The program ends by itself: send what is left."""
+        """The program exits by itself: send what is left."""
         try:
             self.process.leaving.set()
             self.windows.leave()
@@ -157,10 +158,8 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Seconds for which the stepping thread could have run and had no processor, since the first
-        question.
-
-        0 if the kernel does not report it.
+        """Return the seconds since the first call for which the stepping thread was ready but had no
+        processor.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

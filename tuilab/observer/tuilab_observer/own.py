@@ -1,6 +1,6 @@
 """Parts of Python that the observer uses, bound before the program can replace them.
 
-They are attributes of classes, not of this module: tools that freeze time replace what they find in modules.
+They are class attributes, not module attributes, because tools that freeze time patch modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Own:
-    """Functions as they were at the start of Python."""
+    """Functions as they were when Python started."""
 
     now = staticmethod(time.perf_counter)
     cpu = staticmethod(time.process_time)
@@ -83,13 +83,13 @@ class Flag:
 
 
 class Thread:
-    """A thread that `threading` does not list. It does not keep the program from ending."""
+    """A thread that `threading` does not list. It does not keep the program from exiting."""
 
     def __init__(self, run: Callable[[], None]) -> None:
         self._run, self._done = run, Flag()
 
     def start(self) -> None:
-        # A signal must reach a thread of the program, which may wait for it.
+        # Signals must reach a thread of the program, which may wait for them.
         before = Own.mask(signal.SIG_BLOCK, Own.signals())
         try:
             Own.start_thread(self._whole, ())

@@ -1,4 +1,4 @@
-"""Decide which code is the user's own, and find the own line that a frame was called from."""
+"""Decides which code is the user's own, and finds the user's line that led to a frame."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Places:
         return known
 
     def site(self, frame: FrameType | None) -> tuple[str, int, str, str] | None:
-        """Return the own line that a frame was called from, as (file, line, function, library between)."""
+        """Return the user's line that led to a frame, as (file, line, function, library between)."""
         between = ""
         while frame is not None:
             code = frame.f_code

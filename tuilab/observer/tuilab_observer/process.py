@@ -1,4 +1,4 @@
-"""What all parts of the observer share: settings, the connection, and the thread that makes the steps."""
+"""State that all parts of the observer share: settings, the connection, and the stepping thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Union
 
     Key = Union[int, tuple[str, int], str]
-    """What stands for a step: a tf.function's number, a tape's line, or the name of another kind."""
+    """Identifies a step: a tf.function's number, a tape's line, or the name of another kind."""
 
 NAMES = ("CUDA_VISIBLE_DEVICES", "TF_XLA_FLAGS")
-"""Environment variables that decide on devices."""
+"""Environment variables that affect devices."""
 MOST_FAULTS = 20
 
 
 class Settings:
-    """address: of the lab's socket. began: when Python started. environment: as it was then."""
+    """address: of tuilab's socket. began: when Python started. environment: as it was then."""
 
     def __init__(self, address: str, options: str = "") -> None:
         self.address, self.began = address, Own.now()
@@ -33,7 +33,7 @@ class Settings:
 
 
 class Depth:
-    """How many tf.functions this thread is in."""
+    """The nesting depth of tf.functions in this thread."""
 
     def __init__(self) -> None:
         self._local = Own.local()
@@ -51,8 +51,8 @@ depth = Depth()
 class Process:
     """One process that imported TensorFlow, whose module is `tf`.
 
-    thread_of_steps, task: the thread that makes the steps, as Python and the kernel number it. mark:
-    notes in an open window of the profiler where a step begins.
+    thread_of_steps, task: the stepping thread, as Python and the kernel number it. mark: records the start of
+    a step in an open profiler window.
     """
 
     def __init__(self, module: Any, settings: Settings) -> None:
@@ -64,7 +64,7 @@ class Process:
         self._faults: set[str] = set()
 
     def stepping(self) -> None:
-        """This thread makes the steps."""
+        """Record this thread as the stepping thread."""
         self.thread_of_steps, self.task = Own.thread(), Own.native_thread()
 
     def fault(self, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""Samples of the Python stack of the thread that makes the steps."""
+"""Samples the Python stack of the stepping thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SITES, MOST_FRAMES = 2_000, 40
 BETWEEN, BEFORE = -1, -3
-"""In place of a call: between two calls, and before the first step."""
+"""Take the place of a call: between two calls, and before the first step."""
 
 
 class Sampler:
@@ -43,13 +43,14 @@ class Sampler:
 
     @property
     def eager_s(self) -> float:
-        """Seconds for which ops have lately run one by one."""
+        """Seconds for which ops have recently run one by one."""
         return self._eager * self.account.pause
 
     def sample(self, late: bool = False) -> None:
-        """Note the lines in which the main thread and the thread that makes the steps are now."""
+        """Record the lines that the main thread and the stepping thread are executing."""
         frames = Own.frames()
-        # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
+        # A frame that refers to itself is left to Python's garbage collector with all its references, and
+        # 3.11 then crashes.
         frames.pop(Own.thread(), None)
         self.account.sample(frames.get(self.account.main), late)
         frame = frames.pop(self.process.thread_of_steps, None)
@@ -67,7 +68,7 @@ class Sampler:
             self._look_for_ops(frame)
 
     def _look_for_ops(self, frame: FrameType | None) -> None:
-        """Note whether the thread is in an op that runs by itself, and by which of the user's lines."""
+        """Record whether the thread is in an individual op, and which of the user's lines led there."""
         stack: list[tuple[str, int]] = []
         eager = False
         for _ in range(MOST_FRAMES):

@@ -1,4 +1,4 @@
-"""What runs at the start of Python: wait for TensorFlow, which the program may never import."""
+"""Runs at Python's startup: waits for TensorFlow, which the program may never import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Notice the end of a module's import, on whatever thread. Removes itself when it has found it."""
+    """Detects the end of a module's import, on any thread. Removes itself once it has found it."""
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
         self.name, self.ready = name, ready
@@ -52,7 +52,7 @@ def install(address: str) -> None:
         before=state.before_fork, after_in_parent=state.after_fork, after_in_child=state.forked
     )
     there = sys.modules.get("tensorflow")
-    if there is not None:  # in a process that was forked from one that had imported it
+    if there is not None:  # in a process forked after the import
         ready(there)
     else:
         state.sample_early()
@@ -60,7 +60,7 @@ def install(address: str) -> None:
 
 
 def ready(module: ModuleType) -> None:
-    """TensorFlow is imported: observe it."""
+    """Observe TensorFlow, which has just been imported."""
     try:
         if getattr(module, "__version__", "0").split(".")[0] < "2" or state.begin(module) is None:
             return

@@ -1,4 +1,4 @@
-"""The observer of this process. A forked child makes its own when it first uses TensorFlow."""
+"""The observer of this process. A forked child creates its own when it first uses TensorFlow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORK_S = 1.0
 
 
 class State:
-    """account: of the main thread, from the start of Python."""
+    """account: of the main thread, from Python's startup."""
 
     def __init__(self) -> None:
         self.settings = Settings("")
@@ -36,7 +36,7 @@ class State:
         return one if one is not None and one.process.pid == os.getpid() else None
 
     def attend(self) -> Observer | None:
-        """Return the observer; in a forked child make it."""
+        """Return the observer; in a forked child, create it."""
         one = self.here()
         if one is None and self._reborn:
             self._reborn = False
@@ -63,13 +63,14 @@ class State:
 
     def _sample(self) -> None:
         while not self.account.wait(self._enough):
-            # A frame that holds itself is left to Python's collector with all it holds: 3.11 crashes then.
+            # A frame that refers to itself is left to Python's garbage collector with all its references, and
+            # 3.11 then crashes.
             frames = Own.frames()
             frames.pop(Own.thread(), None)
             self.account.sample(frames.pop(self.account.main, None))
 
     def pause(self) -> bool:
-        """End the early sampling. Python 3.12 warns if a process with several threads forks."""
+        """Stop the early sampling. Python 3.12 warns if a process with several threads forks."""
         early, self._early = self._early, None
         if early is None:
             return False
@@ -81,12 +82,12 @@ class State:
         self._resume = self.pause()
 
     def after_fork(self) -> None:
-        """In the parent."""
+        """Resume sampling in the parent."""
         if self._resume:
             self.sample_early()
 
     def forked(self) -> None:
-        """In a child: drop the parent's connection."""
+        """Drop the parent's connection, in a child."""
         old, resume = self.observer, self._resume
         self.account = Account(Own.now())
         if old is not None:

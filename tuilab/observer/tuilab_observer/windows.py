@@ -22,21 +22,20 @@ if TYPE_CHECKING:
 
 CALL = "tuilab call"
 ENOUGH = 30
-"""Steps of a window. More take memory (0.2 MB and more each) and time, and show nothing more."""
+"""Maximum steps of a window. More take memory (0.2 MB or more each) and time, and show nothing new."""
 BATCH, LOOP = "batch", "loop"
-"""What stands for a step if it is neither a function nor a tape."""
+"""Identify a step that is neither a function nor a tape."""
 PHASES = 4
-"""Phases of a program, such as building a model, adapting, two trainings, that are profiled without
-waiting."""
+"""Number of program phases (building a model, adapting, two trainings) profiled without waiting."""
 EAGER_S = 1.0
-"""How long ops run one by one before a window looks for a loop of them."""
+"""Seconds for which ops run one by one before a window looks for a loop of them."""
 
 
 class Quietly:
-    """Keep TensorFlow's log lines about each window out of the program's output.
+    """Keeps TensorFlow's log lines about each window out of the program's output.
 
-    It uses two functions of Abseil in TensorFlow's library; their names contain Abseil's date. If no date
-    is known, and in an older TensorFlow, which logs without Abseil, the lines are written.
+    Uses two functions of Abseil in TensorFlow's library, whose names contain Abseil's date. If the date is
+    unknown, or in an older TensorFlow that logs without Abseil, the lines are printed.
     """
 
     DATES = (20230125, 20230802, 20240116, 20240722, 20250127, 20250512, 20250814, 20260107, 20260526)
@@ -72,7 +71,8 @@ class Quietly:
 
 class Windows:
     """sessions, server: the program's own use of the profiler. open: a window is open. step_key: its
-    steps."""
+    steps.
+    """
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Windows:
     # In the program's threads
 
     def mark(self, key: Key) -> None:
-        """Mark in the profile where a step begins."""
+        """Mark the start of a step in the profile."""
         if self.open and self.step_key == key:
             if self.traceme is not None:
                 self.traceme.Stop()
@@ -113,23 +113,23 @@ class Windows:
             self._recent.append(Own.now())
 
     def give_way(self) -> None:
-        """The program is about to use the profiler: close the window."""
+        """Close the window, because the program is about to use the profiler."""
         self._giving_way = True
         self._yielding.set()
         with self._lock:
             self._giving_way = False
 
     def leave(self) -> None:
-        """The program ends: close the window."""
+        """Close the window, because the program ends."""
         self._yielding.set()
 
     # In the observing thread
 
     def step(self) -> Key | None:
-        """Return what stands for a step, None while nothing does.
+        """Return what identifies a step, None if nothing does.
 
-        That is the tape's line, the tf.function with the most time since the last window, the batch,
-        or one round of a loop of ops.
+        That is the tape's line, the tf.function with the most time since the last window, the batch, or one
+        iteration of a loop of ops.
         """
         best, count, most = None, 0, 0.0
         tapes = self.eager.tapes
@@ -148,7 +148,8 @@ class Windows:
 
     def due(self, due: float | None) -> float | None:
         """Return when the next window opens: at once for steps of a new kind; None while there are no
-        steps."""
+        steps.
+        """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
             return due  # the end of the window before sets it
@@ -163,7 +164,7 @@ class Windows:
         return Own.now() if seen >= (FEW if self.process.settings.once else 5) else due
 
     def after(self) -> float:
-        """Return when to open the next one, by the cost of the windows so far."""
+        """Return when to open the next one, given the cost of the windows so far."""
         if self.process.settings.once:
             return float("inf")
         if self.process.settings.every:
@@ -219,7 +220,7 @@ class Windows:
             self._spent += cost
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
-            flush()  # what follows may take longer than the program waits for at its end
+            flush()  # what follows may take longer than the program waits at its exit
             self.graphs.send()
             self.process.channel.send(
                 "window",
@@ -233,21 +234,21 @@ class Windows:
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            if not Own.exists(self.process.settings.address):  # the lab was killed meanwhile
+            if not Own.exists(self.process.settings.address):  # tuilab was killed meanwhile
                 try:
                     os.rmdir(os.path.dirname(self.process.settings.address))
                 except OSError:
                     pass
 
     def _usual(self) -> float:
-        """The median of the latest step times outside a window."""
+        """Return the median of the latest step times outside a window."""
         starts = [start for start, _ in self.datasets.waits] if self.step_key == BATCH else []
         starts += [call[1] for call in self.functions.calls if call[0] == self.step_key]
         took = sorted(b - a for a, b in zip(starts, starts[1:]))
         return took[len(took) // 2] if took else 0.0
 
     def _wait(self, opened: float, usual: float) -> None:
-        """Wait until the window holds whole steps."""
+        """Wait until the window contains whole steps."""
         length = self.process.settings.window
         while not self.process.leaving.is_set():
             lasted = Own.now() - opened
@@ -255,7 +256,7 @@ class Windows:
             gone = not self._recent and lasted >= max(1.0, 1.5 * usual)  # another phase of the program
             if lasted >= length and (enough or gone):
                 return
-            # A GPU runs behind its program: it may do the work of these steps after them.
+            # A GPU runs behind its program and may do the work of these steps after them.
             if lasted >= length / 4 and len(self._recent) > ENOUGH and not self.sampler.facts.gpus:
                 return
             if self._yielding.wait(0.01):
