@@ -1,4 +1,4 @@
-"""The arithmetic of axes: from where to where they go, where values lie on them, their ticks and labels."""
+"""Axis arithmetic: limits, positions, ticks and labels."""
 
 import math
 from bisect import bisect_left
@@ -12,17 +12,17 @@ Kind = Literal["plain", "count", "binary", "time", "rate"]
 Limits = tuple[float, float]
 
 ROUND = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-"""At which values, times a power of ten, an axis may end."""
+"""Values at which an axis may end, times a power of ten."""
 _GROWING = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _LOG = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-# Finer and finer ticks of a log axis, until no more fit: every that many'th decade, and within a decade.
+# Ticks of a log axis from coarse to fine: every n-th decade, then within a decade.
 _DECADES = (6, 3, 2, 1)
 _WITHIN = ((1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0))
 
 
 @dataclass(frozen=True)
 class PlotAxis:
-    """An axis: what its numbers are, and where it begins if that is fixed.
+    """An axis: the kind of its numbers, and its start if fixed.
 
     kind: `time` in seconds, `count` (with thousands), `binary` (powers of two: 64k), `rate` (with a prefix:
     10 G) or `plain`.
@@ -34,7 +34,7 @@ class PlotAxis:
     low: float | None = None
 
     def told(self, value: float) -> str:
-        """Return a value as it is read out: `samples 16,384`, `time per call 478 µs`."""
+        """Format a value to read out: `samples 16,384`, `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"
         return f"{self.label} {value:{',.0f' if self.kind in ('binary', 'count') else ',.6g'}}"
@@ -42,7 +42,7 @@ class PlotAxis:
 
 @dataclass(frozen=True)
 class Ticks:
-    """Positions with their labels, and the unit if all labels share one."""
+    """Positions with labels, and their unit if all labels share one."""
 
     values: tuple[float, ...]
     labels: tuple[str, ...]
@@ -50,7 +50,7 @@ class Ticks:
 
 
 def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None) -> Limits:
-    """Return where the axis begins and ends: round ends around `values`, which from `before` on only grow."""
+    """Return the limits of an axis: round ends around `values`. They only grow from `before`."""
     finite = [v for v in values if math.isfinite(v) and (v > 0 or not axis.log)]
     low, high = (min(finite), max(finite)) if finite else ((1.0, 10.0) if axis.log else (0.0, 1.0))
     held = before if finite else None
@@ -68,7 +68,7 @@ def limits(axis: PlotAxis, values: Sequence[float], before: Limits | None = None
 
 def _log_limits(low: float, high: float, binary: bool) -> Limits:
     if binary:
-        # Sizes of a sweep begin and end at the ends of the axis.
+        # The sizes of a sweep start and end with the axis.
         return low, max(high, 2 * low)
     if high < low * 1.05:
         middle = math.sqrt(low * high)
@@ -77,7 +77,7 @@ def _log_limits(low: float, high: float, binary: bool) -> Limits:
 
 
 def _linear_limits(low: float, high: float, ends: Sequence[float]) -> Limits:
-    # A clock or counter starts at zero; a cloud far from zero is looked at from close by.
+    # A clock or counter starts at zero; a cloud far from zero is shown close up.
     if 0 <= low <= 0.5 * high:
         return 0.0, round_up(high, ends)
     span = high - low or abs(high) * 0.2 or 1.0
@@ -102,7 +102,7 @@ def round_down(value: float, ends: Sequence[float] = ROUND) -> float:
 
 
 def place(value: float, ends: Limits, log: bool) -> float:
-    """Return where `value` lies between the limits (0 … 1); beyond them it is less than 0 or more than 1."""
+    """Return the position of `value` between the limits (0 … 1); outside, below 0 or above 1."""
     low, high = ends
     if log:
         return math.log(value / low) / math.log(high / low) if value > 0 else -math.inf
@@ -110,20 +110,20 @@ def place(value: float, ends: Limits, log: bool) -> float:
 
 
 def unplace(where: float, ends: Limits, log: bool) -> float:
-    """Return the value at a place between the limits; what `place` turns round."""
+    """Return the value at a position; the inverse of `place`."""
     low, high = ends
     return float(low * (high / low) ** where) if log else low + (high - low) * where
 
 
 def nearest(values: Sequence[float], value: float) -> int:
-    """Return the index of the ascending value that is nearest."""
+    """Return the index of the nearest of the ascending values."""
     at = bisect_left(values, value)
     near = [i for i in (at - 1, at) if 0 <= i < len(values)]
     return min(near, key=lambda i: abs(values[i] - value))
 
 
 def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
-    """Return at most `most` ticks between the limits, at least two if there is room; of counts whole ones."""
+    """Return at most `most` ticks between the limits, at least two if they fit; for counts, whole numbers."""
     most = max(2, most)
     if not axis.log:
         values = linear(*ends, most)
@@ -131,7 +131,7 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
         values = powers_of_two(*ends, most)
     else:
         values = logarithmic(*ends, most)
-    if axis.kind in ("count", "binary"):  # there is no half a round
+    if axis.kind in ("count", "binary"):  # half a round does not exist
         values = [value for value in values if abs(value - round(value)) <= 1e-9 * value]
     match axis.kind:
         case "time":
@@ -155,13 +155,13 @@ def linear(low: float, high: float, most: int) -> list[float]:
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         found = [k * step for k in range(first, last + 1)]
         if len(found) <= most:
-            # One alone gives no measure: then the ends of the finer ones.
+            # A single tick gives no scale: use the ends of the finer ones.
             return found if len(found) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
     return [low, high]
 
 
 def logarithmic(low: float, high: float, most: int) -> list[float]:
-    """Round values on a log axis: whole decades, thinned or filled so as to have as many as fit."""
+    """Return round values on a log axis: whole decades, thinned or refined to fill the space."""
     powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
     grids = [[10.0**power for power in powers if power % every == 0] for every in _DECADES]
     grids += [[factor * 10.0**power for power in powers for factor in factors] for factors in _WITHIN]
@@ -171,7 +171,7 @@ def logarithmic(low: float, high: float, most: int) -> list[float]:
 
 
 def powers_of_two(low: float, high: float, most: int) -> list[float]:
-    """Return every, every second, third … power of two."""
+    """Return every (second, third …) power of two."""
     first, last = math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9)
     if last - first < 1:
         return linear(low, high, most)
@@ -180,8 +180,9 @@ def powers_of_two(low: float, high: float, most: int) -> list[float]:
 
 
 def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
-    """Return a row of `width` characters with each label from its place on, as far as it is free from
-    `first` on."""
+    """Return a row of `width` characters with each label at its position, if the space is free from
+    `first` on.
+    """
     row, free = [" "] * width, first
     for start, label in labels:
         end = start + len(label)
@@ -192,7 +193,7 @@ def laid(labels: Iterable[tuple[int, str]], width: int, first: int = 0) -> str:
 
 
 def _times(values: Sequence[float], log: bool) -> tuple[list[str], str]:
-    """Labels of times, and the unit that they leave to the axis if they share one."""
+    """Return labels of times, and the unit for the axis if they share one."""
     above = [v for v in values if v > 0] or [1.0]
     if len({time_unit(v) for v in above}) > 1 and max(values) / min(above) >= 100:
         each = [(v, *time_unit(v)) for v in values]
@@ -208,7 +209,7 @@ def _prefixed(value: float) -> str:
 
 
 def _plain(values: Sequence[float], log: bool) -> list[str]:
-    """As many decimals as tell the ticks apart: the same for all, or on a log axis those of each."""
+    """Use the decimals needed to distinguish the ticks: the same for all, or on a log axis per tick."""
     decimals = [_decimals(value) for value in values]
     most = max(decimals, default=0)
     return [f"{v + 0.0:,.{d if log else most}f}" for v, d in zip(values, decimals, strict=True)]

@@ -1,4 +1,4 @@
-"""A run as series over two axes: what the screen's plots and the reports' pictures draw."""
+"""A run as series over two axes, for the screen's plots and the reports' pictures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ Points = tuple[Sequence[float], Sequence[float]]
 Style = Literal["trace", "curve", "line", "dashes"]
 
 LOG_FROM = 3.0
-"""From this ratio between the slowest and the fastest arm on, a linear axis would squash the fast ones."""
+"""Ratio of the slowest to the fastest arm above which a linear axis would squash the fast ones."""
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
 ROUND, BLOCK = "round: each line timed once, by turns", "block: a few calls timed together"
-"""Of what the axis counts, what it is."""
+"""Names of what the axis counts."""
 PLAIN = PlotAxis()
 
 
@@ -29,27 +29,29 @@ class Series:
 
     key: str
     label: str
-    """"" keeps it out of the legend. Without points label and note stand there alone, to say why."""
+    """"" hides it from the legend. Without points, the legend shows label and note as the reason."""
     x: Sequence[float] = ()
     y: Sequence[float] = ()
     style: Style = "trace"
-    """`trace`: samples in the order they came. `curve`: points that are joined. `line`: joined, without its
-    points. `dashes`: a bound, which nobody may take for a measurement."""
+    """`trace`: samples in order.
+
+    `curve`: joined points. `line`: joined without markers. `dashes`: a bound, clearly not a measurement.
+    """
     arm: str = ""
-    """The id of the arm whose hue and marker it has; "" for what no arm did, such as a roof."""
+    """Id of the arm with its color and marker; "" for anything else, such as a roof."""
     ghost: bool = False
-    """Drawn faintly, never pointed at, and never moves the axes."""
+    """Drawn faintly, cannot be selected, and never moves the axes."""
     low: Sequence[float] = ()
     high: Sequence[float] = ()
-    """The ends of each point's interval."""
+    """Upper ends of the points' intervals."""
     hollow: frozenset[int] = frozenset()
-    """The indices of points that are not finished."""
+    """Indices of unfinished points."""
     median: float | None = None
     band: Limits | None = None
     """The interval of the median."""
     note: str = ""
     tell: Callable[[int], str] | None = None
-    """More about the point of that index."""
+    """Returns more about the point of that index."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Vertical:
 
 @dataclass(frozen=True)
 class Chart:
-    """All of a plot. While `key` stays the same its axes only grow."""
+    """A complete plot. While `key` is unchanged, its axes only grow."""
 
     key: str = ""
     series: Sequence[Series] = ()
@@ -81,11 +83,11 @@ def live_chart(
     ghosts: Sequence[RunState] = (),
     point: int = 0,
 ) -> Chart:
-    """Return the samples of each arm at one point, in the order they came, over the earlier runs' ones.
+    """Return each arm's samples at one point, in order, over those of earlier runs.
 
-    figures: the arms' results by id, for medians and their bands. shown: whether to draw an arm. Before the
-    first round there are the blocks of the warm-up, which are not counted and go when the rounds come: each
-    arm from the left, since they warm up one after another. Arms of which nothing was seen yet are counted.
+    figures: the arms' results by id, for medians and bands. shown: whether to draw an arm. Before the first
+    round, warm-up blocks are shown; they are not counted and disappear with the first rounds. Each arm starts
+    at the left, because arms warm up one after another. Arms without data are counted.
     """
     cells = [arm.cells[point] for arm in state.arms.values() if point in arm.cells]
     warming = state.running and bool(cells) and not any(cell.samples for cell in cells)
@@ -127,13 +129,15 @@ def live_chart(
 
 
 def _tells(state: RunState, arm: str, known: ArmState) -> bool:
-    """Whether an arm without a sample has a line while the run continues: it begins now, or cannot run."""
+    """Return True if an arm without samples gets a legend line during the run: it starts now, or cannot
+    run.
+    """
     beginning = state.progress.arm if state.progress else ""
     return arm == beginning or known.status in ("failed", "unavailable")
 
 
 def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | None) -> Series:
-    """The samples of an arm, with its median and band if it has a result."""
+    """Return the samples of an arm, with median and band if it has a result."""
     median, band = (result.median_s, result.ci95_s) if result else (None, None)
     note = _missing(known, cell)
     if result is not None and median is not None:
@@ -145,12 +149,12 @@ def _counted(arm: str, known: ArmState, cell: ArmSamples, result: ArmResult | No
 
 
 def _missing(known: ArmState, cell: ArmSamples) -> str:
-    """Why an arm has no samples, "" where it has, or is still to have some."""
+    """Return why an arm has no samples; "" if it has some or will have."""
     return str(known.status) if not cell.samples and known.status not in (None, "ok") else ""
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
-    """Return `round 12: 343 µs, 2.1 % above the median`; and the arm's caveats."""
+    """Return `round 12: 343 µs, 2.1 % above the median`, plus the arm's caveats."""
     value = cell.samples[index]
     said = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
@@ -161,10 +165,10 @@ def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index:
 
 
 class Thinned:
-    """A series that only grows, in buckets of as many points each, at most two a column.
+    """A growing series, in buckets of equal size, at most two per column.
 
-    A full bucket is looked at once, so that a million points cost no more to follow than a thousand; all are
-    looked at again when their size doubles.
+    A full bucket is computed once, so that a million points cost no more than a thousand. All are computed
+    again when their size doubles.
     """
 
     def __init__(self, x: Sequence[float], y: Sequence[float]) -> None:
@@ -173,14 +177,14 @@ class Thinned:
         self._buckets: list[tuple[list[int], float]] = []
 
     def follows(self, x: Sequence[float], y: Sequence[float]) -> bool:
-        """Return whether this is the same series, perhaps grown."""
+        """Return True if this is the same series, possibly longer."""
         return x is self.x and y is self.y and len(y) >= len(self._buckets) * self._size
 
     def points(self, columns: int) -> tuple[Points, Points]:
-        """Return the points thinned out to that many columns: each bucket's extremes in order, and its
+        """Return the points thinned to that many columns: each bucket's extremes in order, and its
         medians.
 
-        Both are the points themselves as long as these are few.
+        A short series is returned unchanged.
         """
         n, size = min(len(self.x), len(self.y)), 1
         while n // size > 2 * columns:
@@ -202,7 +206,7 @@ class Thinned:
         )
 
     def _bucket(self, start: int, stop: int) -> tuple[list[int], float]:
-        """The indices of the extremes, and the median."""
+        """Return the indices of the extremes, and the median."""
         part = self.y[start:stop]
         ordered = sorted(part)
         ends = {start + part.index(ordered[0]), start + part.index(ordered[-1])}

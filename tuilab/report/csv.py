@@ -1,4 +1,4 @@
-"""A run's samples as CSV: one row a block, every number at full precision."""
+"""A run's samples as CSV: one row per block, numbers at full precision."""
 
 import csv
 import io
@@ -19,9 +19,8 @@ def samples(state: RunState) -> str:
 
 
 def rows(state: RunState) -> Iterator[str]:
-    """Yield rows of run, arm, what the arm is, the point's parameters, round, calls, seconds per call.
-
-    Many at once.
+    """Yield rows of run, arm, the arm's work, the point's parameters, round, calls, seconds per call, in
+    chunks.
     """
     axes = sorted({name for point in state.points for name in point.values})
     values = {point.index: point.values for point in state.points}
@@ -52,5 +51,5 @@ def _line(values: Sequence[object]) -> str:
 
 
 def safe(value: object) -> object:
-    """Put a quote before text that a spreadsheet would take for a formula."""
+    """Prefix text that a spreadsheet would run as a formula with a quote."""
     return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -1,17 +1,17 @@
-"""What the doctor found, as plain text."""
+"""The doctor's findings as plain text."""
 
 import textwrap
 
 from tuilab.model.doctor import DoctorReport, Probe
 
 LABEL = 8
-"""Characters of what stands before each line."""
+"""Width of the labels."""
 
 
 def doctor_text(report: DoctorReport, width: int) -> str:
-    """Return the report for a user: answer, cause and fix on top, the probes below as an aligned table.
+    """Return the report: answer, cause and fix first, then the probes as an aligned table.
 
-    The commands stay on one line each, so that they can be copied.
+    Commands are never wrapped, so that they can be copied.
     """
     width = max(width, 50)
     out = [_row("GPU", "visible to TensorFlow" if report.gpu_visible else "not visible to TensorFlow", width)]

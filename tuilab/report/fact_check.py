@@ -1,4 +1,4 @@
-"""A document's claims and their verdicts, stamped with machine and date: text, Markdown, one HTML page."""
+"""A document's claims and verdicts, with machine and date: text, Markdown, HTML."""
 
 from collections.abc import Iterator
 from html import escape
@@ -13,33 +13,33 @@ from tuilab.model.verdicts import VERDICTS
 from tuilab.report.markdown import escape as plain
 
 WAITING = "·"
-"""The mark of a claim that is not measured yet."""
+"""Mark of a claim that is not measured yet."""
 
 
 class Statement(msgspec.Struct, kw_only=True):
-    """A claim of the document, and what became of it."""
+    """A claim of the document, and its verdict."""
 
     preset: str
-    """The name of the preset that measures it."""
+    """Name of the preset that measures it."""
     text: str
-    """The claim, in the lab's words or as the document's reader found it."""
+    """The claim, in the lab's words or as read from the document."""
     line: int = 0
-    """Where the document says it, from 1; 0 if that is not known."""
+    """Line in the document, from 1; 0 if not known."""
     verdict: VerdictWord | None = None
-    """Null until it was measured."""
+    """Null until it is measured."""
     evidence: str = ""
     """One sentence with numbers."""
     run: str = ""
-    """The run that measured it, "" before."""
+    """The run that measured it; "" before."""
 
     @property
     def mark(self) -> str:
-        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it was measured."""
+        """`✓`, `✗`, `≈`, `?`, `⊘`; `·` before it is measured."""
         return VERDICTS[self.verdict].mark if self.verdict else WAITING
 
 
 class FactCheck(msgspec.Struct, kw_only=True):
-    """What is stamped: a document, its statements in order, where and when they were measured."""
+    """A document with its statements in order, and where and when they were measured."""
 
     title: str
     statements: list[Statement]
@@ -48,11 +48,11 @@ class FactCheck(msgspec.Struct, kw_only=True):
     """UTC, ISO 8601; "" before anything was measured."""
     budget: BudgetName = "quick"
     going: str = ""
-    """The preset that is measured now, "" where nothing is."""
+    """The preset being measured; "" if none."""
 
     @property
     def left(self) -> int:
-        """How many statements have no verdict yet."""
+        """Number of statements without a verdict."""
         return sum(statement.verdict is None for statement in self.statements)
 
     def summary(self) -> str:
@@ -76,7 +76,7 @@ def stamp(check: FactCheck) -> str:
 
 
 def text(check: FactCheck) -> str:
-    """Write it for a terminal or a mail."""
+    """Format for a terminal or mail."""
     return "\n".join([check.title, "", *_lines(check), "", check.summary(), stamp(check)])
 
 
@@ -89,7 +89,7 @@ def _lines(check: FactCheck) -> Iterator[str]:
 
 
 def markdown(check: FactCheck) -> str:
-    """Return a page to put next to the document."""
+    """Return a page to publish with the document."""
     rows = ["| | claim | line | verdict | evidence |", "|---|---|---|---|---|"]
     for s in check.statements:
         cells = [s.mark, plain(s.text), str(s.line or ""), s.verdict or "not measured", plain(s.evidence)]
@@ -99,7 +99,7 @@ def markdown(check: FactCheck) -> str:
 
 
 def html(check: FactCheck) -> str:
-    """Return one page that carries everything with it."""
+    """Return a self-contained page."""
     rows = "".join(
         f'<tr><td>{s.mark}</td><td>{escape(s.text)}</td><td class="n">{s.line or ""}</td>'
         f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"
@@ -117,4 +117,4 @@ def html(check: FactCheck) -> str:
 
 
 WRITERS = {".html": html, ".htm": html, ".md": markdown, ".txt": text}
-"""By the ending of the file's name."""
+"""By file suffix."""

@@ -1,4 +1,4 @@
-"""The formats in which a run can be taken along, by name."""
+"""Export formats of a run, by name."""
 
 from collections.abc import Callable
 
@@ -38,4 +38,4 @@ FORMATS: dict[str, tuple[str, Writer]] = {
     "csv": (".csv", _csv),
     "json": (".json", _json),
 }
-"""Name → file suffix and the function that makes the text."""
+"""Name → file suffix and formatting function."""

@@ -1,4 +1,4 @@
-"""A run as one HTML page that carries everything with it: no script, no link, no font from elsewhere."""
+"""A run as one self-contained HTML page: no scripts, links or external fonts."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -71,9 +71,9 @@ def _placement(result: RunResult) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """A table; with `numeric`, the columns between the first and the last are aligned as numbers.
+    """Return a table; with `numeric`, the columns between the first and last are aligned as numbers.
 
-    Words that stand there alone, why there are no figures, have the room of all of these.
+    A row with only a reason spans all of these.
     """
 
     def line(tag: str, row: Sequence[str]) -> str:

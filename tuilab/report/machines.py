@@ -15,9 +15,9 @@ HEAD = ["machine", "CPU", "GPU", "fastest", "crossover", "claims", "TensorFlow",
 
 
 def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
-    """Return under each preset its machines, and on what they disagree. `!` marks different software.
+    """Return each preset's machines and their disagreements. `!` marks different software.
 
-    most: columns, 0 for any number.
+    most: columns, 0 for no limit.
     """
     parts = []
     for found in presets:
@@ -37,8 +37,7 @@ def heading(found: PresetRows) -> str:
 
 
 def cells(row: Row) -> list[str]:
-    """Return one machine's line: medians, the fastest arm, the crossover, each claim's verdict as its
-    mark."""
+    """Return one machine's row: medians, fastest arm, crossover, verdict marks."""
     s = row.summary
     return [
         s.machine,
@@ -58,7 +57,7 @@ def fastest(summary: MachineSummary) -> str:
 
 
 def median(best: Best | None) -> str:
-    """Return `483 µs` with as many digits as the interval allows; a dash for none."""
+    """Format `483 µs` with the digits that the interval supports; a dash for none."""
     if best is None:
         return "–"
     half = (best.high_s - best.low_s) / 2 if best.low_s is not None and best.high_s is not None else None
@@ -66,7 +65,7 @@ def median(best: Best | None) -> str:
 
 
 def crossover(crossed: Crossed | None) -> str:
-    """Return the size, or the word for why there is none; a dash if no sweep was measured."""
+    """Return the size, or the word for its absence; a dash without a sweep."""
     if crossed is None:
         return "–"
     return size(crossed.at) if crossed.at is not None else crossed.status

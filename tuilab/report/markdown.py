@@ -21,13 +21,12 @@ _BREAK = re.compile(r"[\r\n]+")
 
 
 def escape(text: str) -> str:
-    """Return text that Markdown shows as it is, in one line: what follows a break could be a heading or a
-    row."""
+    """Escape text for Markdown, on one line: text after a line break could become a heading or row."""
     return _SPECIAL.sub(r"\\\g<0>", _BREAK.sub(" ", text))
 
 
 def document(result: RunResult) -> str:
-    """Return the answer, the figures, the claims, the doubts, the machine."""
+    """Return answer, figures, claims, doubts and machine."""
     parts = [f"# {escape(result.preset or result.scenario.workload)}", "", escape(result.answer), ""]
     if line := doubtful_line(result):
         parts += [escape(line), ""]

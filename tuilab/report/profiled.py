@@ -14,9 +14,9 @@ TOP = 15
 
 
 def profile_text(profile: Profile, label: str, most: int = 0) -> str:
-    """Return the diagnosis, the phases, the devices, the longest ops.
+    """Return diagnosis, phases, devices, and the longest ops.
 
-    label: the arm's name for people. most: columns, 0 for any number.
+    label: the arm's name for people. most: columns, 0 for no limit.
     """
     return "\n".join(wrapped(_lines(profile, label, most), most))
 

@@ -1,4 +1,4 @@
-"""The page of a watched program, as text: the verdict first."""
+"""The page of a watched program as text: verdict first."""
 
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -35,7 +35,7 @@ MOST_ROWS = 12
 
 
 def page_text(page: Page) -> str:
-    """Return the page in lines of text."""
+    """Format the page as lines of text."""
     return "\n".join(_lines(page))
 
 
@@ -54,7 +54,7 @@ def headline(page: Page) -> str:
 
 
 def called(page: Page) -> str:
-    """Return the command without the folders of its Python and its file: `python train.py --epochs 3`."""
+    """Return the command without the folders of Python and file: `python train.py --epochs 3`."""
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
     return " ".join(filter(None, words))
@@ -139,7 +139,7 @@ def watching_cost(cost: Cost) -> str:
 
 
 def together_text(together: Together) -> str:
-    """Write several programs: which is the slowest, a row for each process, then each page."""
+    """Format several programs: the slowest, a row per process, then each page."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
@@ -150,14 +150,14 @@ def together_text(together: Together) -> str:
 
 
 def together_json(together: Together) -> str:
-    """Return the object of `tuilab watch --json` of several hosts; of one it is the page's."""
+    """Return the object of `tuilab watch --json` for several hosts; for one host, the page's."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
     return msgspec.json.format(msgspec.json.encode(together), indent=2).decode() + "\n"
 
 
 def figures(load: Load) -> list[str]:
-    """Return what a device did, in words: its use, memory at the most, clock."""
+    """Describe a device's activity: its use, peak memory, clock."""
     out = []
     if load.use is not None:
         processors = f"{significant(load.use, 2)} processors"
@@ -171,7 +171,7 @@ def figures(load: Load) -> list[str]:
 
 
 def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
-    """Yield a line for each process: if it ran, its step and the largest part of it."""
+    """Yield a line per process: its place, its step, and the largest part of the step."""
     for row in rows:
         took = row.steps.median_s
         shown = f"{seconds(took, took / 50)} a step, {row.steps.n:,} seen" if took else "no step"
@@ -182,7 +182,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 def gained(finding: Bottleneck) -> str:
     """Return `saves about 3.20 s and speeds up the program at most 1.1 ×, the step at most 21.5 ×`.
 
-    It continues a sentence that begins with `Fixing it`. "" without a known bound.
+    Continues a sentence that starts with `Fixing it`. "" without a known bound.
     """
     most = at_most(finding)
     if most is None:
@@ -221,7 +221,7 @@ def _on_a_gpu(found: OnGpu) -> Iterator[str]:
 
 
 def sentence(found: OnGpu) -> str:
-    """Describe what the card could give: `on an H100 this program could be at most 1.30 × as fast: …`."""
+    """Describe the best case on the card: `on an H100 this program could be at most 1.30 × as fast: …`."""
     if found.at_most is None:
         return f"on {found.name}: what it could give at most is not known: {found.reason}"
     most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"
@@ -229,7 +229,7 @@ def sentence(found: OnGpu) -> str:
 
 
 def page_html(page: Page) -> str:
-    """Return the page as HTML that carries everything with it."""
+    """Return the page as self-contained HTML."""
     title = escape(" ".join(page.command))
     style = (files("tuilab.report") / "page.css").read_text()
     head = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'

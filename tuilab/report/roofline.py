@@ -1,4 +1,4 @@
-"""A run under its machine's roofs: arms as paths over sizes, roofs as lines that none of them can pass."""
+"""A run under its machine's roofs: arms as paths over sizes, roofs as lines above them."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,16 +12,16 @@ from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
 
 MARGIN = 3.0
-"""How far the roofs reach beyond the leftmost and the rightmost point, as a factor."""
+"""Factor by which the roofs extend beyond the leftmost and rightmost points."""
 MOST_PEAKS = 3
 
 
 def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: True) -> Chart:
-    """Return FLOP a byte against FLOP a second, on log scales; in a sweep an arm's path over all of its
+    """Return FLOP per byte against FLOP per second on log scales; in a sweep, each arm's path over its
     sizes.
 
-    An arm that computes nothing that is counted (a copy) stands in the legend alone, with its share of the
-    roof and what it is bound by; one without figures or whose work is not known is left out.
+    An arm without counted operations (a copy) appears only in the legend, with its share of the roof and what
+    bounds it. Arms without figures or known work are left out.
     """
     arms = [path for arm in state.arms.values() if shown(arm.arm.id) and (path := _path(state, arm))]
     return Chart(
@@ -33,7 +33,7 @@ def roofline_chart(state: RunState, shown: Callable[[str], bool] = lambda arm: T
 
 
 def _path(state: RunState, arm: ArmState) -> Series | None:
-    """An arm at each size that was measured, from the least intense on; None if nothing is known."""
+    """Return an arm's point at each measured size, least intense first; None if nothing is known."""
     here = summary_point(state)
     roofs = raised(state, arm, here)
     found = [against_roof(state, arm, point.index, roofs) for point in state.points]
@@ -54,7 +54,7 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
-    """The roofs of the devices that computed these arms, as far as the arms reach."""
+    """Return the roofs of the arms' devices, as far as the arms reach."""
     point, found = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]
@@ -72,7 +72,9 @@ def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
 
 
 def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: float) -> list[Series]:
-    """Memory's slope up to the highest peak in use, the fastest cache's, and the peaks."""
+    """Return the memory slope up to the highest peak in use, the slope of the fastest cache, and the
+    peaks.
+    """
     tops = dict(found for dtype in sorted(dtypes) if (found := peak(device, dtype)))
     by_height = sorted(tops.items(), reverse=True)[:MOST_PEAKS]
     if not by_height or not device.memory:
@@ -88,7 +90,7 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
     def slope(level: MemoryRoof) -> Series:
-        """Return what that many bytes a second can feed, up to the highest peak."""
+        """Return the performance that this bandwidth allows, up to the highest peak."""
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
         ends = ((x, min(highest, per_s * x)) for x in (low, max(low, highest / per_s)))
         return line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)

@@ -13,9 +13,9 @@ PLACES = {"eager": "one op, eager", "graph": "one graph", "xla": "one XLA progra
 
 
 def roofs_text(machine: Machine, roofs: Roofs, most: int = 0) -> str:
-    """Return each device: memory by working set, arithmetic by dtype, copies, an empty call by mode.
+    """Describe each device: memory by working set, arithmetic by dtype, copies, an empty call by mode.
 
-    most: columns, 0 for any number.
+    most: columns, 0 for no limit.
     """
     lines = [f"{machine.host}: {machine.cpu}, {machine.cores} cores; TensorFlow {machine.tensorflow}."]
     for name, device in roofs.devices.items():

@@ -1,4 +1,4 @@
-"""What every report shows, as plain rows of text; each format only dresses them."""
+"""The content of all reports as rows of text; formats only style them."""
 
 import re
 import textwrap
@@ -26,7 +26,7 @@ ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
-    """Return an arm's figures, with no more digits than the interval allows; or why there are none."""
+    """Return an arm's figures with the digits that the interval supports, or why there are none."""
     if arm.median_s is None:
         why = f"{arm.status}: {arm.reason}" if arm.reason else arm.status
         return [arm.label, why, "", "", "", arm.device or ""]
@@ -43,9 +43,9 @@ def arm_row(arm: ArmResult) -> list[str]:
 
 
 def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]:
-    """Return the arms with a figure, then one for all that lack it for one reason, named for all of them.
+    """Return the arms with figures, then one row for all arms with the same reason for having none.
 
-    going: the run continues, so that only what cannot run at all is folded: the others still get figures.
+    going: during a run, only arms that cannot run are merged.
     """
     absent: dict[tuple[str, str], list[ArmResult]] = {}
     for arm in arms:
@@ -56,15 +56,15 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
-    """Return how many times as long each arm takes as the one of least median that does the same, by its id.
+    """Return each arm's time over that of the fastest arm with the same work, by id.
 
-    It is the ratio that the answer tells, of rounds, with its interval: rounds may tell otherwise than the
-    medians. If two were not compared it is of the medians, as these are shown, and has none.
+    This is the answer's ratio over rounds, with its interval; it may disagree with the medians. If two arms
+    were not compared, the ratio is that of the shown medians, without an interval.
     """
     known = {
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
     }
-    # Where the fastest of all is not shown, two may have been compared the other way round, or not at all.
+    # If the fastest of all is not shown, two arms may have been compared in the other order, or not at all.
     both = {**{(b, a): found.turned for (a, b), found in known.items()}, **known}
     least: dict[str, ArmResult] = {}
     out: dict[str, RatioEstimate] = {}
@@ -79,12 +79,12 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
 
 
 def arm_rows(result: RunResult) -> list[list[str]]:
-    """Return the measured arms, then those without a figure: alike ones of a reason in one row."""
+    """Return the measured arms, then those without figures: one row per reason for similar arms."""
     return [arm_row(arm) for arm in folded(result.arms)]
 
 
 MOST_APART = 2
-"""That many arms that did not run for one reason are named; more are counted."""
+"""Maximum number of arms named for one reason; more are counted."""
 
 
 def _together(arms: list[ArmResult]) -> str:
@@ -96,8 +96,7 @@ def _together(arms: list[ArmResult]) -> str:
 
 
 def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of a sweep's table: parameters, then the median of each arm that has
-    some."""
+    """Return header and rows of a sweep's table: parameters, then each arm's medians."""
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     labels = {arm.id: arm.label for arm in result.arms if arm.id in measured}
     rows = []
@@ -116,8 +115,10 @@ def sweep_rows(result: RunResult) -> tuple[list[str], list[list[str]]]:
 
 
 def crossing_lines(result: RunResult) -> list[str]:
-    """Return where a sweep's arms cross, those found first; after the first, where a GPU not here could at
-    best. Nothing of arms that further sizes may still tell apart."""
+    """Return the crossovers of a sweep, found ones first, then those of a GPU you do not have.
+
+    Omits arms that more sizes may still separate.
+    """
     told = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
     lines = [c.sentence for c in sorted(told, key=lambda c: c.at is None) if c.sentence]
     if result.sweep_bound is not None and result.roofs:
@@ -126,7 +127,7 @@ def crossing_lines(result: RunResult) -> list[str]:
 
 
 def unmeasured_lines(result: RunResult) -> list[str]:
-    """Describe why arms have no figure at a size where they have one at another; one line for each reason."""
+    """Describe why arms have no figure at some sizes; one line per reason."""
     labels = {arm.id: arm.label for arm in result.arms}
     measured = {arm.id for point in result.points for arm in point.arms if arm.median_s is not None}
     lines = []
@@ -146,7 +147,7 @@ ROOF_HEAD = ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"]
 
 
 def roof_rows(result: RunResult) -> list[list[str]]:
-    """Return each measured arm against its device's roof; none if no arm's work or roof is known."""
+    """Return each measured arm compared with its device's roof; none if no work or roof is known."""
     rows = []
     for arm in result.arms:
         roof = arm.roof
@@ -168,13 +169,13 @@ def roof_rows(result: RunResult) -> list[list[str]]:
 LAYER_HEAD = ["layer", "kind", "of the call", "FLOP", "bytes", "of the roof", "bound by"]
 MOST_LAYERS = 10
 LEAST_SHARE = 0.001
-"""Of a call: layers that take less are reported together."""
+"""Share of a call; smaller layers are merged."""
 
 
 def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[str]]:
-    """Return a row for each of a model's layers, the longest first.
+    """Return a row per layer, longest first.
 
-    Those beyond `most`, and those that compute nothing and take next to no time, share one row; what lies
+    Layers beyond `most`, and those that compute nothing and take almost no time, share a row; the rest
     outside of layers comes last.
     """
     if not layers:
@@ -187,7 +188,7 @@ def layer_rows(layers: tuple[Layer, ...], most: int | None = None) -> list[list[
 
 
 def layer_row(layer: Layer) -> list[str]:
-    """Return a layer's figures as words; of what is no layer its share alone."""
+    """Return a layer's figures as words; for the rest, only its share."""
     if layer.name == OUTSIDE:
         return [layer.name, "", percent(layer.share), "", "", "", ""]
     flop = rate(layer.flop, "FLOP") if layer.flop is not None else "–"
@@ -197,13 +198,12 @@ def layer_row(layer: Layer) -> list[str]:
 
 
 def layers_in(result: RunResult) -> tuple[Layer, ...]:
-    """Return a model's layers, with what they take of a call; none of other workloads."""
+    """Return a model's layers with their shares of a call; none for other workloads."""
     return result.model.layers if result.model is not None else ()
 
 
 def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple[Layer, ...]]:
-    """Return the label of that arm, else of the one that the result tells the layers of; its layers and
-    the rest."""
+    """Return the label of that arm, or of the result's own layered arm, and its layers with the rest."""
     own = layers_at(state, state.arms[arm], summary_point(state)) if arm in state.arms else ()
     of = result.model.layers_of if result.model is not None and not own else arm
     layers = own or layers_in(result)
@@ -211,12 +211,12 @@ def layers_for(result: RunResult, state: RunState, arm: str) -> tuple[str, tuple
 
 
 def layers_note(result: RunResult) -> list[str]:
-    """Return why no layers are reported, or which calls' they are, where that is to be said."""
+    """Return why there are no layers, or which calls they are from, if that needs saying."""
     return [result.model.layers_note] if result.model is not None and result.model.layers_note else []
 
 
 def layers_title(result: RunResult) -> str:
-    """Return whose layers those are."""
+    """Return a title with the layers' arm."""
     of = result.model.layers_of if result.model is not None else ""
     if not of:
         return "Layers"
@@ -225,7 +225,7 @@ def layers_title(result: RunResult) -> str:
 
 
 def phase_lines(result: RunResult) -> list[str]:
-    """Return where each arm's call goes, and what that is known from; none if it was not looked for."""
+    """Return the account of each arm's call with its sources; none if not measured."""
     found = []
     for arm in result.arms:
         if arm.account is not None:
@@ -234,7 +234,7 @@ def phase_lines(result: RunResult) -> list[str]:
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
-    """Return verdict with its mark, claim, evidence."""
+    """Return verdict with mark, claim, and evidence."""
     looks = [VERDICTS[c.verdict] for c in result.claims]
     return [(f"{o.mark} {o.words}", c.text, c.evidence) for o, c in zip(looks, result.claims, strict=True)]
 
@@ -250,7 +250,7 @@ class Section:
 
 
 def sections(result: RunResult) -> list[Section]:
-    """Return what a whole report says below the arms' figures, without what the run does not have."""
+    """Return the sections of a full report below the figures, without those the run lacks."""
     every = [
         Section("Sweep", [*crossing_lines(result), *unmeasured_lines(result)], *sweep_rows(result)),
         Section("Against the roof", (), ROOF_HEAD, roof_rows(result)),
@@ -264,12 +264,11 @@ def sections(result: RunResult) -> list[Section]:
 
 
 def advice(result: RunResult) -> list[str]:
-    """Return what holds the arms back and what to do about it, the most severe first; alike arms in one
-    sentence."""
+    """Return what limits the arms and what to do, most severe first; similar arms share a sentence."""
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
     for found in result.diagnosis:
-        # Where a finding is no share of a call, its figures are in its sentence, which each arm keeps.
+        # A finding without a share has its figures in the sentence, so each arm keeps its own.
         alike = found.share and found.arm in labels
         groups.setdefault((found.code, found.remedy, "" if alike else found.sentence), []).append(found)
     out = []
@@ -280,14 +279,13 @@ def advice(result: RunResult) -> list[str]:
 
 
 def doubts(result: RunResult) -> list[str]:
-    """Return every flag in words, those about one arm with its name."""
+    """Return every caveat in words; those about one arm with its name."""
     own = [f"{arm.label}: {flag.message}" for arm in result.arms for flag in arm.flags]
     return [flag.message for flag in result.flags] + own
 
 
 def provenance(result: RunResult) -> list[str]:
-    """Return how and where it was measured: a sentence for the work, one for each machine, one for the
-    run."""
+    """Return how and where it was measured: a sentence for the work, one per machine, one for the run."""
     values = ", ".join(f"{name} = {value}" for name, value in result.scenario.parameters.items())
     return [
         f"Workload {result.scenario.workload}: {values}.",
@@ -298,7 +296,7 @@ def provenance(result: RunResult) -> list[str]:
 
 
 def machine_lines(result: RunResult) -> list[str]:
-    """Return a sentence for each machine under its host's name; empty if this machine alone measured."""
+    """Return a sentence per machine with its host's name; empty if only this machine measured."""
     if set(result.machines) <= {""}:
         return []
     return [f"{host or LOCAL}: {machine_sentence(line)}" for host, line in result.machines.items()]
@@ -312,7 +310,7 @@ def machine_sentence(machine: MachineLine) -> str:
 
 
 def sizes_line(result: RunResult) -> str:
-    """Name the sizes that were measured, as in `Measured at batch 32, length 64.`; "" without any."""
+    """Name the measured sizes, as in `Measured at batch 32, length 64.`; "" if none."""
     sizes = [
         f"{name.replace('_', ' ')} {value:,}"
         for name, value in result.scenario.parameters.items()
@@ -322,7 +320,7 @@ def sizes_line(result: RunResult) -> str:
 
 
 def interval_line(result: RunResult) -> str:
-    """Describe what the intervals are of, in a sentence; "" where there is none."""
+    """Describe what the intervals cover, in a sentence; "" if there are none."""
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
@@ -330,14 +328,12 @@ def interval_line(result: RunResult) -> str:
 
 
 def doubtful_line(result: RunResult) -> str:
-    """Describe in a few words what speaks against the figures, as the screen does alongside them; "" for
-    nothing.
-    """
+    """Describe doubts about the figures in a few words, as on the screen; "" if none."""
     return f"⚠ {result.confidence.badge}" if result.confidence and result.confidence.badge else ""
 
 
 def no_phases(arm: ArmResult) -> str:
-    """Describe why there are none of that arm."""
+    """Describe why an arm has no phases."""
     return arm.reason or (arm.status if arm.status != "ok" else "no phases measured")
 
 
@@ -345,7 +341,7 @@ def phase_line(arm: ArmResult) -> str:
     """Return `CPU graph: 483 µs = dispatch 110 µs ± 4 µs (23%) + compute 360 µs (75%) + not known 13 µs (2
     %)`.
 
-    Each with its interval's half-width, where it has one.
+    Each part has the half-width of its interval, if known.
     """
     account = arm.account
     if account is None:
@@ -358,8 +354,11 @@ def phase_line(arm: ArmResult) -> str:
 
 
 def phases_known_from(arm: ArmResult) -> str:
-    """Describe how the phases are known: `Profiled: dispatch, compute; timed apart: python. Finding out took
-    0.2 s after the rounds.`; "" without an account."""
+    """Describe the sources of the phases:
+
+    `Profiled: dispatch, compute; timed apart: python. Finding out took 0.2 s after the rounds.`; "" without
+    an account.
+    """
     if arm.account is None:
         return ""
     sources: dict[str, list[str]] = {}
@@ -378,11 +377,11 @@ def _give_or_take(part: Part) -> str:
 
 
 LEAST_CELL = 12
-"""Characters that are left of a text which is cut."""
+"""Minimum characters kept of a shortened text."""
 
 
 def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
-    """Yield rows of text as columns, those that are empty left out. most: of characters; 0 for any number."""
+    """Yield rows as aligned columns, without empty columns. most: characters, 0 for no limit."""
     widths = fitted([max(map(len, column)) for column in zip(*rows, strict=True)], most - 2 if most else 0)
     for row in rows:
         cells = [f"{cut(cell, width):<{width}}" for cell, width in zip(row, widths, strict=True) if width]
@@ -390,8 +389,7 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
-    """Return the widths of columns, the widest made narrower until all have room; a column of 0 is left
-    out."""
+    """Shrink the widest columns until all fit; a column of 0 is left out."""
     found = list(widths)
     while most and sum(found) + 2 * (sum(map(bool, found)) - 1) > most and max(found) > LEAST_CELL:
         found[found.index(max(found))] -= 1
@@ -399,7 +397,7 @@ def fitted(widths: Sequence[int], most: int) -> list[int]:
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text, or its beginning and `…`, after a word: half a figure would be another figure."""
+    """Shorten the text after a word, with `…`: a shortened number would be a different number."""
     if len(text) <= width:
         return text
     whole = held(text)
@@ -410,8 +408,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
-    """Yield lines broken between words, the rest below where the text began. most: so wide, 0 for as they
-    are."""
+    """Yield wrapped lines with hanging indent. most: width, 0 for no wrapping."""
     for line in lines:
         if not most or len(line) <= most:
             yield line
@@ -425,7 +422,7 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
 
 
 def model_lines(result: RunResult) -> list[str]:
-    """Describe a model: size, best throughput, how long a first prediction takes, what was chosen."""
+    """Describe a model: size, best throughput, time to a first prediction, choices."""
     model = result.model
     if model is None:
         return []
@@ -435,7 +432,7 @@ def model_lines(result: RunResult) -> list[str]:
         first = seconds(model.load_s + min(firsts))
         lines[0] += f" The first call comes {first} after opening the file, at the earliest."
     rates = [(arm.examples_per_s, arm.label) for arm in result.arms if arm.examples_per_s]
-    if rates and not result.axis:  # the arms of a sweep are reported at one of its sizes alone
+    if rates and not result.axis:  # a sweep reports its arms at one size only
         rate, label = max(rates)
         lines.append(f"Most examples a second: {rate:,.0f} ({label}).")
     if result.batch is not None and result.batch.sentence:

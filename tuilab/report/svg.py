@@ -1,4 +1,4 @@
-"""Plots as SVG, made of nothing but text: for pages that must carry their pictures with them."""
+"""Plots as SVG in pure text, for self-contained pages."""
 
 from dataclasses import dataclass
 from html import escape
@@ -6,20 +6,21 @@ from html import escape
 from tuilab.report.axes import Limits, limits, place, ticks
 from tuilab.report.chart import Chart, Series, Thinned
 
-# Okabe and Ito's palette, told apart by people with any common colour vision.
+# Okabe and Ito's palette, distinguishable with any common color vision.
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F", "#555555")
 MARKERS = ("circle", "square", "triangle", "diamond")
 WIDTH, HEIGHT = 760, 340
 LEFT, TOP, BOTTOM = 76, 16, 44
 LEGEND, LETTER, STEP = 38, 6.8, 20
-"""Of the legend: what stands before a label, about what a letter takes, and from one label to the next."""
+"""Legend: space before a label, width of a letter, distance between labels."""
 MOST_POINTS = 400
-"""Of a series."""
+"""Per series."""
 
 
 def svg(chart: Chart) -> str:
-    """Return its series as lines with markers and error bars, the first vertical as a mark; "" without
-    points."""
+    """Return the series as lines with markers and error bars, and the first vertical as a mark; "" without
+    points.
+    """
     series = [one for one in chart.series if len(one.x) and not one.ghost]
     if not series:
         return ""
@@ -43,9 +44,9 @@ class _Picture:
     across: Limits
     up: Limits
     right: int
-    """Where the legend begins, from the right."""
+    """Start of the legend, from the right."""
     step: float
-    """From one of its labels to the next."""
+    """Distance between two labels."""
 
     def x(self, value: float) -> float:
         return LEFT + place(value, self.across, self.chart.x.log) * (WIDTH - LEFT - self.right)
@@ -54,7 +55,7 @@ class _Picture:
         return HEIGHT - BOTTOM - place(value, self.up, self.chart.y.log) * (HEIGHT - TOP - BOTTOM)
 
     def frame(self) -> str:
-        """Return the axes with their ticks and the name of x."""
+        """Return the axes with ticks and the name of x."""
         right, bottom = WIDTH - self.right, HEIGHT - BOTTOM
         across, up = ticks(self.chart.x, self.across, 8), ticks(self.chart.y, self.up, 8)
         parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" class="axis"/>']
@@ -69,9 +70,9 @@ class _Picture:
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:
-        """Return a line with its markers, error bars and label. Of a long one the extremes, in order."""
+        """Return a line with markers, error bars and label; for a long one, the extremes in order."""
         hue, again = HUES[number % len(HUES)], number // len(HUES)
-        marker = MARKERS[(number + again) % len(MARKERS)]  # no two alike before the hues are all used again
+        marker = MARKERS[(number + again) % len(MARKERS)]  # no repeats until all colors are used again
         (xs, ys), _ = Thinned(one.x, one.y).points(MOST_POINTS // 4)
         places = [(self.x(x), self.y(y)) for x, y in zip(xs, ys, strict=True) if y > 0]
         parts = [f'<g stroke="{hue}" fill="{hue}">']
@@ -83,7 +84,7 @@ class _Picture:
                 parts.append(f'<path d="M{self.x(x):.1f} {self.y(low):.1f}V{self.y(high):.1f}"/>')
         key = round(TOP + 14 + self.step * number, 1)
         parts += [_marker(marker, a, b) for i, (a, b) in enumerate(places) if i not in one.hollow]
-        if one.hollow:  # of a curve, which is short enough to be drawn point by point
+        if one.hollow:  # for a curve, which is short enough to draw point by point
             open_ones = "".join(_marker(marker, *places[i]) for i in sorted(one.hollow) if i < len(places))
             parts.append(f'<g fill="none">{open_ones}</g>')
         parts.append(_marker(marker, WIDTH - self.right + 16, key - 4))

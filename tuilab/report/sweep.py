@@ -1,4 +1,4 @@
-"""A sweep as curves over one axis or a map over two, and what it says at one of its points."""
+"""A sweep as curves over one axis or a map over two, and its description at a point."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
 
 DASHES = 24
-"""Of the line of a GPU at best, from end to end."""
+"""For the line of a GPU's best case, from end to end."""
 BELOW = 0.8
-"""Of the least time that was measured, under which an axis of times is likely to have ended."""
+"""Relative to the smallest measured time; a time axis has probably ended below that."""
 MOST_LANES = 3
 
 
 def sweep_chart(result: RunResult) -> Chart:
-    """Return medians with error bars along the axis of a sweep, on log scales, with the crossovers found."""
+    """Return medians with error bars along a sweep's axis, on log scales, with the crossovers."""
     curves = [_curve(result, arm) for arm in result.arms]
     sizes = sorted({x for curve in curves for x in curve.x})
     kind: Kind = "binary" if in_powers_of_two([*sizes[:1], *sizes[-1:]]) else "count"
@@ -41,7 +41,7 @@ def sweep_chart(result: RunResult) -> Chart:
 
 
 def in_powers_of_two(sizes: Iterable[float]) -> bool:
-    """Return whether sizes are counted in powers of two."""
+    """Return True if all sizes are powers of two."""
     return all(size >= 1 and int(size) & (int(size) - 1) == 0 for size in sizes)
 
 
@@ -49,7 +49,9 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
     rows = sorted(
         (float(at), cell.median_s, *(cell.ci95_s or (cell.median_s, cell.median_s)), point.finished)
         for point in result.points
-        if isinstance(at := point.values.get(result.axis[0]), int | float)  # else a recording from elsewhere
+        if isinstance(
+            at := point.values.get(result.axis[0]), int | float
+        )  # otherwise a recording from elsewhere
         for cell in point.arms
         if cell.id == arm.id and cell.median_s is not None
     )
@@ -60,7 +62,7 @@ def _curve(result: RunResult, arm: ArmResult) -> Series:
 
 
 def at_best(result: RunResult) -> list[Series]:
-    """Return a GPU that is not here, at best: dashed and faint, so that nobody takes it for a measurement."""
+    """Return the best case of a GPU you do not have: dashed and faint, clearly not a measurement."""
     bound = result.sweep_bound
     if bound is None or not result.roofs or len(result.axis) != 1:
         return []
@@ -68,19 +70,19 @@ def at_best(result: RunResult) -> list[Series]:
     path = [(x, y) for x, y in path if x > 0 and y > 0]
     if len(path) < 2:
         return []
-    import numpy as np  # a run that has such a bound was summed up with it
+    import numpy as np  # a run with such a bound has already loaded it
 
     xs, ys = np.log(np.array(path)).T
     dashes = np.linspace(xs[0], xs[-1], 2 * DASHES)[::2]
     ends = np.exp(dashes).tolist(), np.exp(np.interp(dashes, xs, ys)).tolist()
     least = min((arm.median_s for p in result.points for arm in p.arms if arm.median_s), default=0.0)
-    # It never moves the axes: if all of it lies under them, no line would show what is meant.
+    # The bound never moves the axes; if it lies below them, a note replaces the line.
     note = "by its data sheet" if max(ends[1]) > least * BELOW else "below the picture"
     return [Series("at best", f"{bound.name} at best", *ends, "dashes", note=note, ghost=True)]
 
 
 def rounded(value: float) -> str:
-    """Return a size to two digits: `18k`."""
+    """Round a size to two digits: `18k`."""
     return prefixed(value, 2).replace(" ", "")
 
 
@@ -88,10 +90,9 @@ def rounded(value: float) -> str:
 
 
 def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
-    """Return what is known where a parameter has that value: the answer, and on which devices the arm's ops
-    ran.
+    """Describe the point with that parameter value: the answer, and the devices of the arm's ops.
 
-    And `CPU` or `GPU`, whichever is faster; "" where nothing was measured.
+    Also return `CPU` or `GPU`, whichever is faster; "" if nothing was measured.
     """
     name, value = place
     point = next((p.index for p in state.points if p.values.get(name) == value), None)
@@ -106,7 +107,7 @@ def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str
 
 
 def lanes(nodes: Iterable[Node]) -> list[str]:
-    """Return a lane a device with its ops, then the copies between: `CPU:0 ━━━ 2 ops`."""
+    """Return one lane per device with its ops, then the copies between them: `CPU:0 ━━━ 2 ops`."""
     ops: Counter[str] = Counter()
     copies: Counter[tuple[str, str]] = Counter()
     moved: Counter[tuple[str, str]] = Counter()
@@ -132,7 +133,7 @@ def lanes(nodes: Iterable[Node]) -> list[str]:
 
 @dataclass(frozen=True)
 class HeatAxis:
-    """An axis of the map: its parameter, and the values measured, ascending."""
+    """An axis of the map: its parameter, and the measured values, ascending."""
 
     label: str
     values: tuple[int, ...]
@@ -149,30 +150,29 @@ class HeatCell:
     """Two arms at one point."""
 
     ratio: float | None = None
-    """The first arm's time over the second's: below 1 the first is the faster. Null if one has none."""
+    """The first arm's time over the second's; below 1 the first is faster. Null if one has none."""
     even: bool = False
-    """Their intervals overlap: neither is told to be faster."""
+    """Their intervals overlap: neither is clearly faster."""
     times: str = ""
-    """`12.5 ×`, how many times the faster arm's time the other's is, as the sentence has it."""
+    """`12.5 ×`: the slower time over the faster, as in the sentence."""
     words: str = ""
-    """All of it in a sentence."""
+    """The comparison in a sentence."""
 
 
 @dataclass(frozen=True)
 class Heat:
-    """Two arms of a sweep over two axes."""
+    """Two arms of a two-axis sweep."""
 
     x: HeatAxis
     y: HeatAxis
     arms: tuple[tuple[str, str], tuple[str, str]]
-    """The id and the label of either."""
+    """Id and label of each arm."""
     cells: tuple[tuple[HeatCell, ...], ...]
     """[j][i] at y.values[j] and x.values[i]."""
 
 
 def pair(result: RunResult) -> tuple[str, str]:
-    """Return the two arms that a map compares: those of the first crossover looked for, else the first
-    two."""
+    """Return the two arms of the map: those of the first crossover, else the first two."""
     for crossover in result.crossovers:
         return crossover.a, crossover.b
     ids = [arm.id for arm in result.arms if arm.median_s is not None] or [arm.id for arm in result.arms]
@@ -180,7 +180,7 @@ def pair(result: RunResult) -> tuple[str, str]:
 
 
 def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
-    """Return how many times `b`'s time `a` takes over a sweep of two axes; None if there are not two."""
+    """Return the time of `a` over that of `b` across a two-axis sweep; None without two axes."""
     if len(result.axis) != 2:
         return None
     across, up = result.axis

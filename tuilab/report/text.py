@@ -1,4 +1,4 @@
-"""A result as plain text for a terminal or a mail."""
+"""A result as plain text for a terminal or mail."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -35,31 +35,30 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["answer", "prose", "row", "head", "claim", "evidence", "advice", "caveat", "blank"]
-"""What a line is, so that a terminal can dress it. A row is aligned and never wrapped."""
+"""The role of a line, for styling. A row is aligned and never wrapped."""
 
 HANGING = {"advice": "  ", "caveat": "  ", "evidence": "  "}
 
 
 def table(result: RunResult, *, details: bool = True) -> str:
-    """Return the answer, the arms with their figures, the claims with their verdicts, the caveats.
+    """Return the answer, the arms' figures, the claims with verdicts, and the caveats.
 
-    details: every caveat and what each arm is bound by; else the caveats are summed up.
+    details: list every caveat and what bounds each arm; otherwise summarize the caveats.
     """
     return "\n".join(line for _, line in lines(result, details=details))
 
 
 def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[Role, str]]:
-    """Yield the lines of `table`, each with what it is. No line has a break in it.
+    """Yield the lines of `table` with their roles, without line breaks inside.
 
-    most: rows are so wide at most; 0 for as wide as they are.
+    most: maximum width of rows; 0 for no limit.
     """
     for role, line in _lines(result, details, most):
         yield role, line.replace("\n", " ")
 
 
 def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]) -> str:
-    """Return the lines for a terminal of that width: prose is wrapped, rows are left as they are, each is
-    styled."""
+    """Return the lines for a terminal of that width: wrap prose, keep rows, style each."""
     out: list[str] = []
     for role, line in found:
         wrapped = [line]
@@ -114,11 +113,11 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
 MOST_ADVICE = 3
 BRIEF_LAYERS: Sequence[int] = (0, 2, 3, 5, 6)
 BRIEF_ROOF = (0, 1, 3, 5)
-"""Arm, arithmetic, share of the roof, what it is bound by: what has room in 80 columns."""
+"""Columns that fit 80 characters: arm, arithmetic, share of the roof, what bounds it."""
 
 
 def _some(role: Role, found: Sequence[str]) -> Iterator[tuple[Role, str]]:
-    """Lines of a kind after a blank one, where there are any."""
+    """Yield lines of a role after a blank line, if there are any."""
     if found:
         yield "blank", ""
     yield from ((role, line) for line in found)
@@ -137,7 +136,7 @@ def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
 def _rows(
     head: Sequence[str], rows: Sequence[Sequence[str]], most: int, kept: Sequence[int] | None = None
 ) -> Iterator[tuple[Role, str]]:
-    """A table. kept: its columns, by their places; None for all."""
+    """Return a table. kept: indices of its columns; None for all."""
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
     told = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
@@ -148,12 +147,11 @@ def _rows(
 
 
 NOTHING = ("", "–", "—", "-")
-"""Cells that tell nothing: a column of these alone is left out."""
+"""Cells without information: a column with only these is left out."""
 
 
 def columns(rows: Sequence[Sequence[str]], most: int = 0) -> list[str]:
-    """Return rows as aligned lines: the first column to the left, the others to the right. most:
-    characters."""
+    """Return rows as aligned lines: the first column left, the others right. most: characters."""
     widths = fitted([max(len(row[i]) for row in rows) for i in range(len(rows[0]))], most)
     rows = [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
     aligned = [

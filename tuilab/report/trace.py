@@ -1,7 +1,7 @@
-"""A profile's timeline in the Trace Event format, which Perfetto and chrome://tracing open.
+"""A profile's timeline in the Trace Event format, for Perfetto and chrome://tracing.
 
 The format is described in Google's document "Trace Event Format". Only complete events (`X`) and metadata
-(`M`) are used. Times there are microseconds.
+(`M`) are used. Times are microseconds.
 """
 
 import json
@@ -14,8 +14,7 @@ NANOS_A_MICRO = 1_000
 
 
 def trace(profile: Profile) -> dict[str, Any]:
-    """Return the object to store as JSON: a process for the host and one for each GPU, a thread for each
-    lane."""
+    """Return the object to save as JSON: a process for the host and one per GPU, a thread per lane."""
     return {
         "displayTimeUnit": "ms",
         "traceEvents": [*_metadata(profile.lanes), *_events(profile)],
@@ -69,12 +68,12 @@ def _events(profile: Profile) -> Iterator[dict[str, Any]]:
 
 
 def _nanos(seconds: float) -> int:
-    """Whole nanoseconds, so that rounding never lets a span end after the one that holds it."""
+    """Return whole nanoseconds, so that rounding never makes a span outlast its parent."""
     return round(seconds * 1e9)
 
 
 def nested(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield the spans by start, each cut at the end of the one that holds it: a viewer needs them to nest."""
+    """Yield the spans by start, each cut at the end of its parent: viewers require nesting."""
     open_ends: dict[int, list[float]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
         ends = open_ends.setdefault(span.lane, [])
@@ -84,7 +83,7 @@ def nested(spans: Sequence[Span]) -> Iterator[Span]:
         if ends and end > ends[-1]:
             end = ends[-1]
         ends.append(end)
-        # A call that began before the first one shown starts with it, at zero.
+        # A call that started before the first one shown starts at zero.
         start = max(0.0, span.start_s)
         if end >= start:
             yield Span(span.lane, start, end - start, span.name, span.phase)
