@@ -1,4 +1,4 @@
-"""The `tuilab` command. Without arguments it opens the lab and loads nothing that only commands need."""
+"""The `tuilab` command. Without arguments, it opens the lab and loads nothing that only commands need."""
 
 import os
 import signal
@@ -8,10 +8,10 @@ from tuilab.streams import mend
 
 
 def main() -> None:
-    """Open the lab, or run the command that the arguments name."""
+    """Open the lab, or run the command in the arguments."""
     mend()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it hears of no child's end
-    # A shell that completes calls without arguments, and says so in the environment.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would never see a child's end
+    # Shell completion calls without arguments and sets this variable.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:
         from tuilab.tui.start import open_lab
 

@@ -1,7 +1,7 @@
-"""`tuilab.capture`: a function or model of a running program, written as a folder that `tuilab run` opens.
+"""`tuilab.capture`: saves a function or model of a running program as a folder for `tuilab run`.
 
-Needs nothing but the program's own TensorFlow: the observer of `tuilab watch` loads this file in programs
-where the lab is not installed, in Python 3.9 and later.
+Needs only the program's own TensorFlow: the observer of `tuilab watch` loads this file in programs without
+the lab, in Python 3.9 and later.
 """
 
 import contextlib
@@ -20,32 +20,32 @@ from typing import Any
 MANIFEST = "tuilab.json"
 VERSION = 1
 SIGNATURE, AS_CALLED = "call", "as_called"
-"""The graph of any batch, and beside it the one of the call's own shapes where those are closed.
+"""The graph for any batch, and the one with the call's own shapes if those are fixed.
 
-What is known of a shape when a function is traced need not be worked out in each call, nor in each step of a
-loop: of a recurrent layer's gradient the graph of any batch takes a fifth longer than the program's own.
+Shapes known during tracing need not be computed in each call or loop step. For a recurrent layer's gradient,
+the graph for any batch takes a fifth longer than the program's own.
 """
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What the folder says of itself beside the graph."""
+    """The folder's description, next to the graph."""
 
     name: str
-    """The function's own."""
+    """The function's own name."""
     arguments: tuple[str, ...]
-    """The signature's names of the tensors that the call took, in their order."""
+    """Signature names of the call's tensors, in order."""
     results: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
-    """What the capture found, in sentences."""
+    """Remarks from the capture, in sentences."""
     batch: int = 0
-    """Examples of the call that was caught, 0 where that is not known."""
+    """Number of examples of the captured call; 0 if not known."""
     versions: Mapping[str, str] | None = None
-    """Of what wrote it: `tensorflow`, `python`."""
+    """Versions of the writer: `tensorflow`, `python`."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
-        """Read the file's JSON. Raises KeyError, TypeError or ValueError where it is something else."""
+        """Read the file's JSON. Raises KeyError, TypeError or ValueError for anything else."""
         from tuilab.model.sanitize import sanitize_line
 
         if found["version"] != VERSION:
@@ -57,15 +57,15 @@ class Manifest:
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:
-    """Write a function as called with these arguments, or a Keras model, as a folder; returns the folder.
+    """Save a function as called with these arguments, or a Keras model, as a folder; returns the folder.
 
-    target: a function, a `tf.function`, a method of one, or a Keras model (then without arguments its
-    inference). Tensors and arrays become inputs, their first dimension open where the function can be traced
-    so, and of an iterator over a dataset what it yields; other arguments become part of the graph. Variables
-    come along with their values, an optimizer's too.
-    folder: where to write, `captured/NAME` by default; one that `capture` wrote before is replaced once the
-    new one is whole. The function is traced anew, for any batch and as it was called, and not run. Raises
-    ValueError where there is no tensor to call it with, and whatever the function raises while it is traced.
+    target: a function, a `tf.function`, a method of one, or a Keras model (without arguments, its inference).
+    Tensors and arrays become inputs, with an open first dimension if the function can be traced that way. For
+    a dataset iterator, its elements become inputs. Other arguments become part of the graph. Variables are
+    saved with their values, including an optimizer's.
+    folder: where to write, `captured/NAME` by default; an earlier capture is replaced once the new one is
+    complete. The function is traced again, for any batch and as called, but not run. Raises ValueError if
+    there is no tensor to call it with, and whatever the function raises during tracing.
     """
     import tensorflow as tf
 
@@ -161,7 +161,7 @@ def _write(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """TensorFlow tells where it writes, and that place is gone once the folder is whole."""
+    """Silence TensorFlow's message about the output folder, which is renamed once it is complete."""
     logger = logging.getLogger("tensorflow")
     before = logger.level
     logger.setLevel(max(before, logging.WARNING))
@@ -173,9 +173,9 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(folder: Path) -> "Iterator[bool]":
-    """Whether this program holds the folder locked, so that others know that its writer lives."""
+    """Yield True if this program holds the folder's lock, which shows that its writer lives."""
     try:
-        import fcntl  # there is none on Windows
+        import fcntl  # missing on Windows
 
         fd = os.open(str(folder), os.O_RDONLY)
     except (ImportError, OSError):
@@ -193,10 +193,10 @@ def _held(folder: Path) -> "Iterator[bool]":
 
 
 def _remove_left(whole: Path) -> None:
-    """Take away what captures into this folder left that were killed."""
+    """Delete what killed captures into this folder left."""
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
-        # While it is put in its place, the old one is all there is.
+        # Until the rename, the old one is the only copy.
         if (found := left.fullmatch(name)) and (found[1] == "part" or whole.exists()):
             with _held(whole.parent / name) as dead:
                 if dead:
@@ -204,7 +204,7 @@ def _remove_left(whole: Path) -> None:
 
 
 def _put(beside: Path, path: Path, old: Path) -> None:
-    """Give a whole folder its name; what had that name goes, or stays where that cannot be."""
+    """Rename a complete folder to its final name; the old one is deleted if possible."""
     if not path.exists():
         beside.rename(path)
         return
@@ -218,7 +218,7 @@ def _put(beside: Path, path: Path, old: Path) -> None:
 
 
 def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: list[str]) -> Any:
-    """The function's graph with its inputs' common first dimension open, or as it was called."""
+    """Return the function's graph with its inputs' common first dimension open, or as called."""
     batches = {spec.shape[0] for spec in exact if spec.shape.rank}
     already = batches == {None}
     if already or not batches or (len(batches) > 1 and None not in batches):
@@ -239,7 +239,7 @@ def _relaxed(tf: Any, function: Any, exact: list[Any], as_called: Any, said: lis
 
 
 class _Drawn:
-    """Stands for an iterator over a dataset: it yields the function's own inputs, each time the same."""
+    """Stands for a dataset iterator: yields the function's own inputs, each time the same."""
 
     def __init__(self, tf: Any, spec: Any, batch: Any = None) -> None:
         self._tf, self.spec, self._batch = tf, spec, batch
@@ -248,7 +248,7 @@ class _Drawn:
         return list(self._tf.nest.flatten(self.spec, expand_composites=True))
 
     def given(self, left: Any) -> "_Drawn":
-        """Return them with these tensors in the places of the specs."""
+        """Return them with these tensors in place of the specs."""
         filled = [next(left) if isinstance(each, self._tf.TensorSpec) else None for each in self.leaves()]
         batch = self._tf.nest.pack_sequence_as(self.spec, filled, expand_composites=True)
         return _Drawn(self._tf, self.spec, batch)
@@ -266,9 +266,9 @@ class _Drawn:
 
 
 def _drawn_at_once(iterator: Any) -> int:
-    """Examples that the iterator yields at once, 0 where that is not known.
+    """Return the examples per element of the iterator; 0 if not known.
 
-    Its dataset tells where `batch` made it; Keras' `fit`, further out on the stack, where it was arrays.
+    From its dataset if `batch` made it; for arrays, from Keras' `fit` further up the stack.
     """
     frame: Any = sys._getframe()
     while frame is not None:
@@ -288,7 +288,7 @@ def _drawn_at_once(iterator: Any) -> int:
 
 
 def _specs(tf: Any, leaf: Any) -> list[Any]:
-    """What of an argument's leaf becomes inputs: tensors, or the specs of them."""
+    """Return an argument leaf's inputs: tensors, or their specs."""
     if isinstance(leaf, _Drawn):
         return [each for each in leaf.leaves() if isinstance(each, tf.TensorSpec)]
     return [tf.convert_to_tensor(leaf)] if _is_data(tf, leaf) else []
@@ -307,7 +307,7 @@ def _name(target: Any) -> str:
 
 
 def _words(target: Any, arguments: Any, named: Any, count: int, tf: Any) -> list[str]:
-    """A name for each input: the parameter's, where it holds one tensor."""
+    """Return a name for each input: the parameter's, if it holds one tensor."""
     inner = getattr(target, "python_function", target)
     try:
         bound = inspect.signature(inner).bind(*arguments, **named).arguments
@@ -334,7 +334,7 @@ def _clean(words: list[str]) -> list[str]:
 
 
 def _named(tf: Any, outputs: Any) -> dict[str, Any]:
-    """Each tensor of the outputs under a name, as a signature needs it."""
+    """Name each output tensor, as a signature requires."""
     optional = tf.experimental.Optional
     outputs = [e.get_value() if isinstance(e, optional) else e for e in tf.nest.flatten(outputs)]
     flat = [each for each in tf.nest.flatten(outputs, expand_composites=True) if each is not None]

@@ -1,4 +1,4 @@
-"""Finding somebody's Python, and whether the lab can measure in it, without importing anything there."""
+"""Find a user's Python and check whether the lab can measure in it, without importing anything there."""
 
 import contextlib
 import json
@@ -22,17 +22,17 @@ from tuilab.model.sanitize import sanitize_line
 
 OLDEST_PYTHON, OLDEST_TENSORFLOW = (3, 9), (2, 16)
 LOOK_S = 30.0
-"""How long an interpreter may take to say what it is; a cold one on a network's disk takes seconds."""
+"""Seconds for an interpreter to describe itself; a cold one on a network disk takes seconds."""
 MOST_PRINTED, PAUSE_S = 1_000_000, 0.05
-"""Bytes that it may print, and the seconds between two looks at it."""
+"""Maximum bytes that it may print, and seconds between two checks."""
 OWN = "."
-"""A place that stands for the environment of the lab itself."""
+"""Stands for the lab's own environment."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,39}")
 _VARIABLE = re.compile(r",(?=[A-Za-z_][A-Za-z0-9_]*=)")
 _EXPECTED = "a Python, or the folder of a virtual or conda environment"
 
-# Python 2 can read it, so that an old one is named as such.
+# Python 2 can read it, so that an old one is reported as such.
 _LOOK = """
 import json, sys
 known = {"python": list(sys.version_info[:3]), "folder": sys.prefix, "path": sys.path, "tensorflow": None}
@@ -54,10 +54,10 @@ print(json.dumps(known))
 
 
 def python_of(place: str) -> Path | None:
-    """Return the interpreter that a person means by a path: a program, or that of an environment's folder.
+    """Return the interpreter that a path means: a program, or an environment folder's Python.
 
-    None where there is none. Links are not followed: by its own place a virtual environment's Python knows
-    what belongs to it.
+    None if there is none. Links are not followed: a virtual environment's Python finds its packages by its
+    own path.
     """
     path = Path(os.path.abspath(os.path.expanduser(place)))
     if path.is_file():
@@ -70,9 +70,9 @@ def python_of(place: str) -> Path | None:
 
 
 def environment(place: str, where: str = "--python", tensorflow: bool = True) -> Environment | None:
-    """Return the environment at a path, None where it is the lab's own. where: the control, for messages.
+    """Return the environment at a path; None for the lab's own. where: the control, for messages.
 
-    tensorflow: it must have one that the lab measures. Raises InputError.
+    tensorflow: require a version that the lab supports. Raises InputError.
     """
     if place == OWN or (found := python_of(place)) == Path(sys.executable):
         return None
@@ -94,10 +94,10 @@ def environment(place: str, where: str = "--python", tensorflow: bool = True) ->
 
 
 def look(python: str, where: str = "--python") -> dict[str, Any]:
-    """Return what an interpreter says of itself: `python` (three numbers), `folder`, `path`, `tensorflow`.
+    """Return an interpreter's description: `python` (three numbers), `folder`, `path`, `tensorflow`.
 
-    tensorflow: its version, "" where that is not told, None without one. Raises InputError where the program
-    cannot be run, or is no Python.
+    tensorflow: its version, "" if not known, None without one. Raises InputError if the program cannot be run
+    or is not Python.
     """
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -118,7 +118,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
 
 
 def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
-    """Run a program until it ends: its exit code, output and errors. What it started ends with it.
+    """Run a program until it ends, and end its children; returns exit code, output and errors.
 
     Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
     """
@@ -140,7 +140,7 @@ def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[in
             selector.register(stream, selectors.EVENT_READ)
         try:
             ended = False
-            # A child may hold the pipes: once the program has ended, only what it has written is read.
+            # A child may hold the pipes: once the program has ended, read only what is there.
             while selector.get_map():
                 ready = selector.select(0.0 if ended else PAUSE_S)
                 if ended and not ready:
@@ -155,7 +155,7 @@ def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[in
                 ended = program.poll() is not None
                 if time.monotonic() > deadline:
                     raise TimeoutError
-            while program.poll() is None:  # it has closed its output, and runs
+            while program.poll() is None:  # it closed its output but still runs
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 time.sleep(PAUSE_S)
@@ -169,7 +169,7 @@ def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[in
 
 
 def environments(words: Sequence[str]) -> tuple[Environment, ...]:
-    """Return environments as a person names them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
+    """Parse environments as users name them: `NAME=PATH[,VARIABLE=VALUE…]`; `.` is the lab's own.
 
     Raises InputError.
     """
@@ -191,7 +191,7 @@ def _named(word: str) -> Environment:
 
 
 def named(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
-    """Return the environment at a path, also the lab's own. settings: `NAME=VALUE`. Raises InputError."""
+    """Return the environment at a path, also for the lab's own. settings: `NAME=VALUE`. Raises InputError."""
     variables = dict(setting.split("=", 1) for setting in settings)
     found = environment(place, where)
     own = found or Environment(python=sys.executable, folder=sys.prefix)
@@ -199,7 +199,7 @@ def named(name: str, place: str, settings: Sequence[str], where: str) -> Environ
 
 
 def alike(every: Sequence[Environment]) -> str:
-    """Say which of them are one and the same, in a sentence; "" where none are."""
+    """Describe which of them are the same; "" if none."""
     seen: dict[object, str] = {}
     for one in every:
         key = (one.folder, one.settings)
@@ -210,7 +210,7 @@ def alike(every: Sequence[Environment]) -> str:
 
 
 def started(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs a module of the lab there, and what to set for it."""
+    """Return the command that runs a lab module there, and its environment variables."""
     if environment is None:
         return guest.command(module), {}
     set_here = guest.environment(environment.folder, environment.python, environment.variables)

@@ -1,7 +1,7 @@
-"""Landlock: the Linux kernel restricts this process, and all its children, for good.
+"""Landlock: lets the Linux kernel restrict this process and all its children permanently.
 
-Files need Linux 5.13, TCP 6.7, signals and abstract sockets 6.12. The restriction binds the calling thread
-and those that it starts, so it must come before any other thread. Of the standard library alone.
+Files need Linux 5.13, TCP 6.7, signals and abstract sockets 6.12. The restriction applies to the calling
+thread and those that it starts, so it must come before any other thread. Uses only the standard library.
 """
 
 import ctypes
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 _CREATE, _ADD, _RESTRICT, _NO_NEW_PRIVILEGES = 444, 445, 446, 38
 _EXECUTE, _WRITE, _READ, _LIST, _REFER, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 13, 1 << 14
 _MAKE = sum(1 << bit for bit in range(4, 13))
-"""Make or remove a file, folder, link, socket or device."""
+"""Create or remove a file, folder, link, socket or device."""
 SEES = _EXECUTE | _READ | _LIST
 KEEPS = _READ | _LIST | _WRITE | _MAKE | _REFER | _TRUNCATE
-"""Everything but to execute what lies there."""
+"""Everything except executing."""
 USES = _READ | _LIST | _WRITE | _TRUNCATE
-"""Read and write what is there, make nothing."""
+"""Read and write existing files, create none."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
 """Bind and connect; abstract sockets and signals."""
 _BENEATH = 1
-"""The type of a rule for a path and all below it."""
+"""Type of a rule for a path and everything below it."""
 
 
 def version() -> int:
@@ -32,10 +32,10 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[str, int]]) -> None:
-    """Allow only what the rules name: a path, and `SEES`, `KEEPS` or `USES` for all below it.
+    """Allow only what the rules name: a path, and `SEES`, `KEEPS` or `USES` for everything below it.
 
-    No TCP connection, and no signal to processes outside. A path that does not exist is left out. Raises
-    OSError if the kernel refuses.
+    Forbids TCP connections and signals to outside processes. Skips missing paths. Raises OSError if the
+    kernel refuses.
     """
     found, libc = version(), _libc()
     known = (SEES | KEEPS) & ~(_REFER if found < 2 else 0) & ~(_TRUNCATE if found < 3 else 0)

@@ -1,6 +1,7 @@
-"""`%load_ext tuilab`: what a cell calls, measured in a worker of its own and shown in the notebook.
+"""`%load_ext tuilab`: measures a cell's call in a separate worker and shows the result in the notebook.
 
-`%tuilab step(x, y)` catches that one call; `%%tuilab` catches the cell's last line and runs those before it.
+`%tuilab step(x, y)` captures that call; `%%tuilab` captures the cell's last line after running the lines
+before it.
 """
 
 import argparse
@@ -20,7 +21,7 @@ USAGE = "%tuilab [--budget quick] [--device CPU] [--batch 1:4k:x4] step(x, y)"
 
 
 class Shown:
-    """A result as a notebook keeps it: a table and the run's own picture; text where there is no HTML."""
+    """A result in a notebook: a table and the run's plot; text if there is no HTML."""
 
     def __init__(self, result: Any, state: Any) -> None:
         self.result = result
@@ -39,7 +40,7 @@ class Shown:
 
 
 def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
-    """Catch the call that the code ends with and measure it. Raises ValueError with what would be right."""
+    """Capture the code's last call and measure it. Raises ValueError with what would be right."""
     options = _options(words)
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
@@ -97,7 +98,7 @@ async def _measure(folder: str, options: argparse.Namespace) -> Shown:
 
 
 def _run(main: Callable[[], Coroutine[Any, Any, Shown]]) -> Shown:
-    """Run it on a thread of its own: the kernel's event loop is busy with the cell, and waits."""
+    """Run it in a separate thread: the kernel's event loop is blocked by the cell."""
     found: list[Shown] = []
     wrong: list[BaseException] = []
 
@@ -116,7 +117,7 @@ def _run(main: Callable[[], Coroutine[Any, Any, Shown]]) -> Shown:
 
 
 def load(shell: Any) -> None:
-    """Give the notebook `%tuilab` and `%%tuilab`."""
+    """Register `%tuilab` and `%%tuilab`."""
 
     def tuilab(line: str, cell: str | None = None) -> Shown:
         if cell is not None:
@@ -128,7 +129,7 @@ def load(shell: Any) -> None:
 
 
 def _apart(line: str) -> tuple[str, str]:
-    """The options of a line, and the call behind them."""
+    """Split a line into options and the call."""
     words, rest = [], line.strip()
     while rest.startswith("--"):
         option, _, rest = rest.partition(" ")

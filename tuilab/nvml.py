@@ -1,4 +1,4 @@
-"""GPUs as NVML sees them, through `nvidia-ml-py` where it is installed. For doctor, telemetry and worker."""
+"""GPUs through NVML and `nvidia-ml-py`, if installed. For doctor, telemetry and worker."""
 
 import functools
 import importlib
@@ -47,12 +47,11 @@ POLICIES = {
 
 
 class NvmlUnavailable(RuntimeError):
-    """NVML cannot be read here; the message is a sentence that says why."""
+    """NVML cannot be used here; the message is a sentence with the reason."""
 
 
 def words(mask: int) -> tuple[str, ...]:
-    """Return the reasons in a clock event mask, without `idle`. A bit that is new to us is named by its
-    number."""
+    """Return the reasons in a clock event mask, without `idle`. Unknown bits are named by number."""
     out = [text for bit, text in REASONS.items() if mask & bit and bit != IDLE]
     unknown = mask & ~sum(REASONS)
     return tuple(out) + ((f"reason {unknown:#x}",) if unknown else ())
@@ -68,10 +67,10 @@ def _pynvml() -> Any:
 
 
 class Nvml:
-    """An open NVML session. Not safe for use by several threads at once.
+    """An open NVML session. Not thread-safe.
 
-    Raises NvmlUnavailable when nvidia-ml-py, the library or the driver is missing. A call into a wedged
-    driver can block for ever, so a caller that must not hang makes it in another process.
+    Raises NvmlUnavailable if nvidia-ml-py, the library or the driver is missing. A call into a hung driver
+    can block forever, so callers that must not hang use another process.
     """
 
     def __init__(self) -> None:
@@ -97,7 +96,7 @@ class Nvml:
             pass
 
     def facts(self, index: int) -> GpuFacts:
-        """Return what stays the same about GPU `index`."""
+        """Return the constant facts about GPU `index`."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         capability = read("compute capability", "nvmlDeviceGetCudaComputeCapability")
         cuda = read("CUDA", lambda _: lib.nvmlSystemGetCudaDriverVersion())
@@ -116,7 +115,7 @@ class Nvml:
         )
 
     def access(self, index: int) -> GpuAccess:
-        """Return who may compute on GPU `index`, and whether its memory is sound."""
+        """Return who may use GPU `index`, and its memory errors."""
         read = _Reader(self._lib, self._handles[index])
         mode = read("compute mode", "nvmlDeviceGetComputeMode")
         mig = read("MIG", "nvmlDeviceGetMigMode")
@@ -127,7 +126,7 @@ class Nvml:
         )
 
     def sample(self, index: int) -> GpuSample:
-        """Return GPU `index` now. Link traffic is over the time since the sample before it."""
+        """Sample GPU `index`. Link traffic covers the time since the previous sample."""
         lib, read = self._lib, _Reader(self._lib, self._handles[index])
         use = read("use", "nvmlDeviceGetUtilizationRates")
         memory = read("memory", "nvmlDeviceGetMemoryInfo")
@@ -153,7 +152,9 @@ class Nvml:
         )
 
     def _users(self, index: int, read: "_Reader") -> tuple[GpuProcess, ...] | None:
-        """Who holds memory on the GPU, and what each computed since the last look (at first, in a second)."""
+        """Return the processes with memory on the GPU, and their use since the last call (at first, one
+        second).
+        """
         before, self._looked[index] = self._looked.get(index, time.time() - 1.0), time.time()
         listed, use = _processes(self._lib, read), _computed(read.quiet(), before)
         return listed and tuple(
@@ -161,10 +162,10 @@ class Nvml:
         )
 
     def _traffic(self, index: int, read: "_Reader") -> tuple[float | None, float | None]:
-        """Bytes per second out of and into the GPU.
+        """Return bytes per second out of and into the GPU.
 
-        From the byte counters where the driver has them: `nvmlDeviceGetPcieThroughput` takes 20 ms a
-        direction and sees only those 20 ms.
+        Uses byte counters if the driver has them: `nvmlDeviceGetPcieThroughput` takes 20 ms per direction and
+        sees only those 20 ms.
         """
         lib = self._lib
         fields = (
@@ -183,7 +184,7 @@ class Nvml:
         now = (time.monotonic(), int(values[0].value.ullVal), int(values[1].value.ullVal))
         before = self._counters.get(index)
         self._counters[index] = now
-        # A counter that wrapped gives no rate for one interval rather than a wrong one.
+        # A counter that wrapped gives no rate for one interval, instead of a wrong one.
         if before is None or now[0] <= before[0] or now[1] < before[1] or now[2] < before[2]:
             return None, None
         elapsed = now[0] - before[0]
@@ -191,14 +192,14 @@ class Nvml:
 
 
 class _Reader:
-    """Calls NVML for one device; what cannot be read is None and noted, never fatal."""
+    """Calls NVML for one device; unreadable values become None with a note."""
 
     def __init__(self, lib: Any, handle: Any) -> None:
         self._lib, self._handle = lib, handle
         self.unread: dict[str, str] = {}
 
     def quiet(self) -> "_Reader":
-        """Return one that notes elsewhere what cannot be read."""
+        """Return a reader with separate notes."""
         return _Reader(self._lib, self._handle)
 
     def __call__(self, what: str, call: str | Callable[[Any], Any], *arguments: Any) -> Any:
@@ -214,13 +215,13 @@ class _Reader:
 
 
 def _throttle_call(lib: Any) -> str:
-    """NVML renamed throttle reasons to event reasons in its version 12."""
+    """NVML 12 renamed throttle reasons to event reasons."""
     new = "nvmlDeviceGetCurrentClocksEventReasons"
     return new if hasattr(lib, new) else "nvmlDeviceGetCurrentClocksThrottleReasons"
 
 
 def _text(value: Any) -> str:
-    """Older nvidia-ml-py gives bytes, newer text."""
+    """Older nvidia-ml-py returns bytes, newer text."""
     return sanitize_line(
         value.decode(errors="replace") if isinstance(value, bytes) else str(value or ""), 200
     )
@@ -254,9 +255,9 @@ def _processes(lib: Any, read: _Reader) -> tuple[GpuProcess, ...] | None:
 
 
 def _computed(read: _Reader, since: float) -> dict[int, float]:
-    """Each process' share of the GPU's processors, a mean of the driver's samples since then.
+    """Return each process's share of the GPU's processors, averaged over the driver's samples since then.
 
-    Empty where nobody computed, and where the driver does not tell: it calls both an error.
+    Empty if nothing ran or the driver does not report it: both are errors in NVML.
     """
     samples: dict[int, list[float]] = {}
     for sample in read("process use", "nvmlDeviceGetProcessUtilization", int(since * 1e6)) or ():
@@ -280,14 +281,14 @@ def _shared() -> Nvml | None:
 
 
 def slowed(which: int | str) -> dict[str, float]:
-    """Return seconds for which each cause has held a GPU back, since a moment that does not change.
+    """Return for each cause the seconds for which it has slowed a GPU, since a fixed time.
 
-    The driver counts them (`nvmlDeviceGetViolationStatus`); a look at the reasons of the moment, between two
-    calls, would find the GPU idle.
+    The driver counts them (`nvmlDeviceGetViolationStatus`); the current reasons, read between two calls,
+    would be those of an idle GPU.
 
-    which: the PCI bus id that TensorFlow gives (`0000:04:00.0`), or NVML's own index. The two number GPUs
-    differently: CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not touch NVML's. Cheap, never
-    raises (nothing is known where nothing can be read), and keeps one NVML session open for the process.
+    which: the PCI bus id from TensorFlow (`0000:04:00.0`), or NVML's own index. Their numbering differs:
+    CUDA_VISIBLE_DEVICES and CUDA's order (fastest first) do not affect NVML's. Cheap, never raises (empty if
+    unreadable), and keeps one NVML session open for the process.
     """
     found = _find(which)
     if found is None:
@@ -301,12 +302,11 @@ def slowed(which: int | str) -> dict[str, float]:
 
 
 def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
-    """Return processes other than this one that computed on a GPU since `since` (as `time.time()`), largest
-    first.
+    """Return other processes that computed on a GPU since `since` (as `time.time()`), busiest first.
 
-    One that only holds a context is none of them; nor is any where the driver does not tell who computed.
-    In a container the driver's process ids are those outside it: this process is then the busiest of them.
-    `which` and failures as in `slowed`.
+    Processes that only hold a context do not count, and the list is empty if the driver does not report
+    activity. In a container, the driver's process ids are those outside, so this process is taken to be the
+    busiest. `which` and failures as in `slowed`.
     """
     found = _find(which)
     if found is None:
@@ -322,7 +322,7 @@ def busy_processes(which: int | str, since: float) -> list[GpuProcess]:
 
 
 def link(which: int | str) -> Link | None:
-    """Return the GPU's PCIe link; None where nothing can be read. `which` as in `gpu_conditions`."""
+    """Return the GPU's PCIe link; None if unreadable. `which` as in `gpu_conditions`."""
     found = _find(which)
     return _link(_Reader(*found)) if found else None
 

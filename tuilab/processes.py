@@ -1,7 +1,7 @@
-"""Which process is which, what descends from which, and which ends with another.
+"""Process identity and descendants, and processes that end together.
 
-Linux alone tells; elsewhere nothing is found and nothing is done. Of the standard library alone: this file is
-also a program of its own, the guard that outlives a worker for as long as it takes to end what it started.
+Works on Linux only; elsewhere it finds and does nothing. Uses only the standard library, because this file
+also runs as a program: the guard, which outlives a worker until it has ended what the worker started.
 """
 
 import contextlib
@@ -15,35 +15,35 @@ from pathlib import Path
 from typing import NamedTuple
 
 MARK = "TUILAB_MARK"
-"""Environment variable that marks what a worker started as its own, whoever its parent is now."""
+"""Environment variable that marks a worker's descendants, even after their parent changes."""
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _ROUNDS, _BETWEEN_S = 20, 0.05
 
 
 class Process(NamedTuple):
-    """A process that cannot be taken for a later one of its number."""
+    """A process, distinguished from a later one with the same number."""
 
     pid: int
     since: int
-    """When it began, in the kernel's ticks since it booted."""
+    """Its start, in the kernel's ticks since boot."""
     name: str = ""
 
 
 def die_with_parent(on: bool = True) -> None:
-    """Have the kernel kill this process when the thread that started it ends; returns whether it will.
+    """Make the kernel kill this process when the thread that started it ends; returns True on success.
 
-    Code that never lets go of the interpreter keeps a thread from noticing that the parent is gone; this does
-    not depend on one. To be called from the main thread: the kernel keeps it by thread.
+    Code that never releases the GIL can keep a thread from noticing that the parent is gone; the kernel does
+    not need one. Call it from the main thread, because the kernel tracks it by thread.
     """
     parent = os.getppid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL if on else 0)
-    if on and os.getppid() != parent:  # it went while this was being said
+    if on and os.getppid() != parent:  # it ended in between
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def adopt() -> None:
-    """Become the parent of every orphan among the descendants, so that none gets lost."""
+    """Become the parent of all orphaned descendants, so that none gets lost."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -56,16 +56,16 @@ def _prctl(option: int, value: int) -> None:
 
 
 def since(pid: int) -> int:
-    """Return when a process began, in the kernel's ticks since it booted; 0 where that is not told.
+    """Return when a process started, in kernel ticks since boot; 0 if not known.
 
-    Together with its number that names one process, which the number alone does not for ever.
+    Number and start together identify a process; the number alone is reused.
     """
     found = _stat(pid)
     return found[1].since if found else 0
 
 
 def _stat(pid: int) -> tuple[int, Process, str] | None:
-    """Its parent, itself, and its state."""
+    """Return its parent, itself, and its state."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         name, _, rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")
         fields = rest.split()
@@ -74,7 +74,7 @@ def _stat(pid: int) -> tuple[int, Process, str] | None:
 
 
 def _every() -> dict[int, tuple[int, Process]]:
-    """Each process that has not ended, with its parent."""
+    """Return each live process with its parent."""
     out = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):
@@ -84,7 +84,7 @@ def _every() -> dict[int, tuple[int, Process]]:
 
 
 def descendants(pid: int) -> list[Process]:
-    """Return children of a process, and theirs, as they are now."""
+    """Return the current descendants of a process."""
     children: dict[int, list[Process]] = {}
     for parent, process in _every().values():
         children.setdefault(parent, []).append(process)
@@ -97,9 +97,9 @@ def descendants(pid: int) -> list[Process]:
 
 
 def marked(mark: str) -> list[Process]:
-    """Return this user's other processes whose environment began with that mark, or with one below it.
+    """Return this user's other processes whose environment starts with that mark or one below it.
 
-    A worker puts its own mark below the one it was started with: `run/worker/nested worker`.
+    A worker appends its own mark to the one it was started with: `run/worker/nested worker`.
     """
     wanted = f"{MARK}={mark}".encode()
     out = []
@@ -113,7 +113,7 @@ def marked(mark: str) -> list[Process]:
 
 
 def kill(processes: Iterable[Process]) -> list[Process]:
-    """Kill each that is still the one that was meant; returns those."""
+    """Kill each process that is still the intended one; returns those."""
     out = []
     for process in processes:
         if process.pid != os.getpid() and since(process.pid) == process.since:
@@ -126,10 +126,10 @@ def kill(processes: Iterable[Process]) -> list[Process]:
 def end_all(
     pid: int, mark: str, known: Iterable[Process] = (), spare: Iterable[Process] = ()
 ) -> list[Process]:
-    """Kill every descendant of a process, all that bear its mark, and those known of before; returns them.
+    """Kill every descendant of a process, all with its mark, and the known ones; returns them.
 
-    Again until none is left, since what is being killed may start others. spare: these are left alone, as are
-    guards: each ends by itself, once it has removed its worker's temporary files.
+    Repeats until none is left, because dying processes may start others. spare: left alone, and so are
+    guards: each ends by itself once it has removed its worker's temporary files.
     """
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
@@ -154,21 +154,21 @@ def _is_guard(pid: int) -> bool:
 
 
 class Guard(NamedTuple):
-    """A process that ends what this one started, once this one has gone, or its parent has."""
+    """A process that ends what this one started, once this one or its parent is gone."""
 
     process: Process
     pipe: int
 
     def tell(self, mode: bytes) -> None:
-        """Say whether this process is to end with its parent (`WITH_PARENT`), or goes on (`ALONE`)."""
+        """Set whether this process ends with its parent (`WITH_PARENT`) or continues (`ALONE`)."""
         with contextlib.suppress(OSError):
             os.write(self.pipe, mode)
 
 
 def start_guard(mark: str, folder: str = "") -> Guard | None:
-    """Start a guard for this process; None where there can be none: then `die_with_parent` must do.
+    """Start a guard for this process; None if that is impossible; then `die_with_parent` must suffice.
 
-    folder: removed once this process has ended.
+    folder: removed when this process has ended.
     """
     if sys.platform != "linux" or not hasattr(os, "pidfd_open"):
         return None
@@ -193,26 +193,27 @@ ALONE, WITH_PARENT = b"a", b"e"
 
 
 def _guard(worker: int, parent: int, mark: str, folder: str) -> None:
-    """Wait until the worker ends, or its parent does while it is not to go on alone; then end all of it.
+    """Wait until the worker ends, or its parent does if the worker must not continue alone; then end
+    everything.
 
-    folder: the worker's temporary files, removed at the end; "" for none.
+    folder: the worker's temporary files, removed at the end; "" if none.
     """
     itself = _stat(worker)
     with contextlib.suppress(OSError):
         if not _wait(os.pidfd_open(worker), os.pidfd_open(parent)):
             return
-    # One that has ended meanwhile is not killed: its number alone does not name it.
+    # A process that has ended meanwhile is not killed: its number alone does not identify it.
     end_all(worker, mark, [itself[1]] if itself else [])
-    time.sleep(_BETWEEN_S)  # for what was being started just then
+    time.sleep(_BETWEEN_S)  # for processes that were just being started
     end_all(worker, mark)
     if folder and os.path.isdir(folder):
-        import shutil  # the guard of most workers does not need it
+        import shutil  # most workers' guards do not need it
 
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(worker: int, parent: int) -> bool:
-    """Until all is to be ended; False where the worker has become another program with its own guard."""
+    """Wait until everything must end; False if the worker became another program with its own guard."""
     mode, watched = WITH_PARENT, [worker, parent, 0]
     while True:
         ready, _, _ = select.select(watched, [], [])

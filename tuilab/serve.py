@@ -1,4 +1,4 @@
-"""The lab in a browser, by textual-serve: one lab process a page, kept while its page is away."""
+"""The lab in a browser through textual-serve: one lab process per page, kept while its page is away."""
 
 import asyncio
 import contextlib
@@ -28,17 +28,17 @@ POLICY = (
     "base-uri 'none'; form-action 'self'"
 )
 WIDEST, HIGHEST = 1_000, 400
-"""Characters; no screen has more."""
+"""Maximum size in characters; no screen is larger."""
 LEAVES_S = 5.0
-"""For a lab to end once it is told to; as long again after it was told by a signal."""
+"""Seconds for a lab to exit on request, and again after a signal."""
 KEPT_S = 600.0
-"""A lab waits so long for its page to come back after a reload or a dropped connection."""
+"""Seconds that a lab waits for its page after a reload or dropped connection."""
 SENDS_S = 5.0
-"""A page that takes no output for so long is gone, whatever its connection says."""
+"""Seconds without accepting output after which a page counts as gone."""
 TAKEN = 4001
-"""The close code of a page whose lab another page has taken over."""
+"""Close code of a page whose lab another page has taken over."""
 MODES = b"\x1b[?1049h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?25l\x1b[?2004h"
-"""What the web driver sends once at its start; a page that comes back needs it again."""
+"""Terminal modes that the web driver sends once at its start; a returning page needs them again."""
 ID = re.compile(r"[0-9a-f]{32}")
 SCRIPT = """<script>
 {
@@ -77,18 +77,18 @@ SCRIPT = """<script>
 }
 </script>"""
 MOST_TYPED = 8_192
-"""Characters that a page may send at once, as a paste; the rest is left out, as in a terminal."""
+"""Maximum characters of one input, such as a paste; the rest is dropped, as in a terminal."""
 MOST_WAITING = 2**15
-"""Bytes that may wait for a lab which reads nothing now; asyncio would wait for it from twice as many on."""
+"""Maximum bytes pending for a lab that reads nothing now; asyncio would block from twice as many on."""
 BEGUN, ENDED = "\x1b[200~", "\x1b[201~"
-"""Around what is pasted."""
+"""Markers around pasted text."""
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _ELSEWHERE = re.compile(r"<link[^>]*https?://(?:fonts\.)[^>]*>", re.DOTALL)
 
 
 @dataclass(eq=False)
 class Session:
-    """A lab, and the page that shows it now; None while no page does."""
+    """A lab, and its current page; None while there is no page."""
 
     name: str
     lab: AppService
@@ -96,12 +96,12 @@ class Session:
     expiry: asyncio.TimerHandle | None = None
 
     async def write_bytes(self, data: bytes) -> None:
-        """Send output to the page, if there is one."""
+        """Send output to the page, if any."""
         if (page := self.page) is not None:
             await self._send(page, page.send_bytes(data))
 
     async def write_str(self, data: str) -> None:
-        """Send a message to the page, if there is one."""
+        """Send a message to the page, if any."""
         if (page := self.page) is not None:
             await self._send(page, page.send_str(data))
 
@@ -109,7 +109,7 @@ class Session:
         try:
             await asyncio.wait_for(sending, SENDS_S)
         except (TimeoutError, ConnectionError, RuntimeError):
-            # The lab must not wait for a page that is gone: its worker would stand still.
+            # The lab must not wait for a page that is gone: its worker would stall.
             if self.page is page:
                 self.page = None
 
@@ -123,18 +123,19 @@ class Session:
 class LabServer(Server):  # type: ignore[misc]
     """Serves the lab to those who have the address that it prints.
 
-    A browser lets any site open a WebSocket to this machine, and a host name that a site chose may lead here:
+    A browser lets any site open a WebSocket to this machine, and a foreign host name may resolve to it. So
     the address holds a token, which becomes a cookie of the page's own host, and every request needs it. The
-    page's origin is looked at too.
+    page's origin is checked too.
 
-    A lab whose page is gone is kept for `kept_s` seconds. A page takes its own lab again, by the name that it
-    keeps over a reload; a page without a lab takes the one that was left last.
+    A lab without its page is kept for `kept_s` seconds. A page finds its own lab by a name that survives a
+    reload; a page without a lab takes the one left last.
     """
 
     def __init__(self, host: str, port: int, kept_s: float = KEPT_S) -> None:
         command = guest.command("tuilab", "--hangup", "end", "--served")
         shown = f"[{host}]" if ":" in host else host
-        # The shell becomes the lab, whose parent is then the server: not every shell does that by itself.
+        # `exec` replaces the shell with the lab, so that the server is the lab's parent: not every shell does
+        # that by itself.
         super().__init__(
             f"exec {shlex.join(command)}",
             host=host,
@@ -147,7 +148,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._address = self.public_url
         self._kept_s = kept_s
         self._sessions: list[Session] = []
-        """The one that was left or opened last stands at the end."""
+        """Ordered: the one left or opened last is at the end."""
 
     async def _make_app(self) -> web.Application:
         app = await super()._make_app()
@@ -167,7 +168,7 @@ class LabServer(Server):  # type: ignore[misc]
             raise web.HTTPForbidden(text="open the whole address that tuilab serve printed: it holds a token")
         if not _fits_a_screen(request.query.get("width", "80"), request.query.get("height", "24")):
             raise web.HTTPBadRequest(text="no screen has that size")
-        # What the page is told to load comes from where the page came.
+        # Resources load from where the page came from.
         self.public_url = f"{request.scheme}://{request.host}"
         response: web.StreamResponse = await handler(request)
         if not response.prepared:
@@ -184,7 +185,7 @@ class LabServer(Server):  # type: ignore[misc]
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
-        """Show a lab to a page as long as it is open: its own, one that was left, or a new one."""
+        """Connect a page to a lab while it is open: its own, one that was left, or a new one."""
         page = web.WebSocketResponse(heartbeat=15)
         await page.prepare(request)
         size = int(request.query.get("width", "80")), int(request.query.get("height", "24"))
@@ -204,7 +205,7 @@ class LabServer(Server):  # type: ignore[misc]
         return page
 
     def _find(self, name: str) -> Session | None:
-        """The page's own lab, else the one that was left last."""
+        """Return the page's own lab, else the one left last."""
         own = next((each for each in self._sessions if name and each.name == name), None)
         left = [each for each in self._sessions if each.page is None]
         return own or (left[-1] if left else None)
@@ -237,7 +238,7 @@ class LabServer(Server):  # type: ignore[misc]
     async def _return(
         self, session: Session, name: str, page: web.WebSocketResponse, size: tuple[int, int]
     ) -> None:
-        """Show a lab that runs already: modes first, then all of the screen."""
+        """Show a running lab: modes first, then the whole screen."""
         before, session.page, session.name = session.page, page, name
         if session.expiry is not None:
             session.expiry.cancel()
@@ -246,7 +247,7 @@ class LabServer(Server):  # type: ignore[misc]
             with contextlib.suppress(ConnectionError, RuntimeError, TimeoutError):
                 await asyncio.wait_for(before.close(code=TAKEN), SENDS_S)
         await session.write_bytes(MODES)
-        # Only another size makes the lab draw everything.
+        # The lab redraws everything only if the size changes.
         width, height = size
         await session.lab.set_terminal_size(width, max(1, height - 1))
         await session.lab.set_terminal_size(width, height)
@@ -263,7 +264,7 @@ class LabServer(Server):  # type: ignore[misc]
         session.expiry = loop.call_later(self._kept_s, lambda: asyncio.ensure_future(self._over(session)))
 
     async def _over(self, session: Session) -> None:
-        """End a lab, whose process may have ended by itself."""
+        """Clean up a lab whose process may have ended by itself."""
         if session not in self._sessions:
             return
         self._sessions.remove(session)
@@ -273,7 +274,7 @@ class LabServer(Server):  # type: ignore[misc]
         await _end(session.lab)
 
     async def on_shutdown(self, app: web.Application) -> None:
-        """End each page's lab in order before the server does."""
+        """End each page's lab properly before the server exits."""
         for session in list(self._sessions):
             if session.page is not None:
                 with contextlib.suppress(ConnectionError, RuntimeError):
@@ -282,7 +283,7 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
-        """Say where, how to get there from another machine, and how to end it."""
+        """Print the address, how to reach it from another machine, and how to stop."""
         sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
         if self.host in LOOPBACK:
             sys.stderr.write(
@@ -290,14 +291,14 @@ class LabServer(Server):  # type: ignore[misc]
             )
 
     def initialize_logging(self) -> None:
-        """Set nothing up: what goes wrong is in the pages' own logs."""
+        """Do nothing: the pages have their own logs."""
 
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
-    """Return the command that makes the served port reachable from the machine that a person sits at."""
+    """Return the command that forwards the served port to the user's machine."""
     shown = f"[{host}]" if ":" in host else host
     connection = environment.get("SSH_CONNECTION", "").split()
     here = connection[2] if len(connection) == 4 else socket.gethostname()
@@ -305,12 +306,12 @@ def tunnel(host: str, port: int, environment: Mapping[str, str]) -> str:
 
 
 async def _end(lab: AppService) -> None:
-    """Wait until a page's lab has ended; one that is busy, or stopped, is told so by signals."""
+    """Wait until a page's lab has ended; signal one that is busy or stopped."""
     if (process := lab._process) is None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL, None):
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(lab.stop(), LEAVES_S)  # which waits for the last output alone
+            await asyncio.wait_for(lab.stop(), LEAVES_S)  # waits only for the last output
             await asyncio.wait_for(process.wait(), LEAVES_S)
             return
         if number is not None and process.returncode is None:
@@ -327,7 +328,7 @@ def _bounded(data: str) -> str:
 async def _pass_on(message: WSMessage, websocket: web.WebSocketResponse, lab: AppService) -> None:
     try:
         told = message.json()
-    except (ValueError, RecursionError):  # no JSON, or nested beyond all reason
+    except (ValueError, RecursionError):  # not JSON, or nested too deeply
         return
     pipe = lab.stdin.transport
     if (
@@ -354,10 +355,10 @@ def _fits_a_screen(*sizes: Any) -> bool:
 
 
 def allowed(host: str, origin: str | None, served: str) -> bool:
-    """Return whether a request with these headers comes from a page of the server at `served`.
+    """Return True if a request with these headers comes from a page of the server at `served`.
 
-    A loopback address is reached by any of its names. Anything may come without an origin but a WebSocket
-    of a foreign page, which always has one.
+    A loopback address matches any of its names. A request without an origin is accepted: a foreign page's
+    WebSocket always has one.
     """
     loopback = {"localhost", "127.0.0.1", "::1"}
     names = loopback if served in loopback else {served.lower()}

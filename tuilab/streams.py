@@ -1,18 +1,18 @@
-"""Standard streams and screen sizes that no program expects, mended before anything else runs."""
+"""Repairs unusual standard streams and screen sizes before anything else runs."""
 
 import io
 import os
 import sys
 
 LARGEST_SCREEN = 2_000
-"""Columns, or lines."""
+"""Maximum columns or lines."""
 
 
 def mend() -> None:
-    """Open what is closed, buffer what is not, and ignore sizes that no screen has.
+    """Open closed streams, buffer unbuffered ones, and ignore impossible screen sizes.
 
-    Services and cron jobs start programs with closed streams. Python then has None in their place, and the
-    next file that is opened would become the standard output.
+    Services and cron jobs start programs with closed streams. Python then has None for them, and the next
+    opened file would become the standard output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
@@ -34,7 +34,7 @@ def mend() -> None:
         sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=True)
     for text in (sys.stdout, sys.stderr):
         if isinstance(text, io.TextIOWrapper) and text.errors == "strict":
-            text.reconfigure(errors="replace")  # an encoding of few letters, such as Latin-1
+            text.reconfigure(errors="replace")  # an encoding with few characters, such as Latin-1
     for name in ("COLUMNS", "LINES"):
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdigit() and len(size) < 5 and 0 < int(size) <= LARGEST_SCREEN):

@@ -1,1 +1,1 @@
-"""Why TensorFlow sees no GPU here, probe by probe, without importing TensorFlow into this process."""
+"""Why TensorFlow sees no GPU, probe by probe, without importing TensorFlow in this process."""

@@ -1,9 +1,9 @@
-"""Every cause that the doctor knows: a function of the findings each, in the order in which they are tried.
+"""All causes of the doctor: one function of the findings each, in the order of trial.
 
-`@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` ones why a listed GPU does not work. Of
-each layer only the first that holds is reported, since later ones follow from it; the layers' order is that
-in which things must be fixed. A cause's docstring states it. To add one, write its function at its place here
-(see docs/doctor.md).
+`@without_gpu` causes explain why TensorFlow lists no GPU, `@with_gpu` causes why a listed GPU does not work.
+Only the first match of each layer is reported, because later ones follow from it. Layers are in the order of
+repair. A cause's docstring states it. To add one, write its function in the right position (see
+docs/doctor.md).
 """
 
 import os
@@ -23,22 +23,22 @@ from tuilab.model.quantity import plural, size
 Judge = Callable[[Findings], Diagnosis | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
-"""Layer and cause, for a machine where TensorFlow lists no GPU."""
+"""Layer and cause, for a machine on which TensorFlow lists no GPU."""
 
 GPU_LISTED: list[tuple[str, Judge]] = []
-"""The same, where it lists one."""
+"""The same for a machine on which it lists one."""
 
 LAST = ("silent", "unknown", "well")
 """Layers that are reported only if nothing else was found."""
 
 
 def without_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """Register the function as a cause for where TensorFlow lists no GPU."""
+    """Register a cause for machines on which TensorFlow lists no GPU."""
     return partial(_register, NO_GPU, layer)
 
 
 def with_gpu(layer: str) -> Callable[[Judge], Judge]:
-    """Register the function as a cause for where TensorFlow lists a GPU."""
+    """Register a cause for machines on which TensorFlow lists a GPU."""
     return partial(_register, GPU_LISTED, layer)
 
 
@@ -48,7 +48,7 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
 
 
 def diagnose(findings: Findings) -> tuple[Diagnosis, ...]:
-    """Return the cause first, then what else would stand in the way once it is fixed. Never empty."""
+    """Return the cause first, then the next obstacles. Never empty."""
     found: dict[str, Diagnosis] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):
@@ -80,7 +80,7 @@ def not_installed(f: Findings) -> Diagnosis | None:
 
 @without_gpu("python")
 def does_not_import(f: Findings) -> Diagnosis | None:
-    """TensorFlow raises or crashes at its import."""
+    """TensorFlow raises or crashes on import."""
     imported, crashed = f.tensorflow.imported, f.tensorflow.crashed
     if imported is not None and imported.error:
         return Diagnosis(
@@ -96,10 +96,10 @@ def does_not_import(f: Findings) -> Diagnosis | None:
 
 @without_gpu("python")
 def no_cuda_build(f: Findings) -> Diagnosis | None:
-    """The installed build has no CUDA: tensorflow-cpu, or a system for which no CUDA build exists."""
+    """The installed build has no CUDA: tensorflow-cpu, or a system without a CUDA build."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
-        # TensorFlow's own word if it gave one, else the name of the only distribution there is.
+        # TensorFlow's own report if there is one, else the name of the only distribution.
         if f.tensorflow.built.cuda:
             return None
     elif not f.packages.cpu_only or len(f.packages.tensorflow) != 1:
@@ -114,7 +114,7 @@ def no_cuda_build(f: Findings) -> Diagnosis | None:
         return Diagnosis(code, cause, fixes.nvidia_image(f))
     fix = fixes.install_cuda(f)
     if f.packages.cpu_only:
-        # The wheels share one folder: removing tensorflow-cpu afterwards would empty tensorflow's.
+        # The wheels share one folder: removing tensorflow-cpu afterwards would delete tensorflow's files.
         installed = " ".join(f.packages.tensorflow)
         fix = f"{fixes.pip(f, f'uninstall -y {installed}')} && {fix}"
     name = f.packages.cpu_only or "the installed TensorFlow"
@@ -126,7 +126,7 @@ def no_cuda_build(f: Findings) -> Diagnosis | None:
 
 @without_gpu("hidden")
 def job_without_gpu(f: Findings) -> Diagnosis | None:
-    """A batch job to which the scheduler gave no GPU: it hides those of the machine from the job."""
+    """A batch job without a GPU: the scheduler hides the machine's GPUs from it."""
     if not f.environment.job_without_gpu or not f.libcuda.opened or f.driver_works:
         return None
     if f.init not in (cuda_errors.NO_DEVICE, 0):
@@ -138,7 +138,7 @@ def job_without_gpu(f: Findings) -> Diagnosis | None:
 
 @without_gpu("hidden")
 def hidden_by_environment(f: Findings) -> Diagnosis | None:
-    """CUDA_VISIBLE_DEVICES leaves none of the GPUs that the driver has."""
+    """CUDA_VISIBLE_DEVICES hides all GPUs of the driver."""
     visible = f.environment.visible
     if visible is None or f.libcuda_missing or f.libcuda.init == cuda_errors.STUB_LIBRARY:
         return None
@@ -147,7 +147,7 @@ def hidden_by_environment(f: Findings) -> Diagnosis | None:
     if not f.environment.hides_all and not (finds_none and without):
         return None
     if f.init not in (None, 0, cuda_errors.NO_DEVICE):
-        return None  # the driver has a trouble of its own, which comes first
+        return None  # the driver has a problem of its own, which comes first
     if f.environment.hides_all:
         cause = f"{VISIBLE}={visible!r} hides every GPU from this process"
     else:
@@ -160,7 +160,7 @@ def hidden_by_environment(f: Findings) -> Diagnosis | None:
 # ---- the driver --------------------------------------------------------------------------------------------
 
 OLDEST_CUDA = 12_000
-"""CUDA 12 programs run on any driver that knows CUDA 12.0 (minor version compatibility), which is 525.60."""
+"""CUDA 12 programs run on any driver with CUDA 12.0 (minor version compatibility), which is 525.60."""
 
 ELSEWHERE = fixes.other_machine("a machine with an NVIDIA GPU")
 WSL_FOLDER = "/usr/lib/wsl/lib"
@@ -174,7 +174,7 @@ def _named(f: Findings) -> str:
 def _reload(f: Findings) -> str:
     if f.kernel.loaded and not f.kernel.uvm:
         return fixes.on_host(f, "sudo nvidia-modprobe -u -c=0")
-    # Never a reboot by itself: the command may be pasted on a machine that others use.
+    # Never just a reboot: the command may be pasted on a shared machine.
     return fixes.on_host(f, "sudo modprobe -r nvidia_uvm && sudo modprobe nvidia_uvm")
 
 
@@ -184,7 +184,7 @@ def _device(f: Findings) -> GpuDevice | None:
 
 @without_gpu("driver")
 def stub_library(f: Findings) -> Diagnosis | None:
-    """The toolkit's link-time stand-in is found instead of the driver's library."""
+    """The loader finds the toolkit's link-time stub instead of the driver's library."""
     if f.init != cuda_errors.STUB_LIBRARY:
         return None
     folder = os.path.dirname(f.libcuda.path)
@@ -195,7 +195,9 @@ def stub_library(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def gpu_lost(f: Findings) -> Diagnosis | None:
-    """The GPU no longer answers on its bus (Xid 79), as after heat, a power dip or a loose card."""
+    """The GPU no longer answers on its bus (Xid 79), for example after overheating, a power dip or a loose
+    card.
+    """
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):
@@ -208,7 +210,7 @@ def gpu_lost(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def container_lost_gpu(f: Findings) -> Diagnosis | None:
-    """The device file is there, and the container's cgroup refuses it since the host's systemd reloaded."""
+    """The device file exists, but the container's cgroup denies it since the host's systemd reloaded."""
     refused = f.kernel.failing("EPERM")
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
     if not f.container.kind or not (refused or unknown):
@@ -220,7 +222,7 @@ def container_lost_gpu(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def device_files_denied(f: Findings) -> Diagnosis | None:
-    """The device files are there, and this user may not open them."""
+    """The device files exist, but this user may not open them."""
     denied = f.kernel.failing("EACCES", "EPERM")
     if not denied or f.init == 0:
         return None
@@ -235,7 +237,7 @@ def device_files_denied(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def does_not_answer(f: Findings) -> Diagnosis | None:
-    """A call into the driver never returned, or took its process down."""
+    """A call into the driver never returned, or crashed its process."""
     code = "driver-wedged"
     if f.libcuda.hung or f.kernel.hung:
         what = f.libcuda.hung or f"opening {f.kernel.hung}"
@@ -248,7 +250,7 @@ def does_not_answer(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def mismatch(f: Findings) -> Diagnosis | None:
-    """The driver's library and the kernel's module are of different versions, as after an upgrade."""
+    """The driver's library and kernel module have different versions, as after an upgrade."""
     logged = f.tensorflow.log.groups("mismatch")
     kernel, library = logged or (f.kernel.version, f.libcuda.version)
     differ = bool(kernel and library and kernel != library) and f.init not in (None, 0)
@@ -259,7 +261,7 @@ def mismatch(f: Findings) -> Diagnosis | None:
     versions += f" ({_named(f)})" if f.init else ""
     fix = "sudo reboot"
     if f.container.kind:
-        # The runtime mounts the host's library; one that the image brings along is found before it.
+        # The runtime mounts the host's library, but the image's own copy is found first.
         fix = (
             f"{fixes.container_gpu(f)}  # of an image without the driver's own packages (libnvidia-compute-*)"
         )
@@ -269,7 +271,7 @@ def mismatch(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def forward_compatibility(f: Findings) -> Diagnosis | None:
-    """CUDA's forward-compatibility library is in use on a GPU that it does not support."""
+    """CUDA's forward-compatibility library is used with a GPU that it does not support."""
     if f.init != cuda_errors.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return None
     folder = os.path.dirname(f.libcuda.path)
@@ -283,7 +285,7 @@ def forward_compatibility(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def too_old(f: Findings) -> Diagnosis | None:
-    """The driver knows no CUDA 12."""
+    """The driver does not support CUDA 12."""
     if f.libcuda.cuda is None or f.libcuda.cuda >= OLDEST_CUDA or f.libcuda.init is None:
         return None
     version = f.kernel.version or f.libcuda.version
@@ -297,7 +299,7 @@ def too_old(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def fabric_not_ready(f: Findings) -> Diagnosis | None:
-    """GPUs joined by NVLink wait until all links are up; with NVSwitches a fabric manager does that."""
+    """GPUs with NVLink wait until all links are up; with NVSwitches, a fabric manager sets them up."""
     if f.init != cuda_errors.SYSTEM_NOT_READY:
         return None
     if f.kernel.fabric_manager:
@@ -319,7 +321,7 @@ def fabric_not_ready(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def mps_down(f: Findings) -> Diagnosis | None:
-    """The Multi-Process Service, through which this process should reach the GPU, does not run."""
+    """The Multi-Process Service that this process should use is not running."""
     if f.init != cuda_errors.MPS_CONNECTION_FAILED:
         return None
     cause = f"the Multi-Process Service does not answer ({_named(f)})"
@@ -328,7 +330,7 @@ def mps_down(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def module_not_loaded(f: Findings) -> Diagnosis | None:
-    """The driver is installed, but its kernel module is not built, not accepted, or kept out by another."""
+    """The driver is installed, but its kernel module is not built, rejected, or blocked by another."""
     kernel = f.kernel
     installed = f.libcuda.opened or kernel.module or kernel.built_for or kernel.dkms
     if f.container.kind or kernel.loaded or not f.hardware.nvidia or not installed:
@@ -355,7 +357,7 @@ def module_not_loaded(f: Findings) -> Diagnosis | None:
 @without_gpu("driver")
 @with_gpu("device")
 def busy(f: Findings) -> Diagnosis | None:
-    """One program at a time may use the GPU (exclusive compute mode), or none at all, or it is taken."""
+    """The GPU allows one program at a time (exclusive compute mode) or none, or is taken."""
     device = _device(f)
     mode = device.access.compute_mode if device else ""
     unavailable = f.init == cuda_errors.DEVICE_UNAVAILABLE or "busy" in f.tensorflow.log
@@ -384,7 +386,7 @@ def busy(f: Findings) -> Diagnosis | None:
 @without_gpu("driver")
 @with_gpu("device")
 def memory_faulty(f: Findings) -> Diagnosis | None:
-    """The GPU's memory gave an error that ECC could not correct."""
+    """The GPU's memory had an error that ECC could not correct."""
     device = _device(f)
     errors = (device.access.memory_errors or 0) if device else 0
     told = f.init == cuda_errors.ECC_UNCORRECTABLE or "ecc" in f.tensorflow.log
@@ -400,7 +402,7 @@ def memory_faulty(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def mig_without_instance(f: Findings) -> Diagnosis | None:
-    """The GPU is divided (Multi-Instance GPU), and there is no instance that a program could use."""
+    """The GPU is divided (Multi-Instance GPU), but no instance is available."""
     device = _device(f)
     none = (
         f.init == cuda_errors.NO_DEVICE or f.libcuda.count == 0 or "no-supported-device" in f.tensorflow.log
@@ -423,7 +425,7 @@ def mig_without_instance(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def wedged(f: Findings) -> Diagnosis | None:
-    """The driver is there and fails without a reason, often after a sleep, a crash or a fault of the GPU."""
+    """The driver fails without a reason, often after sleep, a crash or a GPU fault."""
     if f.init != cuda_errors.UNKNOWN:
         return None
     return Diagnosis("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_named(f)}", _reload(f))
@@ -431,7 +433,7 @@ def wedged(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def container_on_wsl(f: Findings) -> Diagnosis | None:
-    """A container inside WSL: the NVIDIA Container Toolkit must bring GPU and driver library into it."""
+    """A container in WSL: the NVIDIA Container Toolkit must provide the GPU and driver library."""
     if not (f.container.kind and f.hardware.wsl) or f.driver_works or not f.libcuda_missing:
         return None
     lacks = f"has no {LIBCUDA}" if f.hardware.wsl_gpu else f"has neither /dev/dxg nor {LIBCUDA}"
@@ -443,7 +445,7 @@ def container_on_wsl(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def container_without_gpu(f: Findings) -> Diagnosis | None:
-    """A container to which no GPU was given: no device files, whatever the host has."""
+    """A container without a GPU: no device files, whatever the host has."""
     if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
         return None
     if not f.libcuda_missing and f.init not in (None, cuda_errors.NO_DEVICE, cuda_errors.OPERATING_SYSTEM):
@@ -459,7 +461,7 @@ def container_without_gpu(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def user_space_missing(f: Findings) -> Diagnosis | None:
-    """The kernel has a driver, but its library for programs is not there."""
+    """The kernel has a driver, but its user-space library is missing."""
     code = "libcuda-missing"
     if not f.libcuda_missing:
         return None
@@ -475,7 +477,7 @@ def user_space_missing(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def driver_missing(f: Findings) -> Diagnosis | None:
-    """Neither half of a driver."""
+    """Neither half of a driver is installed."""
     if not f.libcuda_missing:
         return None
     said = "cuInit fails with 303" if not f.libcuda.error else f"{LIBCUDA} cannot be opened"
@@ -491,7 +493,7 @@ def driver_missing(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def no_device(f: Findings) -> Diagnosis | None:
-    """The driver is there and counts no GPU, although nothing hides one."""
+    """The driver works but counts no GPU, although nothing hides one."""
     none = f.init == cuda_errors.NO_DEVICE or (f.libcuda.init == 0 and f.libcuda.count == 0)
     if not none and "no-supported-device" not in f.tensorflow.log:
         return None
@@ -506,7 +508,7 @@ def no_device(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def other_failure(f: Findings) -> Diagnosis | None:
-    """cuInit fails in a way for which there is no cause of its own."""
+    """cuInit fails for a reason without its own cause."""
     hidden = f.environment.hides_all or f.environment.job_without_gpu
     if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
         return None
@@ -515,7 +517,7 @@ def other_failure(f: Findings) -> Diagnosis | None:
 
 @without_gpu("hidden")
 def hidden_as_well(f: Findings) -> Diagnosis | None:
-    """The same variable alongside another cause: it would hide the GPU once that is fixed."""
+    """The same variable as a second cause: it would hide the GPU once the first is fixed."""
     if not f.environment.hides_all:
         return None
     return Diagnosis(
@@ -525,7 +527,7 @@ def hidden_as_well(f: Findings) -> Diagnosis | None:
 
 @without_gpu("nvml")
 def nvml_missing(f: Findings) -> Diagnosis | None:
-    """libnvidia-ml is not there: TensorFlow 2.21 then lists no GPU and says nothing."""
+    """libnvidia-ml is missing: TensorFlow 2.21 then silently lists no GPU."""
     absent = f.libraries.missing("driver")
     if not absent or not f.driver_works:
         return None
@@ -543,9 +545,10 @@ def _mislaid(library: Library) -> bool:
 
 
 def _missing(f: Findings) -> dict[str, str]:
-    """Libraries without which there is no GPU, with the loader's reason: our own try, and TensorFlow's.
+    """Return required libraries that do not load, with the loader's reason: by our own test and
+    TensorFlow's.
 
-    Where TensorFlow went as far as opening them, its own lines are the truth.
+    If TensorFlow got as far as opening them, its own messages decide.
     """
     device = {
         library.wanted.soname: library for library in f.libraries.found if library.wanted.need == "device"
@@ -557,13 +560,13 @@ def _missing(f: Findings) -> dict[str, str]:
 
 
 def _telling(name: str, why: str) -> str:
-    """The name alone where the file is just not there; else with the loader's reason."""
+    """Return only the name if the file is missing; else also the loader's reason."""
     return name if why.startswith(f"{name}: cannot open") else f"{name} ({why})"
 
 
 @without_gpu("libraries")
 def cuda_wheels_missing(f: Findings) -> Diagnosis | None:
-    """No CUDA runtime: TensorFlow then says, misleadingly, that it finds no CUDA drivers."""
+    """No CUDA runtime: TensorFlow then misleadingly reports that it finds no CUDA drivers."""
     missing = _missing(f)
     said = "no-cudart" in f.tensorflow.log
     if not ("libcudart.so.12" in missing or said) or "nvidia-cuda-runtime-cu12" in f.packages.wheels:
@@ -578,12 +581,12 @@ def cuda_wheels_missing(f: Findings) -> Diagnosis | None:
 
 @without_gpu("libraries")
 def cuda_libraries_missing(f: Findings) -> Diagnosis | None:
-    """Some CUDA library other than the runtime does not load, so TensorFlow registers no GPU."""
+    """A CUDA library other than the runtime does not load, so TensorFlow registers no GPU."""
     missing = _missing(f)
     if not missing and ("skipped" not in f.tensorflow.log or f.libraries.missing("device")):
         return None
     listed = "; ".join(_telling(name, why) for name, why in missing.items()) or "see TensorFlow's own lines"
-    # A wheel that is there but does not load is damaged: only a fresh copy helps.
+    # A wheel that is installed but does not load is damaged: reinstall it.
     damaged = [
         library
         for library in f.libraries.missing("device")
@@ -595,9 +598,9 @@ def cuda_libraries_missing(f: Findings) -> Diagnosis | None:
 
 @without_gpu("search path")
 def not_where_tensorflow_looks(f: Findings) -> Diagnosis | None:
-    """The wheels are there, but a library lies in a folder that TensorFlow's search path does not name.
+    """The wheels are installed, but a library is in a folder outside TensorFlow's search path.
 
-    So it is with TensorFlow 2.21 and libcusolver: what opens it does not list nvidia/cusolver/lib.
+    In TensorFlow 2.21 this affects libcusolver: the search path does not list nvidia/cusolver/lib.
     """
     missing = tuple(library for library in f.libraries.missing("device") if _mislaid(library))
     if not missing:
@@ -635,7 +638,7 @@ def too_few_cores(f: Findings) -> Diagnosis | None:
 
 @without_gpu("silent")
 def tensorflow_silent(f: Findings) -> Diagnosis | None:
-    """TensorFlow's child did not end in time, or died after its import."""
+    """TensorFlow's child did not finish in time, or died after its import."""
     listing = f"{f.python} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
     if f.tensorflow.hung:
         cause = f"TensorFlow did not answer in time while {f.tensorflow.hung}"
@@ -648,7 +651,7 @@ def tensorflow_silent(f: Findings) -> Diagnosis | None:
 
 @without_gpu("unknown")
 def unexplained(f: Findings) -> Diagnosis | None:
-    """None of the causes above. Says what was established and how to see all of TensorFlow's lines."""
+    """None of the above. Reports what is known and how to see all of TensorFlow's messages."""
     listed = f.tensorflow.listed
     if listed and listed.error:
         what = f"TensorFlow cannot list its devices: {listed.error}"
@@ -678,7 +681,10 @@ def _capability(text: str) -> tuple[int, int] | None:
 
 
 def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
-    """Compute capabilities that the build has as machine code (`sm`) or PTX (`compute`): `sm_89` → (8, 9)."""
+    """Return the compute capabilities in the build as machine code (`sm`) or PTX (`compute`):
+
+    `sm_89` → (8, 9).
+    """
     names = f.tensorflow.built.architectures if f.tensorflow.built else ()
     numbers = [name.removeprefix(f"{kind}_") for name in names if name.startswith(f"{kind}_")]
     return sorted((int(n[:-1]), int(n[-1])) for n in numbers if n.isdecimal() and len(n) >= 2)
@@ -686,9 +692,9 @@ def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
 
 @with_gpu("device")
 def gpu_older_than_build(f: Findings) -> Diagnosis | None:
-    """The GPU is listed, but the build has neither machine code nor PTX that it could run.
+    """The GPU is listed, but the build has neither machine code nor PTX for it.
 
-    TensorFlow announces compilation from PTX here too; PTX runs on newer GPUs only, never on older ones.
+    TensorFlow announces PTX compilation here too, but PTX runs only on newer GPUs, never on older ones.
     """
     built = sorted(_built(f, "sm") + _built(f, "compute"))
     old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]
@@ -704,7 +710,7 @@ def gpu_older_than_build(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
-    """The driver is older than the toolkit that made this build's PTX, or lacks a call that it makes."""
+    """The driver is older than the toolkit of this build's PTX, or lacks a call that it makes."""
     if "old-driver" not in f.tensorflow.log:
         return None
     version = f.kernel.version or f.libcuda.version
@@ -718,7 +724,7 @@ def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def out_of_memory(f: Findings) -> Diagnosis | None:
-    """Even a small op finds no memory: someone else holds it."""
+    """Even a small op finds no memory: another process holds it."""
     if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
         return None
     device = _device(f)
@@ -734,7 +740,7 @@ def out_of_memory(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def cudnn(f: Findings) -> Diagnosis | None:
-    """Convolutions fail: cuDNN is of another version than TensorFlow was built with, or does not start."""
+    """Convolutions fail: cuDNN has another version than TensorFlow was built with, or does not start."""
     versions = f.tensorflow.log.groups("cudnn-version")
     if not versions and "dnn" not in f.tensorflow.log:
         return None
@@ -761,7 +767,7 @@ def cudnn(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def xla_toolchain(f: Findings) -> Diagnosis | None:
-    """XLA cannot compile for the GPU: libdevice or ptxas is not found."""
+    """XLA cannot compile for the GPU: libdevice or ptxas is missing."""
     log = f.tensorflow.log
     failed = any(tried.what == "XLA" and tried.error for tried in f.tensorflow.tried)
     if not failed or not ("libdevice" in log or "ptxas" in log):
@@ -776,7 +782,7 @@ def xla_toolchain(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def kernels_invalid(f: Findings) -> Diagnosis | None:
-    """Kernels that TensorFlow generates do not run on a GPU this much newer than the build (Blackwell)."""
+    """TensorFlow's generated kernels do not run on a GPU this much newer than the build (Blackwell)."""
     log = f.tensorflow.log
     if "invalid-ptx" not in log and "invalid-handle" not in log:
         return None
@@ -794,7 +800,7 @@ def kernels_invalid(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
-    """No machine code for this GPU: the driver compiles each kernel from PTX at its first use."""
+    """No machine code for this GPU: the driver compiles each kernel from PTX on first use."""
     found = f.tensorflow.log.groups("ptx")
     if not found:
         return None
@@ -816,7 +822,7 @@ def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def runtime_does_not_start(f: Findings) -> Diagnosis | None:
-    """The CUDA runtime refuses the GPU for a reason that is no cause of its own."""
+    """The CUDA runtime rejects the GPU for a reason without its own cause."""
     said = f.tensorflow.log.text("runtime")
     if not said:
         return None
@@ -825,7 +831,7 @@ def runtime_does_not_start(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def work_silent(f: Findings) -> Diagnosis | None:
-    """A first op did not end in time, and no line tells why."""
+    """A first op did not finish in time, and no message explains it."""
     if f.tensorflow.hung not in WORK and not f.tensorflow.crashed:
         return None
     what = (
@@ -836,19 +842,19 @@ def work_silent(f: Findings) -> Diagnosis | None:
 
 @with_gpu("device")
 def work_fails(f: Findings) -> Diagnosis | None:
-    """An op raises for a reason that no cause names."""
+    """An op raises for a reason without its own cause."""
     failed = f.tensorflow.failed
     if failed is None:
         return None
     if f.tensorflow.pluggable and failed.what == "XLA":
-        return None  # compiling for it is an extra that few plug-ins have
+        return None  # few plug-ins can compile for it
     cause = f"the GPU is listed, but {failed.what} fails on it: {failed.error}"
     return Diagnosis("gpu-work-fails", cause, fixes.reinstall(f))
 
 
 @with_gpu("search path")
 def skipped_by_others(f: Findings) -> Diagnosis | None:
-    """The GPU is listed here alone, since tuilab opens by its path what TensorFlow does not find."""
+    """Only the lab sees the GPU, because tuilab opens by path what TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None
@@ -859,7 +865,7 @@ def skipped_by_others(f: Findings) -> Diagnosis | None:
 
 @with_gpu("toolchain")
 def ptxas_missing(f: Findings) -> Diagnosis | None:
-    """All works, but without ptxas the driver compiles what XLA makes, and more slowly."""
+    """Everything works, but without ptxas the driver compiles XLA's output more slowly."""
     if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
         return None
     cause = (
@@ -870,7 +876,7 @@ def ptxas_missing(f: Findings) -> Diagnosis | None:
 
 @with_gpu("well")
 def well(f: Findings) -> Diagnosis | None:
-    """A GPU is listed and did what was asked of it."""
+    """A GPU is listed and did its work."""
     gpu = f.gpus[0]
     about = f"compute capability {gpu.compute_capability or 'unknown'}"
     if f.tensorflow.pluggable:

@@ -1,7 +1,7 @@
-"""What the doctor dares not do in its own process: calls into a driver and libraries that may hang or crash.
+"""What the doctor does not risk in its own process: driver and library calls that may hang or crash.
 
-`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines, each with what is newly
-known, so that whatever was learnt before a hang is not lost; `at` names what comes next.
+`python -m tuilab.doctor.child libcuda | libraries | nodes | nvml`. Prints JSON lines with each new fact, so
+that nothing learned before a hang is lost; `at` names the next step.
 """
 
 import ctypes
@@ -19,12 +19,12 @@ ATTRIBUTE_MAJOR, ATTRIBUTE_MINOR = 75, 76
 
 
 def tell(**known: Any) -> None:
-    """Print one line at once."""
+    """Print one line immediately."""
     print(json.dumps(known), flush=True)
 
 
 def mapped(name: str) -> str:
-    """Return the file from which a library of that name is loaded, links resolved; empty if none is."""
+    """Return the file that a loaded library comes from, links resolved; empty if not loaded."""
     with open("/proc/self/maps", errors="replace") as maps:
         for line in maps:
             path = line.rstrip("\n").partition("/")[2]
@@ -34,7 +34,7 @@ def mapped(name: str) -> str:
 
 
 class Driver:
-    """libcuda through ctypes. A call that this library lacks returns None."""
+    """libcuda through ctypes. A call that the library lacks returns None."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -47,19 +47,19 @@ class Driver:
             return None
 
     def text(self, name: str, code: int) -> str:
-        """Ask the driver for an error's name or text (`cuGetErrorName`, `cuGetErrorString`)."""
+        """Return an error's name or text from the driver (`cuGetErrorName`, `cuGetErrorString`)."""
         pointer = ctypes.c_char_p()
         if self.call(name, code, ctypes.byref(pointer)) != 0 or pointer.value is None:
             return ""
         return pointer.value.decode(errors="replace")
 
     def number(self, name: str, *arguments: Any) -> int | None:
-        """Return a call whose first argument receives an int; None if it fails."""
+        """Return the int that a call writes to its first argument; None if it fails."""
         value = ctypes.c_int()
         return value.value if self.call(name, ctypes.byref(value), *arguments) == 0 else None
 
     def device(self, ordinal: int) -> dict[str, Any]:
-        """Return name, compute capability and bytes of memory of one device."""
+        """Return name, compute capability and memory bytes of one device."""
         device = self.number("cuDeviceGet", ordinal)
         if device is None:
             return {}
@@ -78,7 +78,7 @@ class Driver:
 
 
 def libcuda() -> None:
-    """Open libcuda, cuInit, count the devices and ask each for its name."""
+    """Open libcuda, call cuInit, count the devices and get each one's name."""
     tell(at="opening libcuda.so.1")
     try:
         driver = Driver(ctypes.CDLL("libcuda.so.1"))
@@ -98,7 +98,7 @@ def libcuda() -> None:
 
 
 def libraries(wanted: str) -> None:
-    """Open each of `[[soname, [path, …]], …]` (JSON): by its first path that exists, else by name."""
+    """Open each of `[[soname, [path, …]], …]` (JSON): by its first existing path, else by name."""
     for soname, paths in json.loads(wanted):
         tell(at=soname)
         path = next((p for p in paths if os.path.exists(p)), soname)
@@ -112,7 +112,7 @@ def libraries(wanted: str) -> None:
 
 
 def nodes(*paths: str) -> None:
-    """Open each device file as the driver's library does; say the error's name, or nothing."""
+    """Open each device file like the driver's library; report the error's name, if any."""
     for path in paths:
         tell(at=path)
         try:
@@ -123,7 +123,7 @@ def nodes(*paths: str) -> None:
 
 
 def nvml() -> None:
-    """Tell every GPU's facts and its state now, by NVML."""
+    """Report every GPU's facts and state from NVML."""
     import msgspec
 
     from tuilab.model.doctor import GpuDevice

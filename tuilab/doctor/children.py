@@ -1,4 +1,4 @@
-"""Child processes that may hang, each in a process group of its own, and what they said before the end."""
+"""Child processes that may hang, each in its own process group, with their output."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tuilab import guest
 from tuilab.version import HOME
 
 REAP_S = 0.5
-"""How long a killed child may take to die. One that sleeps inside the kernel never does: it stays behind."""
+"""Seconds for a killed child to die. One that sleeps in the kernel never does and stays behind."""
 
 _alive: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class Ran:
-    """How a child ended. code: None when it was killed for not answering in time."""
+    """How a child ended. code: None if it was killed on timeout."""
 
     code: int | None
     out: bytes
@@ -32,7 +32,7 @@ class Ran:
 
     @property
     def ending(self) -> str:
-        """Describe in words how it ended; empty for a child that ended well."""
+        """Describe how it ended; empty if normally."""
         if self.code is None:
             return "did not answer in time"
         if self.code < 0:
@@ -50,10 +50,9 @@ def run(
     until: float,
     more: Callable[[Ran], float] = _no_more,
 ) -> Ran:
-    """Run `argv` to its end or until `until` (monotonic clock), then kill its whole group.
+    """Run `argv` until it ends or until `until` (monotonic clock), then kill its whole group.
 
-    more: given what the child had said by then, how many seconds longer it may take. Raises OSError when it
-    cannot be started.
+    more: returns extra seconds, given the output so far. Raises OSError if it cannot be started.
     """
     child = subprocess.Popen(
         argv,
@@ -89,7 +88,7 @@ def run(
 
 
 def kill(child: subprocess.Popen[bytes]) -> None:
-    """Kill a child and everything it started. One that is gone already is no error."""
+    """Kill a child and everything it started. Ignores one that is gone."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -97,7 +96,7 @@ def kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def kill_all() -> None:
-    """Kill every child that still runs."""
+    """Kill every running child."""
     with _lock:
         left = list(_alive)
     for child in left:
@@ -105,7 +104,7 @@ def kill_all() -> None:
 
 
 def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
-    """Return `environ` as it is, plus what the child needs to find this package, plus `more`."""
+    """Return `environ`, plus what the child needs to find this package, plus `more`."""
     out = dict(environ) | more
     home = HOME.parent
     if home not in {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}:
@@ -114,13 +113,12 @@ def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
 
 
 def own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
-    """Run `tuilab.doctor.child` with these arguments, in the lab's own Python."""
+    """Run `tuilab.doctor.child` with these arguments in the lab's own Python."""
     return run(guest.command("tuilab.doctor.child", *arguments), environment(environ), until)
 
 
 def known(out: bytes) -> dict[str, Any]:
-    """Return all JSON lines of a child in one object, later ones winning. A line cut off by a kill is
-    dropped."""
+    """Merge a child's JSON lines into one object, later ones winning. Drops a line cut off by a kill."""
     facts: dict[str, Any] = {}
     for line in out.splitlines():
         try:

@@ -1,4 +1,4 @@
-"""Whether this process lives in a container, and in which kind: each is given a GPU in its own way."""
+"""Whether this process runs in a container, and of which kind: each gets its GPU in its own way."""
 
 import re
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ _CGROUP = re.compile(r"docker|kubepods|containerd|libpod|lxc")
 
 @dataclass(frozen=True)
 class Container:
-    """kind: docker, podman, kubernetes, apptainer, lxc …, empty outside. evidence: what says so."""
+    """kind: docker, podman, kubernetes, apptainer, lxc …, empty outside. evidence: what shows it."""
 
     kind: str = ""
     evidence: str = ""
 
 
 def look(place: Place) -> Container:
-    """Try the marks that each container runtime leaves, the most telling first."""
+    """Check the signs of each container runtime, most specific first."""
     environ = place.environ
     for variable in ("APPTAINER_NAME", "SINGULARITY_NAME", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if environ.get(variable):

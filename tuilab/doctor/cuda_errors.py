@@ -1,4 +1,4 @@
-"""Driver results that tell something about an installation (cuda.h, enum CUresult)."""
+"""Driver error codes that say something about an installation (cuda.h, enum CUresult)."""
 
 DEVICE_UNAVAILABLE = 46
 NO_DEVICE = 100
@@ -36,5 +36,5 @@ CODES = {name: code for code, name in NAMES.items()}
 
 
 def name(code: int) -> str:
-    """Name an error: `100` → `CUDA_ERROR_NO_DEVICE`; an unknown code as `CUDA error 4711`."""
+    """Return the name of an error: `100` → `CUDA_ERROR_NO_DEVICE`; unknown codes as `CUDA error 4711`."""
     return NAMES.get(code, f"CUDA error {code}")

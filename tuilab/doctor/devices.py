@@ -1,4 +1,4 @@
-"""The GPUs' facts and state: by NVML in a child process, else by nvidia-smi if that is installed."""
+"""The GPUs' facts and state: from NVML in a child process, else from nvidia-smi if installed."""
 
 import csv
 import io
@@ -23,12 +23,12 @@ FIELDS = (
     *("pcie.link.width.current", "pcie.link.width.max"),
     *("compute_mode", "mig.mode.current", "ecc.errors.uncorrected.volatile.total"),
 )
-"""What is asked of `nvidia-smi --query-gpu`; without units it answers in MiB, MHz, W and °C."""
+"""Fields of `nvidia-smi --query-gpu`; without units, in MiB, MHz, W and °C."""
 
 
 @dataclass(frozen=True)
 class Devices:
-    """source: NVML or nvidia-smi. error: why there is nothing. hung: what did not answer."""
+    """source: NVML or nvidia-smi. error: why there is nothing. hung: what did not respond."""
 
     found: tuple[GpuDevice, ...] = ()
     source: str = ""
@@ -75,7 +75,7 @@ def _smi(place: Place, until: float, error: str) -> Devices:
 
 
 def read_smi(gpus: str, apps: str) -> tuple[GpuDevice, ...]:
-    """Read nvidia-smi's two tables. A figure that the GPU does not give (`[N/A]`) is None."""
+    """Parse nvidia-smi's two tables. A missing figure (`[N/A]`) is None."""
     users: dict[str, list[GpuProcess]] = {}
     for row in _rows(apps, 4):
         if row[1].isdigit():
@@ -162,7 +162,7 @@ def probe(found: Devices) -> Probe:
 
 
 def describe(device: GpuDevice) -> str:
-    """Return name, compute capability, memory, driver, clocks, link and other processes, as far as known."""
+    """Return name, compute capability, memory, driver, clocks, link and other processes, if known."""
     facts, now = device.facts, device.now
     parts = [
         f"GPU {facts.index}: {facts.name}",
@@ -197,7 +197,7 @@ def _against(what: str, value: float | None, limit: float | None, unit: float, n
 
 
 def link(found: Link) -> str:
-    """Return `PCIe 4.0 ×16`, with the maximum if it is more."""
+    """Return `PCIe 4.0 ×16`, with the maximum if it is higher."""
     if found.generation is None or found.width is None:
         return ""
     now = f"PCIe {found.generation}.0 ×{found.width}"

@@ -7,15 +7,16 @@ from typing import BinaryIO
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 LIMIT = 1 << 20
-"""Bytes read of a table, so that a damaged file costs little."""
+"""Maximum bytes read of a table, in case the file is damaged."""
 
 DT_NULL, DT_STRTAB, DT_RPATH, DT_RUNPATH = 0, 5, 15, 29
 
 
 def search_path(library: Path) -> tuple[Path, ...]:
-    """Return the library's DT_RUNPATH (else DT_RPATH) with `$ORIGIN` resolved, each folder once, in order.
+    """Return the library's DT_RUNPATH (else DT_RPATH) with `$ORIGIN` resolved, without duplicates, in
+    order.
 
-    Empty if the file is missing or no 64-bit little-endian ELF.
+    Empty if the file is missing or not a 64-bit little-endian ELF.
     """
     try:
         with library.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Environment variables that decide which GPU a program sees and how TensorFlow and XLA use it."""
+"""Environment variables that decide which GPU a program sees, and how TensorFlow and XLA use it."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from tuilab.model.sanitize import sanitize_line
 
 _WATCHED = re.compile(
     r"^(CUDA_.*|NVIDIA_.*|XLA_FLAGS|LD_LIBRARY_PATH|LD_PRELOAD|SLURM_JOB_ID|SLURM_JOB_GPUS|SLURM_STEP_GPUS"
-    # Not every TF_: Terraform's variables begin so too.
+    # Not every TF_ variable: Terraform's start with it too.
     r"|TF_(CPP|GPU|XLA|FORCE|MIN|CUDA|CUDNN|CUBLAS|ENABLE|DISABLE|DETERMINISTIC|USE|NUM|DEVICE|CONFIG|PLUGGABLE)(_.*)?)$"
 )
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -19,28 +19,28 @@ CONTAINER_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 @dataclass(frozen=True)
 class Environment:
-    """The variables that matter here, as set (values cleaned and cut to 500 characters)."""
+    """The relevant variables (values cleaned and cut to 500 characters)."""
 
     variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def visible(self) -> str | None:
-        """CUDA_VISIBLE_DEVICES; None if it is not set."""
+        """CUDA_VISIBLE_DEVICES; None if not set."""
         return self.variables.get(VISIBLE)
 
     @property
     def hides_all(self) -> bool:
-        """CUDA_VISIBLE_DEVICES leaves no device: the list ends at its first entry that names none."""
+        """True if CUDA_VISIBLE_DEVICES hides all devices: the list ends at its first invalid entry."""
         return self.visible is not None and hides_all(self.visible)
 
     @property
     def container_hides_all(self) -> bool:
-        """The container was given no device: the NVIDIA runtime reads `void` and `none` so."""
+        """True if the container has no device: `void` and `none` for the NVIDIA runtime."""
         return self.variables.get(CONTAINER_VISIBLE, "all").strip() in ("", "void", "none")
 
     @property
     def job_without_gpu(self) -> bool:
-        """A Slurm job that asked for no GPU (srun(1), output environment variables)."""
+        """True for a Slurm job without a GPU (srun(1), output environment variables)."""
         return "SLURM_JOB_ID" in self.variables and not (
             self.variables.get("SLURM_JOB_GPUS") or self.variables.get("SLURM_STEP_GPUS")
         )
@@ -52,22 +52,22 @@ class Environment:
 
 
 def hides_all(value: str) -> bool:
-    """Return whether this CUDA_VISIBLE_DEVICES names no device at all.
+    """Return True if this CUDA_VISIBLE_DEVICES names no device.
 
-    CUDA reads the list from the left and stops at the first entry that is no device, so `-1,0` hides all
-    and `0,-1` does not (CUDA C++ Programming Guide, “CUDA Environment Variables”).
+    CUDA reads the list from the left and stops at the first invalid entry, so `-1,0` hides all and `0,-1`
+    does not (CUDA C++ Programming Guide, “CUDA Environment Variables”).
     """
     first = value.split(",")[0].strip()
     return not (first.isdecimal() or first.startswith(("GPU-", "MIG-")))
 
 
 def look(place: Place) -> Environment:
-    """Pick the variables that matter."""
+    """Collect the relevant variables."""
     return Environment(pick(place.environ))
 
 
 def pick(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the watched variables, by name."""
+    """Return the relevant variables by name."""
     return {name: sanitize_line(environ[name], 500) for name in sorted(environ) if _WATCHED.match(name)}
 
 

@@ -1,4 +1,4 @@
-"""All probes at once, under one deadline, and the report that comes of them."""
+"""Run all probes in parallel with one deadline, and make the report."""
 
 import queue
 import threading
@@ -27,13 +27,13 @@ from tuilab.model.doctor import DoctorReport, Probe
 from tuilab.model.sanitize import sanitize_line
 
 LIMIT_S = 26.0
-"""The whole examination, whatever hangs. Starting Python and printing come on top, within 30 s.
+"""Limit of the whole examination. Starting Python and printing add to it, within 30 s.
 
-Only if the driver is seen compiling TensorFlow's kernels from PTX it is `tensorflow.COMPILING_S` longer.
+Extended by `tensorflow.COMPILING_S` only if the driver is compiling TensorFlow's kernels from PTX.
 """
 
 CHILD_MARGIN_S = 2.0
-"""How much earlier the children are killed, so that what they had said is still told."""
+"""Children are killed this much earlier, so that their output is still reported."""
 
 Wait = Callable[[float], None]
 Task = Callable[[Place, float, Wait], Iterator[tuple[str, Any]]]
@@ -83,15 +83,15 @@ SHOWN: tuple[tuple[str, str, Callable[[Any], Probe]], ...] = (
     ("toolchain", "XLA toolchain", lambda found: found),
     ("devices", "devices", devices.probe),
 )
-"""Finding, the probe's name, and how its finding is reported. TensorFlow's own probes follow."""
+"""Finding, the probe's name, and its formatter. TensorFlow's own probes follow."""
 
 
 def examine(
     place: Place | None = None, limit_s: float = LIMIT_S, wait: Wait = lambda seconds: None
 ) -> DoctorReport:
-    """Look at everything within `limit_s` seconds and name the cause. Never imports TensorFlow here.
+    """Run all probes within `limit_s` seconds and name the cause. Never imports TensorFlow here.
 
-    wait: told how many seconds longer it takes where the GPU's kernels are being compiled.
+    wait: called with the extra seconds if the GPU's kernels are being compiled.
     """
     place = place or Place()
     begun = time.monotonic()
@@ -114,7 +114,7 @@ def examine(
 
 
 LONGER = "longer"
-"""Comes in place of a finding's name when a task may take longer; the finding is the seconds."""
+"""Stands for a finding's name if a task may take longer; the finding is the seconds."""
 
 
 class Unanswered(str):
@@ -122,9 +122,9 @@ class Unanswered(str):
 
 
 def gather(place: Place, deadline: float, until: float, wait: Wait = lambda seconds: None) -> dict[str, Any]:
-    """Run every task in a thread of its own; by the deadline, every finding or an `Unanswered`.
+    """Run every task in its own thread; by the deadline, return every finding or an `Unanswered`.
 
-    The threads are daemons: one that a broken driver holds inside the kernel is left behind.
+    The threads are daemons: one that hangs in the kernel is left behind.
     """
     answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
     begun = time.monotonic()
@@ -157,7 +157,7 @@ def _run(task: Task, place: Place, until: float, answers: "queue.SimpleQueue[tup
         for answer in task(place, until, lambda seconds: answers.put((LONGER, seconds))):
             answers.put(answer)
         answers.put(("", ""))
-    except Exception as error:  # one probe's fault must not take the others' findings along
+    except Exception as error:  # a bug in one probe must not lose the other findings
         answers.put(("", sanitize_line(f"the probe itself failed: {type(error).__name__}: {error}", 300)))
 
 

@@ -1,4 +1,4 @@
-"""All that the probes found, and the few conclusions that several rules share."""
+"""All findings of the probes, and conclusions that several rules share."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from tuilab.model.doctor import ListedGpu
 
 @dataclass(frozen=True)
 class Findings:
-    """One finding a probe; a probe that did not answer leaves its empty finding and its name in `silent`."""
+    """One finding per probe. A probe without an answer leaves an empty finding and its name in `silent`."""
 
     python: str = "python"
     packages: Packages = field(default_factory=Packages)
@@ -35,14 +35,14 @@ class Findings:
 
     @property
     def gpus(self) -> tuple[ListedGpu, ...]:
-        """What TensorFlow lists: the one answer that counts for `gpu_visible`."""
+        """The GPUs that TensorFlow lists; only this decides `gpu_visible`."""
         return self.tensorflow.gpus
 
     @property
     def init(self) -> int | None:
-        """cuInit's result: our own call's, else as TensorFlow's line has it; None if neither says.
+        """cuInit's result: of our own call, else from TensorFlow's message; None if neither is known.
 
-        303 is what TensorFlow says when the library cannot be opened.
+        TensorFlow reports 303 if the library cannot be opened.
         """
         if self.libcuda.init is not None:
             return self.libcuda.init
@@ -55,17 +55,17 @@ class Findings:
 
     @property
     def libcuda_missing(self) -> bool:
-        """The loader finds no libcuda, by our own try or by TensorFlow's."""
+        """True if the loader finds no libcuda, by our own test or TensorFlow's."""
         if self.libcuda.opened or self.libcuda.hung or self.libcuda.crashed:
             return False
         return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
 
     @property
     def driver_works(self) -> bool:
-        """cuInit succeeds and counts a device, or the library tells nothing to the contrary."""
+        """True if cuInit succeeds and counts a device, or nothing contradicts it."""
         return self.libcuda.init == 0 and bool(self.libcuda.count)
 
     @property
     def kernel_absent(self) -> bool:
-        """No NVIDIA driver in the kernel, and no file through which to reach one."""
+        """True without an NVIDIA driver in the kernel and without a file to reach one."""
         return not self.kernel.loaded and not self.kernel.nodes

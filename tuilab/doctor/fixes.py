@@ -1,15 +1,15 @@
-"""The exact commands that fix a cause, for this Python, this container and this distribution."""
+"""The exact commands that fix a cause, for this Python, container and distribution."""
 
 import shlex
 
 from tuilab.doctor.findings import Findings
 
 SERIES = "2.21"
-"""The TensorFlow that this release is built on, for an installation that has none yet."""
+"""The TensorFlow version of this release, for an installation without one."""
 
 
 def pip(f: Findings, action: str) -> str:
-    """Return the command of `pip` of the very Python that was examined; `uv pip` where it has none."""
+    """Return the `pip` command of the examined Python; `uv pip` if it has no pip."""
     if f.packages.pip:
         return f"{shlex.quote(f.python)} -m pip {action}"
     verb, _, rest = action.partition(" ")
@@ -17,13 +17,13 @@ def pip(f: Findings, action: str) -> str:
 
 
 def with_cuda(f: Findings) -> str:
-    """Return TensorFlow of the installed series with its CUDA wheels, as a requirement in quotes."""
+    """Return the requirement for TensorFlow of the installed series with its CUDA wheels, in quotes."""
     series = ".".join(f.packages.version.split(".")[:2]) if f.packages.version.count(".") else SERIES
     return f'"tensorflow[and-cuda]=={series}.*"'
 
 
 PLUGGABLE = "TF_PLUGGABLE_DEVICE_LIBRARY_PATH"
-"""Names the library of a device that is not built into TensorFlow."""
+"""Matches the library of a pluggable device."""
 
 
 def install_cuda(f: Findings) -> str:
@@ -32,7 +32,7 @@ def install_cuda(f: Findings) -> str:
 
 
 def reinstall(f: Findings) -> str:
-    """Install it over whatever is there; of a pluggable device, whatever brings that."""
+    """Reinstall TensorFlow, or the plug-in of a pluggable device."""
     if f.tensorflow.pluggable:
         library = f.environment.variables.get(PLUGGABLE, "")
         return f"# update the plug-in that brings the device{f': {library}' if library else ''}"
@@ -40,7 +40,7 @@ def reinstall(f: Findings) -> str:
 
 
 def requirement(f: Findings, wheel: str, options: str = "") -> str:
-    """Install one wheel in the version that TensorFlow asks for; all of them where that is not known."""
+    """Install one wheel in the version that TensorFlow requires; all of them if that is not known."""
     if wheel not in f.packages.wanted:
         return reinstall(f)
     return pip(f, f'install {options}"{f.packages.wanted[wheel]}"')
@@ -50,7 +50,7 @@ NVCC_WHEEL = "nvidia-cuda-nvcc-cu12"
 
 
 def ptxas(f: Findings) -> str:
-    """Put ptxas where XLA looks: on the PATH from its wheel, or the wheel itself."""
+    """Put ptxas where XLA looks: its wheel on the PATH, or the wheel itself."""
     home = f.packages.tensorflow_home
     if home is not None and NVCC_WHEEL in f.packages.wheels:
         return f'export PATH="{home.parent / "nvidia" / "cuda_nvcc" / "bin"}:$PATH"'
@@ -58,17 +58,17 @@ def ptxas(f: Findings) -> str:
 
 
 def on_host(f: Findings, command: str) -> str:
-    """Mark a command as one that a container cannot run for itself."""
+    """Mark a command that a container cannot run itself."""
     return f"{command}  # on the host, outside the container" if f.container.kind else command
 
 
 def other_machine(why: str) -> str:
-    """Describe that nothing can be fixed on this machine: measure if there is a GPU."""
+    """Say that nothing can be fixed on this machine: measure on one with a GPU."""
     return f"tuilab run PRESET --host HOST  # {why}"
 
 
 def install_driver(f: Findings) -> str:
-    """Install a driver in the distribution's own way."""
+    """Install a driver in the distribution's way."""
     if f.hardware.wsl:
         return "wsl --update  # in Windows, after installing NVIDIA's driver for Windows"
     for name in f.hardware.distribution:
@@ -84,12 +84,14 @@ DRIVER_BY_DISTRIBUTION = {
     "rhel": "sudo dnf module install -y nvidia-driver:latest-dkms && sudo reboot",
     "arch": "sudo pacman -S --needed nvidia nvidia-utils && sudo reboot",
 }
-"""By ID or ID_LIKE of /etc/os-release. Debian needs its non-free, Fedora the RPM Fusion, RHEL NVIDIA's CUDA
-repository."""
+"""By ID or ID_LIKE of /etc/os-release.
+
+Debian needs non-free, Fedora RPM Fusion, RHEL NVIDIA's CUDA repository.
+"""
 
 
 def user_space(f: Findings) -> str:
-    """Install libcuda and libnvidia-ml of the version that the kernel has."""
+    """Install libcuda and libnvidia-ml in the kernel driver's version."""
     major = f.kernel.version.partition(".")[0]
     if "ubuntu" in f.hardware.distribution and major.isdigit():
         return f"sudo apt-get install -y libnvidia-compute-{major}"
@@ -103,7 +105,7 @@ def user_space(f: Findings) -> str:
 
 
 def load_module(f: Findings) -> str:
-    """Build the driver's kernel module if it is missing, have its key accepted, and load it."""
+    """Build the driver's kernel module if missing, have its key accepted, and load it."""
     kernel = f.kernel
     if kernel.module and kernel.secure_boot:
         key = kernel.signing_key or "/var/lib/shim-signed/mok/MOK.der"
@@ -122,11 +124,11 @@ MODULE_BY_DISTRIBUTION = {
     "rhel": "sudo dnf install -y kernel-devel-$(uname -r) && sudo dkms autoinstall",
     "arch": "sudo pacman -S --needed linux-headers && sudo dkms autoinstall",
 }
-"""How the module is built for the running kernel, by ID or ID_LIKE (Ubuntu is like Debian)."""
+"""How to build the module for the running kernel, by ID or ID_LIKE (Ubuntu is like Debian)."""
 
 
 def keep_out(f: Findings, driver: str) -> str:
-    """Keep another kernel driver from taking the GPU at the next start."""
+    """Keep another kernel driver from taking the GPU at the next boot."""
     image = next(
         (INITRAMFS[name] for name in f.hardware.distribution if name in INITRAMFS), "update-initramfs -u"
     )
@@ -140,28 +142,30 @@ INITRAMFS = {
     "rhel": "dracut --force",
     "arch": "mkinitcpio -P",
 }
-"""What makes the first file system again, which holds the drivers that load early."""
+"""Rebuild the initramfs, which holds the drivers that load early."""
 
 TOOLKIT = (
     "sudo apt-get install -y nvidia-container-toolkit && sudo nvidia-ctk runtime configure --runtime=docker"
     " && sudo systemctl restart docker  # in the WSL distribution; then: docker run --gpus all IMAGE"
 )
-"""What puts the driver's libraries into containers. Docker Desktop brings its own; `apt-get` needs NVIDIA's
-repository."""
+"""Install what puts the driver's libraries into containers.
+
+Docker Desktop has its own; `apt-get` needs NVIDIA's repository.
+"""
 
 NVIDIA_IMAGE = "nvcr.io/nvidia/tensorflow:25.02-tf2-py3"
-"""NVIDIA's last image of TensorFlow (2.17): CUDA on aarch64 too, and machine code for Blackwell."""
+"""NVIDIA's last TensorFlow image (2.17): CUDA on aarch64 too, and machine code for Blackwell."""
 
 
 def nvidia_image(f: Findings) -> str:
-    """Start NVIDIA's own build of TensorFlow, where the wheel has no code for this processor or this GPU."""
+    """Start NVIDIA's own build of TensorFlow, if the wheel has no code for this processor or GPU."""
     if f.hardware.jetson:
         return f"docker run --runtime nvidia -it --rm {NVIDIA_IMAGE}-igpu"
     return f"docker run --gpus all -it --rm {NVIDIA_IMAGE}  # TensorFlow 2.17"
 
 
 def restart_container(f: Findings) -> str:
-    """Start the container again: only then does it get its device files back."""
+    """Restart the container: only then does it get its device files back."""
     return RESTARTS.get(f.container.kind, RESTARTS["docker"])
 
 
@@ -188,18 +192,18 @@ def container_gpu(f: Findings) -> str:
 
 
 def container_driver_libraries(f: Findings) -> str:
-    """Start it with its GPUs, and with the driver's libraries for computing and for NVML."""
+    """Start it with its GPUs, and with the driver's libraries for computing and NVML."""
     if f.container.kind in ("docker", "podman"):
         return container_gpu(f).replace(" IMAGE", " -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE")
     return container_gpu(f)
 
 
 def library_path(*folders: str) -> str:
-    """Let the loader search these folders first."""
+    """Make the loader search these folders first."""
     return f'export LD_LIBRARY_PATH="{":".join(folders)}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
 
 
 def library_path_without(f: Findings, folder: str) -> str:
-    """Take one folder out of LD_LIBRARY_PATH."""
+    """Remove a folder from LD_LIBRARY_PATH."""
     left = [part for part in f.environment.library_folders if part.rstrip("/") != folder.rstrip("/")]
     return f'export LD_LIBRARY_PATH="{":".join(left)}"' if left else "unset LD_LIBRARY_PATH"

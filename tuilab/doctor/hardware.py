@@ -1,4 +1,4 @@
-"""The machine and its PCI bus: is there an NVIDIA GPU to be driven at all?"""
+"""The machine and its PCI bus: is there an NVIDIA GPU at all?"""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ DISPLAY_CLASS, SWITCH_CLASS = "0x03", "0x0680"
 
 @dataclass(frozen=True)
 class PciGpu:
-    """A display controller. driver: the kernel driver that holds it, empty if none does."""
+    """A display controller. driver: its kernel driver, empty if none."""
 
     slot: str
     vendor: str
@@ -26,9 +26,9 @@ class PciGpu:
 
 @dataclass(frozen=True)
 class Hardware:
-    """gpus: None if the PCI bus cannot be read. wsl: Linux inside Windows, whose GPU is no PCI device.
+    """gpus: None if the PCI bus cannot be read. wsl: Linux in Windows, whose GPU is not a PCI device.
 
-    switch: NVSwitches join the GPUs, which a fabric manager must set up. jetson: NVIDIA's own small machines.
+    switch: NVSwitches connect the GPUs and need a fabric manager. jetson: NVIDIA's own small machines.
     """
 
     gpus: tuple[PciGpu, ...] | None = None
@@ -47,12 +47,12 @@ class Hardware:
 
     @property
     def none(self) -> bool:
-        """The bus was read and holds no NVIDIA GPU."""
+        """True if the bus was read and has no NVIDIA GPU."""
         return self.gpus is not None and not self.nvidia and not self.wsl
 
 
 def look(place: Place) -> Hardware:
-    """Read /sys/bus/pci, /etc/os-release and the kernel's version."""
+    """Read /sys/bus/pci, /etc/os-release and the kernel version."""
     bus = place.file("/sys/bus/pci/devices")
     return Hardware(
         gpus=_pci(bus),
@@ -98,7 +98,7 @@ def _word(path: Path) -> str:
 
 
 def _distribution(os_release: str) -> tuple[str, ...]:
-    """ID and ID_LIKE, nearest first: `("ubuntu", "debian")`."""
+    """Return ID and ID_LIKE, nearest first: `("ubuntu", "debian")`."""
     found = dict(re.findall(r"^(ID|ID_LIKE)=\"?([^\"\n]*)\"?$", os_release, re.MULTILINE))
     return tuple(f"{found.get('ID', '')} {found.get('ID_LIKE', '')}".split())
 

@@ -1,4 +1,4 @@
-"""The driver's half in the kernel: its module, its version and the device files that lead to it."""
+"""The driver's kernel half: its module, version and device files."""
 
 import grp
 import os
@@ -15,17 +15,17 @@ from tuilab.model.sanitize import sanitize_line
 VERSION_FILE = "/proc/driver/nvidia/version"
 _VERSION = re.compile(r"Kernel Module(?: for \S+)?\s+(\d+(?:\.\d+)+)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
-"""An EFI variable: four bytes of attributes, then 1 where Secure Boot is on (UEFI specification, 3.3)."""
+"""An EFI variable: four bytes of attributes, then 1 if Secure Boot is on (UEFI specification, 3.3)."""
 
 SIGNING_KEYS = (
     "/var/lib/shim-signed/mok/MOK.der",
     "/var/lib/dkms/mok.pub",
     "/etc/pki/akmods/certs/public_key.der",
 )
-"""Where Ubuntu, Debian's DKMS and Fedora's akmods keep the key with which they sign modules."""
+"""Where Ubuntu, Debian's DKMS and Fedora's akmods keep their module signing keys."""
 
 FABRIC_MANAGER = "nv-fabricmanage"
-"""nv-fabricmanager as /proc shows it: a process's name is cut to 15 characters."""
+"""nv-fabricmanager as in /proc: process names are cut to 15 characters."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class KernelDriver:
     """version: empty if no NVIDIA driver is loaded. nodes: `/dev/nvidia0` and so on.
 
     unopened: device files that do not open, with the error's name (`EACCES`). group: the group that may open
-    them. hung: the device file whose opening did not return.
-    module: the driver's module as built for the running kernel. built_for: other kernels that have one.
-    dkms: its source is here, to be built. signing_key: the key that Secure Boot must be reported of.
-    mig_instances: compute instances of GPUs that are divided (Multi-Instance GPU).
+    them. hung: the device file that did not open in time.
+    module: the driver's module for the running kernel. built_for: other kernels that have one.
+    dkms: its source is present. signing_key: the key to enroll for Secure Boot.
+    mig_instances: compute instances of divided GPUs (Multi-Instance GPU).
     """
 
     version: str = ""
@@ -61,7 +61,7 @@ class KernelDriver:
 
     @property
     def loaded(self) -> bool:
-        """The kernel has the driver."""
+        """True if the kernel has the driver."""
         return bool(self.version)
 
 
@@ -72,7 +72,7 @@ def parse_version(text: str) -> str:
 
 
 def look(place: Place, until: float) -> KernelDriver:
-    """Read /proc, /dev and /lib/modules, and open each device file in a child: some refuse only then."""
+    """Read /proc, /dev and /lib/modules, and open each device file in a child: some fail only then."""
     folder = place.file("/dev")
     try:
         names = sorted(os.listdir(folder))
@@ -107,7 +107,7 @@ def look(place: Place, until: float) -> KernelDriver:
 
 
 def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str], str]:
-    """The files that do not open, with the error's name, and the one whose opening did not return."""
+    """Return the files that do not open, with the error's name, and the one that did not open in time."""
     if not paths:
         return {}, ""
     ran = children.own_module(place.environ, until, "nodes", *map(str, paths))
@@ -124,7 +124,7 @@ def _folders(place: Place, path: str) -> list[str]:
 
 
 def _module(place: Place, kernel: str) -> str:
-    """Where that kernel has nvidia.ko, by the list that modprobe reads."""
+    """Return that kernel's nvidia.ko, from modprobe's list."""
     found = re.search(
         r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
     )
@@ -132,7 +132,7 @@ def _module(place: Place, kernel: str) -> str:
 
 
 def _group(path: Path) -> str:
-    """The file's group where membership would help: its bits give the group reading and writing."""
+    """Return the file's group if membership would help: the group may read and write."""
     try:
         found = path.stat()
         return grp.getgrgid(found.st_gid).gr_name if found.st_mode & stat.S_IRWXG >= 0o060 else ""

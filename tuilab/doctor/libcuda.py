@@ -1,4 +1,4 @@
-"""The driver's half outside the kernel: libcuda, opened and asked in a child process."""
+"""The driver's user-space half: libcuda, called in a child process."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tuilab.model.sanitize import sanitize_line
 
 NAME = "libcuda.so.1"
 UNHIDDEN = "libcuda unhidden"
-"""The probe that looks again without CUDA_VISIBLE_DEVICES."""
+"""The second probe, without CUDA_VISIBLE_DEVICES."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class CudaDevice:
 
 @dataclass(frozen=True)
 class Libcuda:
-    """path: empty if it could not be opened, `error` then says why.
+    """path: empty if it could not be opened; `error` has the reason.
 
-    init: cuInit's result, None if it was not reached or is missing. cuda: the newest CUDA that this driver
-    supports, as in `12080` for 12.8. hung: what did not answer. crashed: how the child ended, if badly.
+    init: cuInit's result, None if not reached or missing. cuda: the newest CUDA that this driver supports,
+    `12080` for 12.8. hung: what did not respond. crashed: how the child ended, if badly.
     """
 
     path: str = ""
@@ -45,12 +45,12 @@ class Libcuda:
 
     @property
     def opened(self) -> bool:
-        """The library is there and the loader took it."""
+        """True if the library exists and was loaded."""
         return bool(self.path)
 
     @property
     def version(self) -> str:
-        """The driver version in the library's file name, empty if it has none."""
+        """The driver version in the library's file name; empty if it has none."""
         found = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
         return found[1] if found else ""
 
@@ -61,12 +61,12 @@ class Libcuda:
 
 
 def look(place: Place, until: float) -> Libcuda:
-    """Open, initialise and count, in this environment."""
+    """Open, initialise and count in this environment."""
     return _ask(place, dict(place.environ), until)
 
 
 def look_unhidden(place: Place, until: float) -> Libcuda | None:
-    """Look without CUDA_VISIBLE_DEVICES; None if it is not set."""
+    """The same without CUDA_VISIBLE_DEVICES; None if it is not set."""
     if VISIBLE not in place.environ:
         return None
     return _ask(place, {k: v for k, v in place.environ.items() if k != VISIBLE}, until)
@@ -78,7 +78,7 @@ def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
-    """Return what the child said, and how it ended."""
+    """Parse the child's output and its end."""
     at = str(facts.get("at", "starting"))
     init = facts.get("init")
     return Libcuda(
@@ -120,6 +120,6 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
 
 
 def probe_unhidden(found: Libcuda | None) -> Probe:
-    """Return the second look, as a probe of its own."""
+    """Return the second test as its own probe."""
     name = UNHIDDEN
     return Probe(name, "skip", f"{VISIBLE} is not set") if found is None else probe(found, name)

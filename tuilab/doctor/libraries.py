@@ -1,4 +1,4 @@
-"""The CUDA libraries that TensorFlow opens at run time, opened in a child the way TensorFlow would."""
+"""The CUDA libraries that TensorFlow loads at run time, opened in a child the way TensorFlow would."""
 
 import json
 import os
@@ -21,9 +21,9 @@ Need = Literal["driver", "device", "extra"]
 
 @dataclass(frozen=True)
 class Wanted:
-    """A library by its soname. folder: if the wheel keeps it, below `nvidia/`; empty for the driver's own.
+    """A library by its soname. folder: in the wheel, below `nvidia/`; empty for the driver's own.
 
-    need: device: without it TensorFlow registers no GPU at all. extra: only some work needs it.
+    need: device: required to register any GPU. extra: needed for some work only.
     """
 
     soname: str
@@ -46,24 +46,26 @@ WANTED = (
     Wanted("libnccl.so.2", "nccl", "nvidia-nccl-cu12", "extra"),
     Wanted("libcupti.so.12", "cuda_cupti", "nvidia-cuda-cupti-cu12", "extra"),
 )
-"""What TensorFlow 2.21 opens by name, seen with its own `dso_loader` log against stub libraries. Earlier ones
-from 2.16 on open the same, but for the cuDNN that their wheel asks for."""
+"""What TensorFlow 2.21 opens by name, from its `dso_loader` log with stub libraries.
+
+Versions since 2.16 open the same, except for their own cuDNN.
+"""
 
 
 def wanted_by(packages: Packages) -> tuple[Wanted, ...]:
-    """Return what the installed TensorFlow opens: 2.16 and 2.17 ask for cuDNN 8."""
+    """Return what the installed TensorFlow opens: 2.16 and 2.17 need cuDNN 8."""
     asked = re.search(r"[=~]=\s*(\d+)|>=\s*(\d+)", packages.wanted.get("nvidia-cudnn-cu12", ""))
     major = asked[1] or asked[2] if asked else "9"
     return tuple(replace(w, soname=CUDNN + major) if w.folder == "cudnn" else w for w in WANTED)
 
 
 FRAMEWORK = "libtensorflow_framework.so.2"
-"""The library whose code opens the others, so that its search path is the one that counts."""
+"""The library that opens the others, so that its search path counts."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """One library. path: from where it was loaded. elsewhere: a copy that TensorFlow does not look at."""
+    """One library. path: of the loaded file. elsewhere: a copy that TensorFlow does not find."""
 
     wanted: Wanted
     path: str = ""
@@ -72,13 +74,13 @@ class Library:
 
     @property
     def absent(self) -> bool:
-        """The file itself is not found, rather than something that it needs."""
+        """True if the file itself is missing, rather than one of its dependencies."""
         return not self.path and self.wanted.soname in self.error.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class Libraries:
-    """Every library that was tried. hung: the one that did not answer. crashed: how the child ended badly."""
+    """Every tested library. hung: the one that did not respond. crashed: how the child ended, if badly."""
 
     found: tuple[Library, ...] = ()
     hung: str = ""
@@ -90,7 +92,7 @@ class Libraries:
 
 
 def look(place: Place, packages: Packages, environment: Environment, until: float) -> Libraries:
-    """Open each: from LD_LIBRARY_PATH, then TensorFlow's own search path, then the system's (ld.so(8))."""
+    """Open each from LD_LIBRARY_PATH, then TensorFlow's own search path, then the system's (ld.so(8))."""
     home = packages.tensorflow_home
     folders = search_path(home / FRAMEWORK) if home else ()
     plan = []
@@ -106,7 +108,7 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
 def read(
     facts: dict[str, Any], ran: children.Ran, home: Path | None, every: tuple[Wanted, ...] = WANTED
 ) -> Libraries:
-    """Return what the child said, and how it ended."""
+    """Parse the child's output and its end."""
     found = []
     for wanted in every:
         said = facts.get(wanted.soname)
@@ -124,7 +126,7 @@ def read(
 
 
 def _elsewhere(wanted: Wanted, home: Path | None) -> str:
-    """A wheel's copy next to TensorFlow that did not load."""
+    """Return a wheel's copy next to TensorFlow that was not loaded."""
     if home is None or not wanted.folder:
         return ""
     path = home.parent / "nvidia" / wanted.folder / "lib" / wanted.soname
@@ -132,7 +134,7 @@ def _elsewhere(wanted: Wanted, home: Path | None) -> str:
 
 
 def toolchain(place: Place, packages: Packages) -> Probe:
-    """Find libdevice and ptxas where XLA would (a forecast: XLA's own call on the GPU is the test)."""
+    """Find libdevice and ptxas where XLA would (a forecast: only XLA's own call on the GPU is a test)."""
     roots = [place.environ.get(name, "") for name in ("TF_CUDA_TOOLKIT_PATH", "CUDA_HOME")]
     roots.append(str(place.file("/usr/local/cuda")))
     if packages.tensorflow_home:
@@ -163,7 +165,7 @@ FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (f
 
 
 def _why(missing: Sequence[Library], lead: str) -> list[str]:
-    """The missing by name in one phrase, then those with a reason of their own."""
+    """Return the missing libraries in one phrase, then those with their own reason."""
     absent = [
         library.wanted.soname + FOR[library.wanted.need]
         for library in missing

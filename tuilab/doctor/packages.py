@@ -1,4 +1,4 @@
-"""Which TensorFlow and which NVIDIA wheels this Python has, from package metadata alone."""
+"""The TensorFlow and NVIDIA wheels of this Python, from package metadata only."""
 
 import importlib.machinery
 import importlib.metadata
@@ -20,9 +20,9 @@ FULL = ("tensorflow", "tf-nightly", "tensorflow-gpu", "tensorflow-macos")
 class Packages:
     """Versions by distribution name.
 
-    wheels: every installed nvidia-*-cu*. wanted: what TensorFlow's `and-cuda` extra
-    asks for, as `name<10,>=9.3` by name.
-    tensorflow_home: the folder of the package `tensorflow`. pip: this Python has pip.
+    wheels: every installed nvidia-*-cu*. wanted: requirements of TensorFlow's `and-cuda` extra by name, as
+    `name<10,>=9.3`.
+    tensorflow_home: folder of the package `tensorflow`. pip: this Python has pip.
     """
 
     tensorflow: dict[str, str] = field(default_factory=dict)
@@ -33,17 +33,17 @@ class Packages:
 
     @property
     def cpu_only(self) -> str:
-        """The installed distribution that is built without CUDA, such as tensorflow-cpu; empty if none is."""
+        """The installed distribution without CUDA, such as tensorflow-cpu; empty if none."""
         return next((name for name in CPU_ONLY if name in self.tensorflow), "")
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Wheels that `and-cuda` asks for and that are not installed."""
+        """Wheels that `and-cuda` requires and that are not installed."""
         return tuple(name for name in self.wanted if name not in self.wheels)
 
     @property
     def version(self) -> str:
-        """TensorFlow's version; empty if it is not installed."""
+        """TensorFlow's version; empty if not installed."""
         return next(iter(self.tensorflow.values()), "")
 
 
@@ -66,7 +66,7 @@ def look(place: Place) -> Packages:
 
 
 def _home(path: list[str]) -> Path | None:
-    """The folder that `import tensorflow` would take; finding it runs nothing of it."""
+    """Return the folder that `import tensorflow` would use, without running it."""
     spec = importlib.machinery.PathFinder.find_spec("tensorflow", path)
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 

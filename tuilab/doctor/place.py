@@ -1,4 +1,4 @@
-"""Where the doctor looks. Tests point it at a made-up machine."""
+"""The machine to examine. Tests use a made-up one."""
 
 import os
 import sys
@@ -13,11 +13,11 @@ from tuilab.model.environment import Environment
 
 @dataclass(frozen=True)
 class Place:
-    """A machine as its files, its environment and its Python.
+    """A machine by its files, environment and Python.
 
-    root: what stands for `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed
-    packages, None for this Python's own path. machine: the processor's architecture, such as `aarch64`.
-    worker: the module run as TensorFlow's child. environment: whose Python it is, None for the lab's own.
+    root: replaces `/` when /proc, /dev, /sys and /etc are read. metadata: folders with installed packages,
+    None for this Python's own path. machine: the architecture, such as `aarch64`.
+    worker: the module to run as TensorFlow's child. environment: whose Python it is, None for the lab's own.
     """
 
     root: Path = Path("/")
@@ -31,17 +31,17 @@ class Place:
 
     @classmethod
     def of(cls, environment: Environment) -> "Place":
-        """Return this machine, with that environment's Python."""
+        """Return this machine with that environment's Python."""
         path = tuple(map(str, look(environment.python)["path"]))
         environ = {**os.environ, **environment.variables}
         return cls(python=environment.python, environ=environ, metadata=path, environment=environment)
 
     def file(self, path: str) -> Path:
-        """Return `/proc/version` below the root."""
+        """Return the path below the root, such as `/proc/version`."""
         return self.root / path.lstrip("/")
 
     def read(self, path: str, limit: int = 65_536) -> str:
-        """Return the file's first `limit` bytes as text; empty if it cannot be read."""
+        """Return the file's first `limit` bytes as text; empty if unreadable."""
         try:
             with self.file(path).open("rb") as stream:
                 return stream.read(limit).decode(errors="replace")

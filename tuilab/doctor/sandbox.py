@@ -5,7 +5,7 @@ from tuilab.model.doctor import Probe
 
 
 def probe(version: int | None = None) -> Probe:
-    """Return the finding in a sentence. version: of Landlock, this kernel's unless given."""
+    """Return the finding in a sentence. version: of Landlock, by default this kernel's."""
     found = landlock.version() if version is None else version
     if not found:
         said = (

@@ -1,4 +1,4 @@
-"""TensorFlow's own answer, from a child process: its import, its build, its device list, work on the GPU."""
+"""TensorFlow's own report from a child process: import, build, device list, work on the GPU."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,17 +12,19 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
 
 VMODULE = "cuda_diagnostics=1,dso_loader=1"
-"""Source files whose silent lines tell most: driver versions, and each library that was or was not opened."""
+"""Source files with the most informative hidden messages: driver versions, and each opened or missing
+library.
+"""
 
 WORK = ("Mul", "MatMul", "Conv2D", "XLA")
-"""What the child tries on the GPU: each goes through another library or compiler."""
+"""The child's tests on the GPU: each uses another library or compiler."""
 
 
 @dataclass(frozen=True)
 class TensorFlow:
-    """What the child said. A stage that it did not reach is None.
+    """The child's report. A stage that it did not reach is None.
 
-    hung: what it was at when it was killed for not answering. crashed: how it ended, if badly, and in what.
+    hung: what it was doing when it was killed on timeout. crashed: how it ended, if badly, and during what.
     """
 
     imported: Imported | None = None
@@ -40,23 +42,25 @@ class TensorFlow:
 
     @property
     def pluggable(self) -> bool:
-        """Whether the GPUs come from a plug-in: a build without CUDA lists them, and knows no capability."""
+        """True if the GPUs come from a plug-in: a build without CUDA lists them without a compute
+        capability.
+        """
         built = self.built is not None and not self.built.cuda
         return built and bool(self.gpus) and not any(gpu.compute_capability for gpu in self.gpus)
 
     @property
     def compiling(self) -> bool:
-        """Return whether it was killed at work on a GPU for which the build has PTX alone."""
+        """Return True if it was killed during work on a GPU for which the build has only PTX."""
         return self.hung in WORK and "ptx" in self.log
 
     @property
     def failed(self) -> Tried | None:
-        """The first piece of GPU work that raised."""
+        """The first GPU test that raised."""
         return next((tried for tried in self.tried if tried.error), None)
 
 
 def environment(place: Place) -> dict[str, str]:
-    """Return the user's own environment, with the start-up lines switched on."""
+    """Return the user's own environment with start-up messages switched on."""
     vmodule = ",".join(filter(None, [place.environ.get("TF_CPP_VMODULE", ""), VMODULE]))
     growth = place.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
@@ -66,13 +70,14 @@ def environment(place: Place) -> dict[str, str]:
 
 
 COMPILING_S = 120.0
-"""How much longer the child may take where the driver is compiling TensorFlow's kernels for this GPU."""
+"""Extra seconds for the child while the driver compiles TensorFlow's kernels for this GPU."""
 
 
 def look(place: Place, until: float, wait: Callable[[float], None] = lambda seconds: None) -> TensorFlow:
-    """Run the child to its end or until `until`; `COMPILING_S` longer while kernels are compiled from PTX.
+    """Run the child until it ends or until `until`; `COMPILING_S` longer while kernels are compiled from
+    PTX.
 
-    wait: told of those seconds before they are spent.
+    wait: called with those seconds in advance.
     """
 
     def more(ran: children.Ran) -> float:
@@ -86,7 +91,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
 
 
 def read(ran: children.Ran) -> TensorFlow:
-    """Return what the child said, and how it ended."""
+    """Parse the child's output and its end."""
     begun = "starting"
     stages = []
     for line in ran.out.splitlines():
@@ -111,7 +116,7 @@ def read(ran: children.Ran) -> TensorFlow:
 
 
 def probes(found: TensorFlow) -> tuple[Probe, ...]:
-    """Return one probe for import, build and list each, and one for each piece of work."""
+    """Return one probe each for import, build and list, and one for each test."""
     return (_import(found), _build(found), _list(found), *(_work(found, what) for what in WORK))
 
 

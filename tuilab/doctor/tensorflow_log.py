@@ -1,4 +1,4 @@
-"""What TensorFlow's own lines and errors say, by the wording of its 2.21 sources and of older reports."""
+"""The meaning of TensorFlow's messages and errors, by the wording of 2.21 and older reports."""
 
 import re
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ LINES = {
     "ptxas": r"(?:Couldn't get ptxas|Couldn't invoke ptxas|Failed to launch ptxas|Can't find ptxas"
     r"|ptxas.* not found|No PTX compilation provider)",
 }
-"""Each kind of line by the words that mark it."""
+"""Kinds of messages by their characteristic words."""
 
 _PATTERNS = {kind: re.compile(pattern) for kind, pattern in LINES.items()}
 _PREFIX = re.compile(r"^(?:[IWEF]\d{4} [\d:.]+\s+\d+ |\d{4}-\d\d-\d\d [\d:.]+: [IWEF] )?\S+\.cc:\d+\] ")
@@ -42,7 +42,7 @@ _ADVICE = re.compile(r"(; LD_LIBRARY_PATH: | Please make sure the missing ).*")
 
 
 class TensorFlowLog:
-    """The telling lines and errors of one process, by kind. lines: the former alone, without their prefix."""
+    """The relevant messages and errors of one process, by kind. lines: only the messages, without prefix."""
 
     def __init__(self, text: str = "", errors: Sequence[str] = ()) -> None:
         self._found: dict[str, list[re.Match[str]]] = {}
@@ -65,11 +65,11 @@ class TensorFlowLog:
         return kind in self._found
 
     def groups(self, kind: str) -> tuple[str, ...]:
-        """Return the captured words of the first line of that kind; empty if there is none."""
+        """Return the captured groups of the first message of that kind; empty if there is none."""
         return self._found[kind][0].groups() if kind in self._found else ()
 
     def text(self, kind: str) -> str:
-        """Return the first line of that kind, from its telling words on; empty if there is none."""
+        """Return the first message of that kind, from its characteristic words on; empty if there is none."""
         return self._found[kind][0][0] if kind in self._found else ""
 
     def unloaded(self) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""Every run, kept as it grows."""
+"""Saves every run as it grows."""

@@ -1,4 +1,4 @@
-"""The runs of the store a page at a time, in a chosen order, for lists that are too long to read whole."""
+"""Pages of the stored runs in a chosen order, for lists too long to read at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,11 +35,11 @@ ORDERS: Mapping[str, str] = {
     "fastest": _FIELD.format(2),
     "ratio": _FIELD.format(4),
 }
-"""By what the list can be ordered; what a run lacks comes last."""
+"""Orders of the list; runs without the value come last."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in the list. parameters: every one that it was measured with. brief: None until worked out."""
+    """A run in the list. parameters: all measured parameters. brief: None until computed."""
 
     line: RunLine
     parameters: dict[str, Value] = {}
@@ -57,14 +57,14 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Extent(msgspec.Struct, frozen=True):
-    """How many runs there are, and the bytes of their events."""
+    """Number of runs, and the bytes of their events."""
 
     runs: int = 0
     size: int = 0
 
 
 def extent(store: Store, search: str = "", titles: Mapping[str, str] = NO_TITLES) -> Extent:
-    """Measure the extent of the runs that `search` finds."""
+    """Return the extent of the runs that match `search`."""
     where, values = condition(search, store.searched, titles)
     query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM runs INDEXED BY runs_by_time WHERE {where}"
     return Extent(*store.connection.execute(query, values).fetchone())
@@ -80,36 +80,37 @@ def page(
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
-    """Return that many runs that `search` finds, from a place on. order: one of `ORDERS`."""
+    """Return a page of runs that match `search`, from an offset. order: one of `ORDERS`."""
     where, values = condition(search, store.searched, titles)
     way, by = "ASC" if rising else "DESC", ORDERS[order]
-    # Most lists are by time, for which there is an index.
+    # Lists are mostly ordered by time, which has an index.
     last = "" if order == "at" else f"({by}) IS NULL, "
     query = f"{_SELECT} {where} ORDER BY {last}{by} {way}, at DESC, run LIMIT ? OFFSET ?"
     return _entries(store, query, (*values, limit, offset))
 
 
 def entry(store: Store, run: str) -> Entry | None:
-    """Return one run of the list, None if it is not there or deleted."""
+    """Return one run of the list; None if missing or deleted."""
     return next(iter(_entries(store, f"{_SELECT} deleted_at IS NULL AND run = ?", (run,))), None)
 
 
 def pinned(store: Store, limit: int = 6) -> list[Entry]:
-    """Return the latest runs that are pinned, as ghost or as baseline."""
-    # The planner would rather look at every run that is not deleted.
+    """Return the latest runs pinned as ghost or baseline."""
+    # The planner would otherwise scan every run that is not deleted.
     few = _SELECT.replace(" FROM runs ", " FROM runs INDEXED BY runs_pinned ")
     query = f"{few} deleted_at IS NULL AND pinned IN ('ghost', 'baseline') ORDER BY at DESC LIMIT ?"
     return _entries(store, query, (limit,))
 
 
 LATEST, MOST_ALIKE = 2_000, 19
-"""Runs that are looked through for those like another, the latest; and how many are taken."""
+"""Number of latest runs to search for similar ones, and maximum number of matches."""
 
 
 def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
-    """Return the medians of the latest other runs of the same settings on the same machine, seconds per call.
+    """Return the medians of the latest runs with the same settings on the same machine, in seconds per
+    call.
 
-    fastest: the label of the fastest arm, which must have been the fastest in them too.
+    fastest: label of the fastest arm, which must have been the fastest in them too.
     """
     assert run.scenario is not None and run.machine is not None and run.budget is not None
     rows = store.connection.execute(
@@ -159,7 +160,7 @@ def _parameters(scenario: Any) -> dict[str, Value]:
 
 
 def _known(brief: Any, rounds: int) -> Brief | None:
-    """What is kept, unless the run has gained rounds since."""
+    """Return the saved summary, unless the run has more rounds now."""
     if not brief:
         return None
     try:

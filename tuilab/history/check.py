@@ -1,4 +1,4 @@
-"""Whether a history is sound, run by run, and what can be saved of one that is not."""
+"""Check whether a history is sound, run by run, and recover what can be read."""
 
 import contextlib
 import re
@@ -24,23 +24,23 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import BUDGET, Scenario
 
 BUSY_S = 2.0
-"""How long a check waits for another program's lock."""
+"""Seconds that a check waits for another program's lock."""
 HEADER = 100
 """Bytes of a database's header (sqlite.org/fileformat2.html)."""
 MOST_UNREADABLE = 10_000
-"""That many numbers after an unreadable event are tried one by one."""
+"""Number of ids tried one by one after an unreadable event."""
 
 
 class Damage(msgspec.Struct, frozen=True):
-    """Something that is not as it was written."""
+    """Something that differs from what was written."""
 
     run: str
-    """Its id; "" where it is about the file."""
+    """The run's id; "" for the file itself."""
     what: str
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check found."""
+    """The result of a check."""
 
     runs: int = 0
     rounds: int = 0
@@ -48,20 +48,20 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repaired(msgspec.Struct, frozen=True, kw_only=True):
-    """What a repair saved."""
+    """The result of a repair."""
 
     runs: int = 0
     rounds: int = 0
     lost: tuple[Damage, ...] = ()
-    """What could not be saved."""
+    """What could not be recovered."""
     aside: Path | None = None
-    """The damaged file, under its new name."""
+    """The damaged file's new name."""
 
 
 def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None) -> Checked:
     """Verify all of a history: SQLite's own check, every event, every piece, the sums of each run.
 
-    at: told how many runs are done, of how many. Raises OSError if the file cannot be opened.
+    at: called with the number of runs done and the total. Raises OSError if the file cannot be opened.
     """
     found: list[Damage] = []
     rounds = 0
@@ -77,7 +77,7 @@ def check(file: Path, at: Callable[[int, int], None] = lambda done, total: None)
 
 
 def _damage(run: str, wrong: Iterable[str]) -> list[Damage]:
-    """What is wrong with a run, as it may be printed."""
+    """Return the problems of a run, cleaned for printing."""
     return [Damage(sanitize_line(run, 100), sanitize_line(words, 400)) for words in wrong]
 
 
@@ -88,7 +88,7 @@ def _source(file: Path) -> Connection:
     try:
         connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
-        if not is_damage(error):  # it takes nothing, but may be read
+        if not is_damage(error):  # it cannot be written, but may be readable
             connection.close()
             return connect_to_read(file)
     except sqlite3.Error:
@@ -107,7 +107,7 @@ def _integrity(connection: sqlite3.Connection) -> list[str]:
 
 
 def _runs(connection: sqlite3.Connection, found: list[Damage]) -> list[str]:
-    """Every run of which there is a trace, in the table, in its indexes or in the events."""
+    """Return every run with a trace in the table, its indexes or the events."""
     runs: dict[str, None] = {}
     queries = (
         "SELECT run FROM runs NOT INDEXED",
@@ -134,7 +134,7 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     try:
         row = _row(connection, run)
         if row is not None and row.get("deleted_at") == STAGED:
-            return 0, []  # what an import that was broken off left: nobody sees it, and a purge takes it
+            return 0, []  # left by an interrupted import: invisible, and removed by a purge
         for number, line in _lines(connection, run, wrong):
             try:
                 event = e.decode(line)
@@ -181,7 +181,7 @@ def _row(connection: sqlite3.Connection, run: str) -> dict[str, Any] | None:
 
 
 def _lines(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Iterator[tuple[int, bytes]]:
-    """The run's lines; one that the file does not give is named and stepped over."""
+    """Yield the run's lines; unreadable ones are reported and skipped."""
     number, failed = -1, 0
     query = "SELECT number, event FROM events WHERE run = ? AND number > ? ORDER BY number"
     while True:
@@ -219,11 +219,10 @@ def _pieces(connection: sqlite3.Connection, run: str, wrong: list[str]) -> Itera
 
 
 def repair(file: Path, into: Path | None = None) -> Repaired:
-    """Save what can be read of a history, row by row, in a new one that takes its place.
+    """Copy readable rows into a new history that replaces the damaged one.
 
-    The damaged file is kept under another name. into: a history that gets the runs instead; the file then
-    stays if it is. Raises OSError if the disk stops giving the file, and sqlite3.Error too if no new
-    one can be written.
+    Keeps the damaged file under another name. into: a history that gets the runs instead; the file then stays
+    in place. Raises OSError if the disk becomes unreadable, and sqlite3.Error if no new one can be written.
     """
     lost: list[Damage] = []
     new = into or file.with_name(f"{file.stem}-repaired{file.suffix}")
@@ -241,7 +240,7 @@ def repair(file: Path, into: Path | None = None) -> Repaired:
         except sqlite3.Error as error:
             if "no such table" not in str(error):
                 lost.append(Damage("", sanitize_line(f"watched programs: {error}")))
-    if lost and (why := why_unread(file)):  # what it did not give need not be damaged
+    if lost and (why := why_unread(file)):  # unreadable is not necessarily damaged
         if into is None:
             _remove(new)
         raise OSError(0, why)
@@ -264,7 +263,7 @@ def _remove(file: Path) -> None:
 
 @contextlib.contextmanager
 def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
-    """A connection to the file; to a copy with a new header where SQLite does not know it as its own."""
+    """Yield a connection to the file, or to a copy with a new header if SQLite does not recognise it."""
     connection = _source(file)
     copy = None
     try:
@@ -286,14 +285,14 @@ def _readable(file: Path, lost: list[Damage]) -> Iterator[sqlite3.Connection]:
 
 
 def _check_first_page(file: Path) -> None:
-    """Raise OSError if a new header cannot help, because no table of SQLite begins behind the header."""
+    """Raise OSError if a new header cannot help, because no SQLite table follows it."""
     with open_regular(file) as stream:
         if stream.read(HEADER + 1)[HEADER:] not in (b"\x05", b"\x0d"):
             raise OSError(0, "it is not a history: its first page is not SQLite's")
 
 
 def _new_header(file: Path, page: int = 4096) -> None:
-    """The first hundred bytes as SQLite writes them for a file like this (sqlite.org/fileformat2.html)."""
+    """Write the first hundred bytes as SQLite would for such a file (sqlite.org/fileformat2.html)."""
     pages = max(1, file.stat().st_size // page)
     header = b"SQLite format 3\0" + page.to_bytes(2, "big") + bytes([1, 1, 0, 64, 32, 32])
     header += (1).to_bytes(4, "big") + pages.to_bytes(4, "big") + bytes(8) + (1).to_bytes(4, "big")
@@ -307,7 +306,7 @@ KEPT = ("note", "pinned", "source", "answer", "deleted_at", "status")
 
 
 def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Damage]) -> int | None:
-    """The rounds of a run that are now in the new store; None if nothing of it can be reported."""
+    """Save a run in the new store; returns its rounds, or None if nothing is readable."""
     wrong: list[str] = []
     row = _row(connection, run) or {}
     lines: list[tuple[int, bytes]] = []
@@ -334,7 +333,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):
         encoded.insert(0, e.encode(started).rstrip())
-    if store.next_number(run):  # with what came after this file was set aside
+    if store.next_number(run):  # next to what was recorded after the file was renamed
         there = [line for _, line in store.raw(run)]
         known = set(there)
         more = [line for line in encoded if packed.is_round(line) and line not in known]
@@ -355,7 +354,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
 
 
 def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
-    """The run's beginning: its own event, or made of its line in the list and of what its rounds name."""
+    """Return the run's start: its own event, or one rebuilt from its list row and the arms in its rounds."""
     arms: dict[str, None] = {}
     points: dict[int, None] = {}
     for line in lines:
@@ -383,7 +382,7 @@ def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStar
 
 
 def _arm(name: str) -> Arm | None:
-    """The arm of that id, None if it is no id."""
+    """Return the arm of that id; None if it is not a valid id."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
     found = re.fullmatch(r"([a-z]+)(\d+)", device)

@@ -1,4 +1,4 @@
-"""The only door to a history's files: SQLite, through connections that this process counts.
+"""The only access to a history's files: SQLite, through connections that this process counts.
 
 Nothing else opens `history.db`, or the files next to it, while a connection is open (see `model.held`).
 """
@@ -17,22 +17,22 @@ from tuilab.model import held
 from tuilab.model.errors import InputError
 
 OPEN_BUSY_S = 1.0
-"""How long an open waits for another program's lock."""
+"""Seconds that opening waits for another program's lock."""
 COPY_BUSY_S = 5.0
-"""How long a copy waits for another program's lock."""
+"""Seconds that a copy waits for another program's lock."""
 Mode = Literal["rwc", "rw", "ro", "immutable"]
-"""rwc: the file is made if it is missing. immutable: read without any lock."""
+"""rwc: create the file if missing. immutable: read without locks."""
 
 _making = threading.Lock()
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the file itself is not a sound database, rather than busy, full or closed."""
+    """Return True if the file is not a sound database, rather than busy, full or closed."""
     return _primary(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_stuck(error: sqlite3.Error) -> bool:
-    """Return whether only another connection helps: this one is closed, or has lost a lock."""
+    """Return True if only a new connection helps: this one is closed, or has lost a lock."""
     return isinstance(error, sqlite3.ProgrammingError) or _primary(error) == sqlite3.SQLITE_PROTOCOL
 
 
@@ -41,15 +41,15 @@ def _primary(error: sqlite3.Error) -> int:
 
 
 class Connection(sqlite3.Connection):
-    """A counted connection. Reports names that are not text as damage, and refuses such words."""
+    """A counted connection. Treats names that are not text as damage, and rejects such words."""
 
     place: Path | None = None
-    """The file that SQLite opened, links resolved; None in memory."""
+    """The opened file, links resolved; None in memory."""
     identity: held.Identity | None = None
-    """Which file that was; None once it is closed."""
+    """Identity of the file; None once closed."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Execute a statement. Raises InputError for a word that is not text, as bytes may be."""
+        """Execute a statement. Raises InputError for a word that is not valid text."""
         try:
             return super().execute(sql, parameters)
         except UnicodeEncodeError as error:
@@ -61,14 +61,14 @@ class Connection(sqlite3.Connection):
 
     @property
     def gone(self) -> bool:
-        """Whether the name no longer leads to the file: nobody will find what is written now."""
+        """True if the name no longer leads to the file, so that new data would never be found."""
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
     def close(self) -> None:
         """Close it; a second time does nothing.
 
-        The last connection of all programs removes the log by its name. If another history has that name now,
-        its log would be removed while it is in use: so this connection stays open until the process ends.
+        The last connection of all programs removes the log by name. If another history has that name now,
+        that would remove a log in use, so this connection then stays open until the process ends.
         """
         if self.gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -91,10 +91,10 @@ def connect(
     bare: bool = False,
     busy_s: float = OPEN_BUSY_S,
 ) -> Connection:
-    """Return a connection as every part of the history uses it. Raises sqlite3.Error.
+    """Return a connection with the settings that the history uses. Raises sqlite3.Error.
 
-    file: None for a database in memory. alone: no other program uses it meanwhile, and SQLite needs no shared
-    memory, which is a file. bare: read nothing yet, because the file may be damaged.
+    file: None for a database in memory. alone: no other program uses it meanwhile, so SQLite needs no
+    shared-memory file. bare: read nothing yet, because the file may be damaged.
     """
     if file is None:
         connection = _connection(":memory:", busy_s)
@@ -127,7 +127,7 @@ def _connection(name: str, busy_s: float) -> Connection:
 
 @contextmanager
 def _private(file: Path) -> Iterator[None]:
-    """Make a new file readable by its owner alone. SQLite gives the files next to it the same mode."""
+    """Make a new file readable only by its owner. SQLite gives its companion files the same mode."""
     if file.exists():
         yield
         return
@@ -145,7 +145,7 @@ def _as_it_is() -> Iterator[None]:
 
 
 def _text(data: bytes) -> str:
-    """A stored text, whatever its bytes are."""
+    """Return a stored text, for any bytes."""
     return data.decode(errors="replace")
 
 
@@ -154,7 +154,7 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
     until = time.monotonic() + COPY_BUSY_S
 
     def waited(status: int, remaining: int, total: int) -> None:
-        # Python tries a busy database again for ever.
+        # Python retries a busy database forever.
         if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
             raise sqlite3.OperationalError("database is locked")
 
@@ -162,10 +162,10 @@ def copy(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
 
 
 def why_unread(file: Path) -> str:
-    """Return why the disk does not give the file, or its log; "" if it does.
+    """Return why the disk cannot read the file or its log; "" if it can.
 
-    A statement reports a read error as damage, as SQLite does since 3.28; a copy of the pages does not. The
-    copy of a file that is not a database ends at the header.
+    A statement reports a read error as damage since SQLite 3.28; copying the pages does not. The copy of a
+    file that is not a database ends at the header.
     """
     try:
         with closing(connect(file, "rw", bare=True)) as source, closing(_connection("", 0.0)) as target:

@@ -1,4 +1,4 @@
-"""Taking runs in: from a recording, and from what a worker left."""
+"""Import runs: from a recording, or from a worker's spool."""
 
 import contextlib
 import sqlite3
@@ -12,7 +12,7 @@ from tuilab.model import events as e
 from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
-"""Events that are written at once."""
+"""Events written at once."""
 BROKEN_OFF = "interrupted: its lab and its worker ended before it did"
 
 
@@ -21,10 +21,10 @@ def import_file(
 ) -> list[str]:
     """Add the runs of a recording to the store; returns their ids.
 
-    A run that is there already gets the file's events where the file has more of its rounds, and keeps its
-    own otherwise; one that was deleted comes back. at: told how many events are read; what it raises ends
-    the import, of which nothing stays.
-    Raises InputError if the file is no recording, or has another run of the same name.
+    An existing run gets the file's events if the file has more of its rounds, and keeps its own otherwise; a
+    deleted run is restored. at: called with the number of events read; an exception from it cancels the
+    import and removes everything it added.
+    Raises InputError if the file is not a recording, or contains a different run with the same id.
     """
     staged: dict[str, _Staged] = {}
     try:
@@ -55,7 +55,7 @@ def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
 
 
 class _Staged:
-    """A run on its way in: one that is new is written as it is read, and hidden until it is whole."""
+    """A run during import: a new one is written while it is read, and hidden until complete."""
 
     def __init__(self, store: Store, started: e.RunStarted) -> None:
         self._store, self._started = store, started
@@ -104,10 +104,10 @@ class _Staged:
 
 
 def import_left(store: Store, file: Path) -> list[str]:
-    """Take in a run that a worker left, whatever the file ends with; ids of those that gained by it.
+    """Import a run that a worker left, even if its file is cut off; returns ids that gained rounds.
 
-    A file without any run holds nothing that is missed. Raises InputError if it is no recording, and
-    CannotBeReadError, with nothing taken in, where the system does not give all of it.
+    A file without a run is complete. Raises InputError if it is not a recording, and CannotBeReadError, with
+    nothing imported, if the system cannot read all of it.
     """
     gained = []
     for run, events in _runs(_until_torn(read(file))).items():
@@ -126,9 +126,9 @@ def import_left(store: Store, file: Path) -> list[str]:
 
 
 def _take(store: Store, events: list[e.Event]) -> bool:
-    """Replace what the store has of a run, where these events have more rounds of it; False if they do not.
+    """Replace a stored run if these events have more rounds; False if they do not.
 
-    The events may be those of a later one of several workers: then what came before it stays.
+    The events may come from a later one of several workers; earlier parts then stay.
     """
     started, run = _started(events), _started(events).run
     kept = [line for _, line in store.raw(run)]
@@ -141,7 +141,7 @@ def _take(store: Store, events: list[e.Event]) -> bool:
 
 
 def _place(lines: list[bytes], worker: int) -> int:
-    """Where the part of a run begins that its worker of that number measured."""
+    """Return where the part of that worker starts in the run."""
     for number, line in enumerate(lines):
         if b'"type":"run-started"' in line[:40]:
             event = e.decode(line)
@@ -156,7 +156,7 @@ def _started(events: list[e.Event]) -> e.RunStarted:
 
 
 def _runs(events: Iterator[e.Event]) -> dict[str, list[e.Event]]:
-    """The events of each run that begins in them."""
+    """Group the events of each run that starts in them."""
     runs: dict[str, list[e.Event]] = {}
     for event in events:
         run = getattr(event, "run", "")
@@ -175,14 +175,14 @@ def _counted(events: Iterator[e.Event], at: Callable[[int, int], None]) -> Itera
 
 
 def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
-    """The events up to a line that a dying worker did not finish. A file without any is no recording."""
+    """Yield the events up to a line that a dying worker did not finish. An empty file is not a recording."""
     some = False
     try:
         for event in events:
             yield event
             some = True
     except CannotBeReadError:
-        raise  # what it did not give is not torn
+        raise  # an unreadable file is not cut off
     except InputError:
         if not some:
             raise

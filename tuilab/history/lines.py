@@ -1,4 +1,4 @@
-"""A run in a list: a row of the store, anyone who wrote it, made safe to show."""
+"""A run in a list: a row of the store, cleaned for display whoever wrote it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ import msgspec
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 
 UNATTENDED = "background"
-"""The tag of a run that finished in the background, after its lab had gone."""
+"""Tag of a run that finished in the background without its lab."""
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in a list. status: None while it runs, or where the program that ran it was killed."""
+    """One run in a list. status: None while it runs, or if its program was killed."""
 
     run: str
     at: str
@@ -36,7 +36,7 @@ _NUMBERS = {"rounds", "size"}
 
 
 def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
-    """Read a row of `COLUMNS`, its texts clean. Most are, which one look at all of them tells."""
+    """Convert a row of `COLUMNS` with cleaned texts. Most are clean, so all are checked together first."""
     known: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     texts = [value for name, value in known.items() if name not in _NUMBERS and value is not None]
     try:
@@ -50,7 +50,7 @@ def line_of(row: Sequence[object], tags: tuple[str, ...]) -> RunLine:
 
 
 def _mended(known: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose texts are texts, and clean; only a note has lines."""
+    """Return a row with valid, clean texts; only a note may have several lines."""
     out = dict(known)
     for name, value in known.items():
         if name in _NUMBERS:

@@ -1,6 +1,6 @@
-"""What each machine stands at, kept next to the runs so that many can be compared at once.
+"""Machine summaries, saved with the runs so that many can be compared.
 
-Of each preset with equal parameters on each machine the latest is kept.
+Only the latest of each preset with equal parameters on each machine is kept.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,15 +15,15 @@ _encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[MachineSummary] = msgspec.msgpack.Decoder(MachineSummary)
 
 _AHEAD = "{} > strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"
-"""A run that was made while the clock was ahead is not the latest for ever."""
+"""A run recorded while the clock was ahead does not stay the latest forever."""
 _GONE = "SELECT run FROM runs WHERE deleted_at IS NOT NULL"
 
 
 def unsummed(store: Store) -> list[str]:
-    """Return the runs that are over and whose standings are not worked out, or no longer right.
+    """Return the finished runs whose summaries are missing or outdated.
 
-    That is so of new and imported runs, of those that have gained rounds, and, where the latest run of a
-    preset on a machine was deleted, of the ones before it.
+    These are new and imported runs, runs with more rounds, and, if the latest run of a preset on a machine
+    was deleted, the runs before it.
     """
     connection = store.connection
     gone = f"SELECT preset, machine FROM standings WHERE run IN ({_GONE})"
@@ -36,7 +36,7 @@ def unsummed(store: Store) -> list[str]:
 
 
 def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) -> None:
-    """Keep what each machine of a run stands at, unless a later run is kept there. Raises sqlite3.Error."""
+    """Save each machine's summary of a run, unless a later run is saved. Raises sqlite3.Error."""
     rows = [(s.preset, s.parameters, s.machine, run, s.at, _encode(s)) for s in machine_summaries]
     with store.at_once():
         store.connection.executemany(
@@ -49,7 +49,7 @@ def keep(store: Store, run: str, machine_summaries: Sequence[MachineSummary]) ->
 
 
 def latest(store: Store) -> list[MachineSummary]:
-    """Return every standing that is kept, by preset, parameters and machine."""
+    """Return every saved summary, by preset, parameters and machine."""
     query = f"SELECT standing FROM standings WHERE run NOT IN ({_GONE})"
     return list(_decoded(row[0] for row in store.connection.execute(query)))
 
@@ -59,4 +59,4 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[MachineSummary]:
         try:
             yield _decoder.decode(line)
         except (*UNDECODED, TypeError):
-            continue  # written by another version; its run is in the history all the same
+            continue  # written by another version; its run is still in the history

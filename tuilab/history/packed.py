@@ -1,9 +1,8 @@
-"""Many rounds of one run as arrays: a tenth of the room that their lines take, and folded in one step.
+"""Many rounds of one run as arrays: a tenth of the size of their lines, and applied in one step.
 
-A piece holds consecutive rounds column by column: for each arm at each point the blocks' seconds, latencies
-and calls, and for each round its number, its times, its canary, and in which order its blocks came. Nothing
-is rounded: unpacked, the lines are byte for byte what was packed. A round that is not as this lab writes them
-is left as a line.
+A piece holds consecutive rounds column by column: for each arm and point the blocks' seconds, latencies and
+calls; for each round its number, times, canary and block order. Nothing is rounded: unpacking gives the
+original lines byte for byte. Rounds in any other format stay lines.
 """
 
 import zlib
@@ -20,56 +19,56 @@ from tuilab.model.errors import UNDECODED
 from tuilab.model.rounds import CellRounds, Rounds
 
 FORM = 1
-"""The form of a piece, its first byte."""
+"""Format of a piece, its first byte."""
 MOST = 2**22
-"""Blocks or rounds in a piece; a line has at least 30 bytes for each."""
+"""Maximum blocks or rounds in a piece; each takes at least 30 bytes as a line."""
 MOST_CELLS = 2**16
 MOST_BYTES = 2**28
-"""Of anything that was compressed: 64 for each of a piece's blocks."""
+"""Maximum decompressed size: 64 bytes for each of a piece's blocks."""
 
 _MOST = 2**63 - 1
 _ROUND = b'"type":"round"'
 
 
 class _Piece(msgspec.Struct, array_like=True):
-    """What is in a piece, before each array is taken apart into its bytes' planes."""
+    """The content of a piece, before arrays are split into byte planes."""
 
     run: str
     worker: int
     count: int
-    """Rounds."""
+    """Number of rounds."""
     cells: list[tuple[str, int]]
-    """Arm and point of each."""
+    """Arm and point of each cell."""
     blocks: list[int]
-    """How many blocks each cell has."""
+    """Number of blocks of each cell."""
     numbers: bytes
-    """int64: the number of each event in its run, as differences."""
+    """int64: number of each event in its run, as differences."""
     indices: bytes
-    """int64: each round's own index, as differences."""
+    """int64: index of each round, as differences."""
     regular: bool
     """Every round has each cell once."""
     sizes: bytes
-    """int32: blocks in each round."""
+    """int32: blocks per round."""
     order: bytes
-    """uint16: the cell of each block, round by round in the order they came."""
+    """uint16: cell of each block, round by round in order."""
     elapsed: bytes
     """float64."""
     timed: bytes | None
-    """float64; None if each is the sum of its blocks, as the worker makes it."""
+    """float64; None if each equals the sum of its blocks, as the worker makes it."""
     canary: bytes
-    """float64, of the rounds that have one."""
+    """float64, for rounds that have one."""
     sung: bytes
-    """uint8: whether a round has a canary."""
+    """uint8: 1 if the round has a canary."""
     repeated: bytes
     """uint8."""
     calls: bytes
-    """int64: of each cell's blocks, cell after cell; one number if all are equal."""
+    """int64: calls of each cell's blocks, cell by cell; a single number if all are equal."""
     seconds: bytes
-    """float64: likewise."""
+    """float64: the same for seconds."""
     latency: bytes
-    """float64: of the blocks that have one."""
+    """float64: for blocks that have one."""
     single: bytes
-    """uint8: whether a block has a latency; one number if all are equal."""
+    """uint8: 1 if the block has a latency; a single number if all are equal."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -77,16 +76,16 @@ _decoder = msgspec.msgpack.Decoder(_Piece)
 
 
 class Damaged(ValueError):
-    """A piece that is not what was written."""
+    """A piece that differs from what was written."""
 
 
 def is_round(line: bytes) -> bool:
-    """Return whether an encoded event is a round."""
+    """Return True if an encoded event is a round."""
     return _ROUND in line[:40]
 
 
 def exact(line: bytes) -> e.Round | None:
-    """Return the round of a line, where packing loses nothing of it: numbers of 64 bits, written as here."""
+    """Return the round of a line if packing it loses nothing: 64-bit numbers in our own format."""
     try:
         event = e.decode(line)
     except UNDECODED:
@@ -98,7 +97,7 @@ def exact(line: bytes) -> e.Round | None:
 
 
 def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
-    """Pack these rounds, each with its event's number, rising; None if they do not fit in one piece."""
+    """Pack these rounds, with ascending event numbers; None if they do not fit in one piece."""
     first = rounds[0][1]
     if any(r.run != first.run or r.worker != first.worker for _, r in rounds):
         return None
@@ -140,7 +139,7 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
 def _by_cell(
     rounds: Iterable[Sequence[e.Block]],
 ) -> tuple[dict[tuple[str, int], list[e.Block]], list[int]]:
-    """The blocks of each arm at each point, and in turn whose each block is, by its place among those."""
+    """Return the blocks of each arm and point, and the cell index of each block in order."""
     blocks: dict[tuple[str, int], list[e.Block]] = {}
     places: dict[tuple[str, int], int] = {}
     order = list[int]()
@@ -160,7 +159,7 @@ def _steps(numbers: Sequence[int]) -> list[int]:
 
 
 def _planes(values: "array[Any]") -> bytes:
-    """The first bytes of all values, then the second ones: like stands by like, which compresses."""
+    """Return the first bytes of all values, then the second ones: similar bytes together compress well."""
     data, wide = values.tobytes(), values.itemsize
     return data if wide == 1 else b"".join(data[i::wide] for i in range(wide))
 
@@ -170,7 +169,7 @@ def _alike(values: "array[Any]") -> bytes:
 
 
 def _back(kind: str, data: bytes, count: int) -> "array[Any]":
-    """The array of that many values whose planes these are; one value stands for as many as there are."""
+    """Return the array of `count` values from its planes; one value stands for all."""
     values = array(kind)
     wide = values.itemsize
     if len(data) == wide and count != 1:
@@ -189,7 +188,7 @@ def _back(kind: str, data: bytes, count: int) -> "array[Any]":
 
 
 def inflated(data: bytes) -> bytes:
-    """Return what `zlib.compress` was given. Raises zlib.error, also for what grows beyond `MOST_BYTES`."""
+    """Decompress data from `zlib.compress`. Raises zlib.error, also above `MOST_BYTES`."""
     inflate = zlib.decompressobj()
     out = inflate.decompress(data, MOST_BYTES)
     if not inflate.eof:
@@ -198,7 +197,7 @@ def inflated(data: bytes) -> bytes:
 
 
 def _opened(data: bytes) -> _Piece:
-    """Raises Damaged."""
+    """Decode a piece. Raises Damaged."""
     try:
         if not data or data[0] != FORM:
             raise Damaged("of a form that is not known")
@@ -215,7 +214,7 @@ def _opened(data: bytes) -> _Piece:
 
 
 def unpack(data: bytes, timed_s: float) -> Rounds:
-    """Unpack what a run's state takes in. timed_s: of the run up to the piece's end. Raises Damaged."""
+    """Unpack into rounds for a run's state. timed_s: of the run up to the piece's end. Raises Damaged."""
     piece = _opened(data)
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)
@@ -248,7 +247,7 @@ def unpack(data: bytes, timed_s: float) -> Rounds:
 
 
 def _within(piece: _Piece, sizes: "array[int]") -> list["array[int] | None"]:
-    """The places in the piece of each cell's rounds; None if it is in every one."""
+    """Return the indices in the piece of each cell's rounds; None if every round has it."""
     if piece.regular:
         if any(count != piece.count for count in piece.blocks):
             raise Damaged("its cells do not fit its blocks")
@@ -277,7 +276,7 @@ def _order(piece: _Piece) -> "array[int]":
 
 
 def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
-    """Yield each round of a piece with its event's number, as they were packed. Raises Damaged."""
+    """Yield each round of a piece with its event's number. Raises Damaged."""
     piece = _opened(data)
     total, count = sum(piece.blocks), piece.count
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
@@ -319,7 +318,7 @@ def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
 
 
 def sound(data: bytes, run: str, count: int) -> str:
-    """Describe what is wrong with a piece of that run and of that many rounds; "" where nothing is."""
+    """Describe the damage of a piece of that run and number of rounds; "" if it is sound."""
     try:
         known = unpack(data, 0.0)
         numbers = [number for number, _ in rounds(data)]

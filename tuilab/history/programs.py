@@ -1,4 +1,4 @@
-"""Watched programs in the store of runs: one page each, replaced as it grows."""
+"""Watched programs in the store: one page each, updated as it grows."""
 
 import sqlite3
 
@@ -11,7 +11,7 @@ from tuilab.model.sanitize import sanitize_line
 
 
 def keep(store: Store, program: str, page: Page) -> None:
-    """Write the page of a program, in place of an earlier one. Raises sqlite3.Error."""
+    """Save a program's page, replacing an earlier one. Raises sqlite3.Error."""
     with store.connection:
         store.connection.execute(
             "INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)"
@@ -21,7 +21,7 @@ def keep(store: Store, program: str, page: Page) -> None:
 
 
 def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
-    """List the latest watched programs with their ids; one whose page cannot be read is left out."""
+    """List the latest watched programs with their ids, without unreadable pages."""
     found = store.connection.execute(
         "SELECT program, page FROM programs ORDER BY at DESC, program LIMIT ?", (limit,)
     )
@@ -35,7 +35,10 @@ def listed(store: Store, limit: int = 20) -> list[tuple[str, Page]]:
 
 
 def find(store: Store, start: str) -> Page:
-    """Find the page of the program whose id begins so. Raises InputError unless there is just one."""
+    """Return the page of the program whose id starts with that.
+
+    Raises InputError unless there is exactly one.
+    """
     try:
         rows = store.connection.execute(
             "SELECT page FROM programs WHERE substr(program, 1, ?) = ?", (len(start), start)

@@ -1,4 +1,4 @@
-"""Keeps a run's events while they arrive, and forgives a store that is busy, full or gone."""
+"""Saves a run's events as they arrive, even if the store is busy, full or gone."""
 
 import os
 import sqlite3
@@ -19,15 +19,15 @@ from tuilab.spool import file_of
 
 MOST_WAITING_BYTES = 256 * 2**20
 PATIENCE = 10.0
-"""After a try that failed, the next comes after that many times as long as that took."""
+"""Retry back-off, as a multiple of the failed attempt's duration."""
 
 
 @dataclass
 class _Run:
-    """A run being kept: what waits to be written, and the number of the next event.
+    """A run being saved: pending events, and the next event's number.
 
-    over: the store has its end already, and something is added. empty: it has no round yet; one that a user
-    stops before its first round, as sliding does, is not kept. telling: it has figures or facts.
+    over: the store has its end already, and something is added. empty: no round yet; a run stopped before its
+    first round, as when sliding, is not saved. telling: it has figures or facts.
     """
 
     started: e.RunStarted | None
@@ -41,10 +41,10 @@ class _Run:
 
 
 class Recorder:
-    """Writes each event as it comes. What cannot be written now is kept in memory and tried again.
+    """Writes each event as it arrives. Events that cannot be written stay in memory for a retry.
 
-    problem: what is wrong with the store at present, in words; empty while all is written. reason: the cause
-    in a few words. said: messages about what was done, for a user.
+    problem: what is wrong with the store, in words; empty if all is written. reason: the cause in a few
+    words. said: messages for the user about what was done.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,7 +59,7 @@ class Recorder:
         self._answers: dict[str, tuple[str, Brief | None]] = {}
 
     def record(self, event: e.Event) -> None:
-        """Keep an event of a run. Progress is not kept: it says nothing about what was measured."""
+        """Save an event of a run. Progress is not saved: it says nothing about the data."""
         run = getattr(event, "run", "")
         if not run or isinstance(event, e.Progress):
             return
@@ -75,7 +75,7 @@ class Recorder:
             kept.empty = False
         kept.telling |= isinstance(event, e.Round) or (isinstance(event, e.Fact) and bool(event.text))
         if isinstance(event, e.Finished):
-            # Its worker came to an end in order; anyone who looks for a figure finds none.
+            # Its worker finished normally, but there are no figures.
             nothing = event.status == "ok" and kept.started is not None and not kept.telling
             kept.ended = "failed" if nothing else event.status
             if kept.empty and kept.ended == "cancelled":
@@ -86,7 +86,7 @@ class Recorder:
             self.flush()
 
     def _again(self, run: str) -> _Run | None:
-        """A run that the store has, to add something to it; None if it has not, or cannot be asked."""
+        """Return a stored run, to add to it; None if missing or unreadable."""
         try:
             number = self.store.next_number(run)
         except sqlite3.Error:
@@ -96,30 +96,30 @@ class Recorder:
         return self._runs.setdefault(run, _Run(None, begun=True, over=True, next=number))
 
     def go_on(self, run: str) -> None:
-        """Continue a run that is in the store already. Raises sqlite3.Error."""
+        """Continue a run that is in the store. Raises sqlite3.Error."""
         self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
 
     def conclude(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Store the answer of a run that has ended, and its line in a list."""
+        """Save the answer and summary of a finished run."""
         self._answers[run] = answer, brief
         self.flush()
 
     @property
     def waiting(self) -> int:
-        """Events not yet written."""
+        """Number of pending events."""
         return sum(len(run.waiting) for run in self._runs.values())
 
     @property
     def pending(self) -> list[str]:
-        """The runs that have events not yet written."""
+        """Runs with pending events."""
         return [name for name, run in self._runs.items() if run.waiting]
 
     def written(self, run: str) -> bool:
-        """Return whether the store has all of a run that has ended."""
+        """Return True if the store has all of a finished run."""
         return run not in self._runs
 
     def flush(self) -> bool:
-        """Write what waits; False, with `problem` set, where the store does not take it now."""
+        """Write pending events; False, with `problem` set, if the store cannot be written now."""
         begun = self._clock()
         if self.store.gone and self._runs and self.recreate():
             return True
@@ -163,9 +163,9 @@ class Recorder:
             self.store.end(name, run.ended)
 
     def recreate(self) -> bool:
-        """Go on after damage, with the store's file where that reads well by itself, else with a new one.
+        """Continue after damage: with the store's file if it reads well by itself, else with a new one.
 
-        Else with a new one, and what of the present runs the old one still gives.
+        A new one gets what the old one still has of the current runs.
         """
         if self.store.file is None:
             return False
@@ -201,17 +201,17 @@ class Recorder:
             return []
 
     def _bound(self) -> None:
-        """Memory is not for ever: beyond the limit the oldest logs and placements go, rounds stay."""
+        """Limit memory use: beyond the limit, the oldest logs and placements are dropped; rounds stay."""
         for run in self._runs.values():
             if sum(map(len, run.waiting)) > MOST_WAITING_BYTES:
                 kept = (b'"type":"run-started"', b'"type":"round"', b'"type":"finished"')
                 run.waiting = deque(line for line in run.waiting if any(word in line[:40] for word in kept))
 
     def close(self, spool: str = "") -> str:
-        """Write what waits and close the store; what a user must know, "" where all is written.
+        """Write pending events and close the store; returns a message for the user, "" if all is written.
 
-        What the store does not take goes into a file among the temporary ones, which can be imported. spool:
-        the folder in which workers have kept their runs.
+        What cannot be stored goes to a temporary file for import. spool: the folder where workers have saved
+        their runs.
         """
         try:
             if self.flush() and self.store.file is not None:

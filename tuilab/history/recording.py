@@ -1,4 +1,4 @@
-"""A run as a file of events, one JSON line each: to take along, to import, to replay."""
+"""A run as a file of events, one JSON line each: for export, import and replay."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,12 +12,12 @@ LONGEST_LINE = 64 * 2**20
 
 
 def write(file: Path, events: Iterable[e.Event]) -> None:
-    """Write the events; the first line says with which protocol and version. Raises OSError."""
+    """Write the events, after a line with protocol and version. Raises OSError."""
     write_lines(file, (e.encode(event).rstrip() for event in events))
 
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
-    """Write events that are encoded already, without their line ends, as `write` does."""
+    """Write encoded events, without line ends, like `write`."""
     from tuilab.version import __version__
 
     with written(file) as stream:
@@ -27,7 +27,7 @@ def write_lines(file: Path, lines: Iterable[bytes]) -> None:
 
 
 def read(file: Path) -> Iterator[e.Event]:
-    """Yield the events of a recording. Raises InputError naming file and line where it is none."""
+    """Yield the events of a recording. Raises InputError that names file and line."""
     number = 0
     with open_regular(file) as stream:
         try:

@@ -1,4 +1,4 @@
-"""Recovery: a history that is damaged and set aside, cannot be read for a moment, or cannot be written."""
+"""Recover from a history that is damaged, temporarily unreadable, or not writable."""
 
 import contextlib
 import errno
@@ -23,17 +23,16 @@ from tuilab.paths import PRIVATE_FILE, private_folder
 LOCK = "recovery.lock"
 DAMAGED, OLDER, TAKEN = "-damaged-", "-older-", "-recovered-"
 MOST_ASIDE, LOOK_S = 3, 0.3
-"""That many files that were set aside are looked at when the history is opened, and for so long together."""
+"""Maximum number of renamed files checked on opening, and the total seconds for it."""
 BLOCK = 2**20
 ROOM = 64 * 2**10
-"""Bytes without which SQLite cannot even open a history to write."""
+"""Minimum bytes that SQLite needs to open a history for writing."""
 
 
 def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> bool | None:
-    """Return whether the file, read by itself, is a sound history; None if that cannot be reported within
-    `seconds`.
+    """Return True if the file, read by itself, is a sound history; None if that takes more than `seconds`.
 
-    alone: on a disk without any room.
+    alone: on a full disk.
     """
     until = time.monotonic() + seconds
     try:
@@ -48,7 +47,7 @@ def sound(file: Path, seconds: float = float("inf"), *, alone: bool = False) -> 
 
 
 def set_aside(file: Path, mark: str = DAMAGED) -> Path:
-    """Give a history, with its log, a name that is free. Raises OSError; all is then as it was.
+    """Rename a history and its log to an unused name. Raises OSError without changes.
 
     A link stays, and leads to the new history.
     """
@@ -83,7 +82,7 @@ def put_back(aside: Path, file: Path) -> None:
 
 
 def taken(aside: Path) -> Path:
-    """Name a file that was set aside as one whose runs are in the history now; returns its new name."""
+    """Rename a file set aside once its runs are in the history; returns the new name."""
     mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
     if mark is None:
         return aside
@@ -96,7 +95,7 @@ def taken(aside: Path) -> Path:
 
 
 def notices(file: Path) -> list[str]:
-    """Return messages about files that were set aside, until their runs are taken in."""
+    """Return messages about files set aside, until their runs are imported."""
     file = file.resolve()
     try:
         found = [
@@ -121,8 +120,8 @@ def notices(file: Path) -> list[str]:
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
-    """Return why a history that is there cannot be written, as a user would say it."""
-    if "locked" in str(error):  # SQLite reports ENOLCK so too
+    """Describe to a user why an existing history cannot be written."""
+    if "locked" in str(error):  # SQLite also reports ENOLCK this way
         no_locks = not _locks_work(file.parent)
         return "its file system has no locks" if no_locks else "another program has it locked"
     try:
@@ -139,7 +138,7 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
 
 
 def _locks_work(folder: Path) -> bool:
-    """Return whether the folder's file system has POSIX locks, tried on a file that is not the history."""
+    """Return True if the folder's file system has POSIX locks, tested on another file."""
     try:
         fd = os.open(folder / LOCK, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
     except OSError:
@@ -154,17 +153,17 @@ def _locks_work(folder: Path) -> bool:
 
 
 def copy_file(file: Path, to: Path) -> None:
-    """Copy a file; the copy is on the disk when this returns. Raises InputError and OSError."""
+    """Copy a file and sync the copy. Raises InputError and OSError."""
     with open_regular(file) as source, written(to) as target:
         shutil.copyfileobj(source, target, BLOCK)
 
 
 @contextlib.contextmanager
 def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
-    """Open a history to change it, and make it smaller, on a disk that has no room at all.
+    """Open a history on a full disk, to make it smaller.
 
-    What SQLite needs alongside the file is in memory meanwhile; so a copy is kept elsewhere, and named, until
-    all is done. Raises sqlite3.Error, and OSError if there is no room elsewhere either.
+    SQLite's companion data stays in memory meanwhile, so a copy is kept elsewhere, and named, until all is
+    done. Raises sqlite3.Error, and OSError if there is no space elsewhere either.
     """
     folder = Path(tempfile.mkdtemp(prefix="tuilab-history-"))
     kept, begun, done = folder / file.name, False, False
@@ -185,7 +184,7 @@ def cramped(file: Path) -> Iterator[tuple[Connection, Path]]:
 
 @contextlib.contextmanager
 def alone_in(file: Path) -> Iterator[None]:
-    """Wait until no other program renames the history. A file system without locks is not waited for."""
+    """Wait until no other program renames the history. Does not wait on a file system without locks."""
     fd = None
     with contextlib.suppress(OSError):
         flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -199,9 +198,9 @@ def alone_in(file: Path) -> Iterator[None]:
 
 
 def reopen(store: Runs) -> bool:
-    """Open the file again after a fault; return whether it is sound by itself, and is used on.
+    """Reopen the file after an error; returns True if it is sound by itself and stays in use.
 
-    Raises OSError if its disk does not give it now, and sqlite3.Error.
+    Raises OSError if its disk cannot read it now, and sqlite3.Error.
     """
     assert store.file is not None
     if store.gone:
@@ -219,9 +218,9 @@ def reopen(store: Runs) -> bool:
 
 
 def renew(store: Runs) -> str:
-    """Begin a new file, because the present one is gone, or damaged; return a message.
+    """Start a new file, because the current one is gone or damaged; returns a message.
 
-    Raises sqlite3.Error or OSError if a new one cannot be made; the present one is then open again.
+    Raises sqlite3.Error or OSError if that fails; the current one is then open again.
     """
     file = store.file
     assert file is not None
@@ -247,7 +246,7 @@ def renew(store: Runs) -> str:
 
 @contextlib.contextmanager
 def _connected(store: Runs, file: Path) -> Iterator[None]:
-    """Leave the store with an open connection, whatever fails: a closed one would never work again."""
+    """Leave the store with an open connection after any failure: a closed one would never work again."""
     before = store.connection
     try:
         yield

@@ -1,4 +1,4 @@
-"""What each machine was measured to do at most, kept next to the history until the machine changes."""
+"""Measured roofs of each machine, saved with the history until the machine changes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ LARGEST_FILE = 1_000_000
 
 
 def known() -> tuple[Roofs, ...]:
-    """Return the roofs of every machine that is known; what cannot be read is skipped."""
+    """Return the roofs of every known machine; unreadable ones are skipped."""
     try:
         files = sorted(folder().glob("*.json"))
     except OSError:
@@ -29,7 +29,7 @@ def known() -> tuple[Roofs, ...]:
 
 
 def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
-    """Keep the better of what is known and what was found; returns that. Raises OSError."""
+    """Save and return the better of the known and new roofs. Raises OSError."""
     private_folder(folder().parent)
     private_folder(folder())
     before = next((roofs for roofs in known() if roofs.machine == found.machine), None)
@@ -39,5 +39,5 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
 
 
 def folder() -> Path:
-    """Return the folder in which they lie, without making it."""
+    """Return their folder, without creating it."""
     return data_folder() / "machines"

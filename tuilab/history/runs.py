@@ -1,4 +1,4 @@
-"""The runs of a history: SQLite in WAL mode, so that several programs read and write them at once."""
+"""The runs of a history: SQLite in WAL mode, so that several programs can read and write at once."""
 
 import contextlib
 import sqlite3
@@ -31,12 +31,12 @@ from tuilab.model.sanitize import sanitize, sanitize_block, sanitize_line
 from tuilab.model.scenario import Scenario
 
 BUSY_S = 0.05
-"""How long a call waits for another program's lock, because a screen waits too."""
+"""Seconds that a call waits for another program's lock, because a screen waits too."""
 UNDO_DAYS = 7.0
 STAGED = 1.0
-"""When a run was deleted that is being imported: so long ago that a purge takes what a killed import left."""
+"""Deletion time of a run during import: so early that a purge removes what a killed import left."""
 _DAY_S = 86_400.0
-# A damaged file may hold anything in any column; texts, and what is infinite, are more than any number.
+# A damaged file may hold anything in any column; text and infinity compare above any number.
 _MOST = 2**62
 _EVENTS = "SELECT number, event FROM events WHERE run = ? AND typeof(number) = 'integer' ORDER BY number"
 _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND typeof(first) = 'integer'
@@ -45,39 +45,39 @@ _PIECES = f"""SELECT first, last, rounds, timed FROM pieces WHERE run = ? AND ty
 _FREE = "(deleted_at IS NULL AND pinned = '' AND status IS NOT NULL)"
 _SIZE = "CAST(size AS INTEGER)"
 PIECE_BYTES = 256 * 2**10
-"""Of rounds as lines, before they are packed."""
+"""Bytes of rounds as lines before they are packed."""
 COMPACT_BYTES, COMPACT_SHARE = 16 * 2**20, 0.25
-"""What must be free of the file, and how much of it, before it is written again without that."""
+"""Minimum free bytes of the file, and their share, before it is rewritten without them."""
 
 
 class PruneCandidates(msgspec.Struct, frozen=True):
-    """What a prune would delete."""
+    """The runs that a prune would delete."""
 
     runs: tuple[str, ...] = ()
     size: int = 0
-    """Bytes that they take."""
+    """Their size in bytes."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive rounds of a run as they lie in the history, which are read when they are asked for."""
+    """Consecutive rounds of a run in the history, read on demand."""
 
     run: str
     first: int
-    """The numbers of its first and its last event."""
+    """Numbers of the first and last event."""
     last: int
     rounds: int
     timed_s: float
-    """Seconds inside timed blocks, of the run up to the piece's end."""
+    """Seconds inside timed blocks, from the start of the run to the piece's end."""
     data: Callable[[], bytes]
-    """Raises packed.Damaged if it is, or has gone, and sqlite3.Error."""
+    """Raises packed.Damaged if damaged or gone, and sqlite3.Error."""
     unread: Callable[[str, Exception], e.Log]
-    """Makes the line that says what cannot be read."""
+    """Makes a log line for unreadable data."""
     lines: tuple[tuple[int, e.Event], ...] = ()
-    """Other events that came between its rounds, each with how many of them came before it."""
+    """Other events between its rounds, each with the number of rounds before it."""
 
     def unpack(self) -> Rounds | e.Log:
-        """Return its rounds, at once; if it is damaged, a line that says so."""
+        """Return its rounds together; a log line if damaged."""
         try:
             found = packed.unpack(self.data(), self.timed_s)
             self._check(found.run, found.count)
@@ -86,7 +86,7 @@ class Piece:
         return found
 
     def numbered(self) -> list[tuple[int, e.Event]]:
-        """Return each of its rounds with its event's number; if it is damaged, a line that says so."""
+        """Return each of its rounds with the event's number; a log line if damaged."""
         try:
             found = list(packed.rounds(self.data()))
             self._check(found[0][1].run, len(found))
@@ -95,7 +95,7 @@ class Piece:
         return list(found)
 
     def events(self) -> list[e.Event]:
-        """List all of its events in order; if it is damaged, a line that says so for its rounds."""
+        """List all of its events in order, with a log line for damaged rounds."""
         out, at, found = list[e.Event](), 0, self.numbered()
         for before, event in self.lines:
             out += [each for _, each in found[at:before]]
@@ -112,21 +112,21 @@ class Piece:
 
 
 class Runs:
-    """The runs of one open history. Methods raise sqlite3.Error; `Recorder` forgives a busy history."""
+    """The runs of an open history. Methods raise sqlite3.Error; `Recorder` handles a busy history."""
 
     def __init__(self, connection: Connection, file: Path | None, messages: Sequence[str] = ()) -> None:
         self.connection = connection
         self.file = file
         self.messages = tuple(messages)
         self.unread: dict[str, str] = {}
-        """Of each run that was read and is damaged, a part that is."""
+        """A damaged part of each run that was read and found damaged."""
         self._readable = False
-        """Whether the file's bytes could be had when a part of it was found damaged."""
+        """True if the file was readable when damage was found."""
         self._loose: defaultdict[str, int] = defaultdict(int)
 
     @classmethod
     def at(cls, file: Path) -> Self:
-        """Open the history in that file, or make it. Raises sqlite3.Error and OtherVersion."""
+        """Open or create the history in that file. Raises sqlite3.Error and OtherVersion."""
         connection = connect(file)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -140,11 +140,11 @@ class Runs:
 
     @property
     def gone(self) -> bool:
-        """Whether the file is no longer if it was: nobody will find what is written now."""
+        """True if the file is no longer at its name, so that new data would never be found."""
         return self.connection.gone
 
     def use(self, connection: Connection) -> None:
-        """Continue with another connection to the same place."""
+        """Continue with another connection to the same file."""
         self.connection = connection
         self.unread, self._readable = {}, False
 
@@ -155,14 +155,14 @@ class Runs:
     def append(
         self, run: str, first: int, lines: Sequence[bytes], started: e.RunStarted | None = None
     ) -> None:
-        """Add encoded events of one run, numbered from `first`, in one transaction."""
+        """Add encoded events of one run in one transaction, numbered from `first`."""
         with self.at_once():
             if started is not None:
                 self._begin(started)
             self._insert(run, first, lines)
 
     def replace(self, started: e.RunStarted, lines: Sequence[bytes]) -> None:
-        """Write a run's events again, in one transaction; its tags and note stay."""
+        """Rewrite a run's events in one transaction; tags and note stay."""
         with self.at_once():
             self._begin(started)
             for table in ("events", "pieces", "results"):
@@ -175,7 +175,7 @@ class Runs:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Do all of it, or nothing: a transaction."""
+        """A transaction: all or nothing."""
         c = self.connection
         c.execute("BEGIN IMMEDIATE")
         try:
@@ -198,7 +198,7 @@ class Runs:
             self._pack(run)
 
     def _pack(self, run: str) -> None:
-        """Put the rounds of a run that are lines still into pieces, within a transaction."""
+        """Pack the unpacked rounds of a run, in a transaction."""
         c = self.connection
         last, timed = c.execute(
             "SELECT last, timed FROM pieces WHERE run = ? ORDER BY first DESC LIMIT 1", (run,)
@@ -237,7 +237,7 @@ class Runs:
         c.execute("UPDATE runs SET size = MAX(0, size - ?) WHERE run = ?", (size - len(data), run))
 
     def next_number(self, run: str) -> int:
-        """Return the number of the run's next event; 0 for a run that is not there."""
+        """Return the number of the run's next event; 0 for an unknown run."""
         query = (
             "SELECT MAX(COALESCE((SELECT MAX(number) FROM events WHERE run = :run AND number < :most), -1),"
             " COALESCE((SELECT MAX(last) FROM pieces WHERE run = :run AND last < :most), -1)) + 1"
@@ -254,7 +254,7 @@ class Runs:
         )
 
     def conclude(self, run: str, status: str, answer: str) -> None:
-        """Note how a run ended and what it answered."""
+        """Save how a run ended, and its answer."""
         with self.at_once():
             self.connection.execute(
                 "UPDATE runs SET status = ?, answer = ? WHERE run = ?", (status, sanitize_line(answer), run)
@@ -262,33 +262,33 @@ class Runs:
             self._pack(run)
 
     def end(self, run: str, status: str) -> None:
-        """Note how a run ended."""
+        """Save how a run ended."""
         with self.at_once():
             self.connection.execute("UPDATE runs SET status = ? WHERE run = ?", (status, run))
             self._pack(run)
 
     def stage(self, started: e.RunStarted) -> None:
-        """Begin a run that nobody sees until `unstage`."""
+        """Start a run that stays hidden until `unstage`."""
         with self.at_once():
             self._begin(started)
             query = "UPDATE runs SET deleted_at = ? WHERE run = ?"
             self.connection.execute(query, (STAGED, started.run))
 
     def unstage(self, run: str) -> None:
-        """Show a run that was begun by `stage`, or deleted."""
+        """Show a run that was hidden by `stage` or deleted."""
         self.connection.execute("UPDATE runs SET deleted_at = NULL WHERE run = ?", (run,))
 
     def purge_staged(self, run: str) -> None:
-        """Remove what an import that was broken off left of a run."""
+        """Remove what a cancelled import left of a run."""
         self.connection.execute("DELETE FROM runs WHERE run = ? AND deleted_at = ?", (run, STAGED))
 
     def keep_result(self, run: str, of: str, result: bytes) -> None:
-        """Keep a run's result as it was worked out. of: what else than the run's events it depends on."""
+        """Save a run's computed result. of: what else it depends on."""
         values = (run, of, zlib.compress(result, 1))
         self.connection.execute("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", values)
 
     def result(self, run: str, of: str) -> bytes | None:
-        """Return the result that is kept of a run, None if there is none or it depended on something else."""
+        """Return a run's saved result; None if there is none or its dependencies differ."""
         query = "SELECT result FROM results WHERE run = ? AND of = ?"
         row = self.connection.execute(query, (run, of)).fetchone()
         try:
@@ -297,25 +297,25 @@ class Runs:
             return None
 
     def answer(self, run: str, answer: str, brief: Brief | None = None) -> None:
-        """Note what a run answered, and its line in a list where that is known."""
+        """Save a run's answer, and its summary if known."""
         self.connection.execute("UPDATE runs SET answer = ? WHERE run = ?", (sanitize_line(answer), run))
         if brief is not None:
             self.keep_brief(run, brief)
 
     def keep_brief(self, run: str, brief: Brief) -> None:
-        """Note what was worked out for a run's line in a list."""
+        """Save a run's summary."""
         line = msgspec.json.encode(brief).decode()
         self.connection.execute("UPDATE runs SET brief = ? WHERE run = ?", (line, run))
 
     def status(self, run: str) -> str | None:
-        """Report how a run ended; None while it continues, where its program was killed, or without one."""
+        """Return how a run ended; None while it runs, if its program was killed, or if unknown."""
         row = self.connection.execute("SELECT status FROM runs WHERE run = ?", (run,)).fetchone()
         return row[0] if row else None
 
     def runs(
         self, search: str = "", limit: int = 1_000, offset: int = 0, titles: Mapping[str, str] = NO_TITLES
     ) -> list[RunLine]:
-        """Return the latest runs that are not deleted and that `search` finds (see `history.search`)."""
+        """Return the latest runs that are not deleted and match `search` (see `history.search`)."""
         where, words = condition(search, self.searched, titles)
         rows = self.connection.execute(
             f"SELECT {COLUMNS} FROM runs WHERE {where} ORDER BY at DESC LIMIT ? OFFSET ?",
@@ -325,13 +325,13 @@ class Runs:
         return [line_of(row, tags.get(row[0], ())) for row in rows]
 
     def last(self) -> RunLine | None:
-        """Return the run that was made last here, whatever the clock said; else the one imported last."""
+        """Return the run made last here, regardless of the clock; else the one imported last."""
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL ORDER BY source != '', id DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return line_of(row, self.tags([row[0]]).get(row[0], ())) if row else None
 
     def tags(self, runs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the tags of each run that has any, in order."""
+        """Return the sorted tags of each run that has any."""
         found: dict[str, tuple[str, ...]] = {}
         for start in range(0, len(runs), 500):
             some = runs[start : start + 500]
@@ -342,7 +342,7 @@ class Runs:
         return found
 
     def find(self, start: str) -> RunLine:
-        """Find the one run whose id is, or begins with, that. Raises KeyError for none, or more than one."""
+        """Return the run whose id is or starts with that. Raises KeyError for none or several."""
         if not start:
             raise KeyError(start)
         query = f"SELECT {COLUMNS} FROM runs WHERE deleted_at IS NULL AND run LIKE ? ESCAPE '\\'"
@@ -354,17 +354,17 @@ class Runs:
         return line_of(rows[0], self.tags([rows[0][0]]).get(rows[0][0], ()))
 
     def line(self, run: str) -> RunLine | None:
-        """Return the run of that id, also one that is deleted; None if there is none."""
+        """Return the run of that id, even if deleted; None if there is none."""
         row = self.connection.execute(f"SELECT {COLUMNS} FROM runs WHERE run = ?", (run,)).fetchone()
         return line_of(row, self.tags([run]).get(run, ())) if row else None
 
     def deleted(self, run: str) -> bool:
-        """Return whether that run is there, but deleted."""
+        """Return True if the run exists but is deleted."""
         query = "SELECT 1 FROM runs WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).fetchone() is not None
 
     def raw(self, run: str) -> Iterator[tuple[int, bytes]]:
-        """Yield the events of a run in order, encoded, each with its number; what is damaged is left out."""
+        """Yield a run's encoded events in order with their numbers, without damaged ones."""
         lines = ((number, _bytes(line)) for number, line in self.connection.execute(_EVENTS, (run,)))
         rounds = (
             (number, e.encode(event).rstrip())
@@ -386,7 +386,7 @@ class Runs:
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            try:  # a disk that reads badly for a moment is no damage
+            try:  # a temporary read error is not damage
                 row = self.connection.execute(query, (run, first)).fetchone()
             except sqlite3.Error as again:
                 self._must_be_readable()
@@ -396,7 +396,7 @@ class Runs:
         return row[0]
 
     def _must_be_readable(self) -> None:
-        """Raise sqlite3.Error where the disk does not give the file now, which is no damage of a run."""
+        """Raise sqlite3.Error if the disk cannot read the file now, which is not damage."""
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
@@ -409,9 +409,9 @@ class Runs:
         return e.Log(text=text, level="error", source="tuilab", run=run)
 
     def parts(self, run: str) -> Iterator[e.Event | Piece]:
-        """Yield the events of a run in order, packed rounds together with what came between them.
+        """Yield a run's events in order; packed rounds come with the events between them.
 
-        What cannot be read becomes a log's line.
+        Unreadable data becomes a log line.
         """
         lines = self._lines(run)
         waiting = next(lines, None)
@@ -431,7 +431,7 @@ class Runs:
         yield from map(itemgetter(1), lines)
 
     def events(self, run: str) -> Iterator[e.Event]:
-        """Yield the events of a run in order; what cannot be read is skipped and told as a log's line."""
+        """Yield a run's events in order; unreadable data becomes a log line."""
         rounds = (numbered for piece in self._pieces(run) for numbered in piece.numbered())
         yield from map(itemgetter(1), merge(self._lines(run), rounds, key=itemgetter(0)))
 
@@ -442,11 +442,11 @@ class Runs:
             except UNDECODED as error:
                 yield number, self._unread(run, f"stored event {number}", error)
             else:
-                # The file is a user's, but who wrote into it is not known.
+                # The file is the user's, but its text may come from anyone.
                 yield number, event if isinstance(event, e.Round) else sanitize(event)
 
     def state(self, run: str, going: Callable[[], None] = lambda: None) -> RunState:
-        """Fold a run's events. going: called now and then; what it raises ends the reading."""
+        """Fold a run's events. going: called now and then; an exception from it stops the reading."""
         state = RunState()
         for count, part in enumerate(self.parts(run)):
             if count % 256 == 0 or isinstance(part, Piece):
@@ -464,12 +464,12 @@ class Runs:
         return state
 
     def started(self, run: str) -> tuple[str, Scenario] | None:
-        """Return when a run began and what it measured; None if there is none."""
+        """Return when a run started and what it measured; None if unknown."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
 
     def came_from(self, run: str, source: str) -> None:
-        """Note the file from which a run was imported."""
+        """Save the name of the file that a run was imported from."""
         self.connection.execute("UPDATE runs SET source = ? WHERE run = ?", (sanitize_line(source, 300), run))
 
     def scenario(self, run: str) -> tuple[Scenario, Machine]:
@@ -480,7 +480,7 @@ class Runs:
         return msgspec.json.decode(row[0], type=Scenario), msgspec.json.decode(row[1], type=Machine)
 
     def tag(self, run: str, tag: str, on: bool = True) -> None:
-        """Put a tag on a run, or take it off."""
+        """Add or remove a tag of a run."""
         if on:
             self.connection.execute("INSERT OR IGNORE INTO tags VALUES (?, ?)", (run, sanitize_line(tag, 64)))
         else:
@@ -497,19 +497,19 @@ class Runs:
         self.connection.execute("UPDATE runs SET pinned = ? WHERE run = ?", (as_, run))
 
     def delete(self, run: str) -> None:
-        """Hide a run; `undelete` brings it back until it is purged."""
+        """Hide a run; `undelete` restores it until it is purged."""
         self.soft_delete([run], asked=True)
 
     def undelete(self, run: str) -> bool:
-        """Bring a deleted run back; False if there is no deleted run of that id."""
+        """Restore a deleted run; False if there is none of that id."""
         query = "UPDATE runs SET deleted_at = NULL WHERE run = ? AND deleted_at IS NOT NULL"
         return self.connection.execute(query, (run,)).rowcount > 0
 
     def prune_candidates(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
-        """Return runs older than `days`, then the oldest until at most `size` bytes are left.
+        """Return runs older than `days`, then the oldest until at most `size` bytes remain.
 
-        Pinned runs and those that continue are left alone, but count for what is left. Raises ValueError if
-        `days` or `size` is negative, or no number.
+        Pinned and running runs stay, but count toward the remaining size. Raises ValueError if `days` or
+        `size` is negative or not a number.
         """
         if not (days is None or 0 <= days < inf) or not (size is None or size >= 0):
             raise ValueError(f"{days} days, {size} bytes")
@@ -521,7 +521,7 @@ class Runs:
             limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
             found.update(c.execute(f"SELECT run, {_SIZE} FROM runs WHERE {_FREE} AND at < ?", (limit,)))
         if size is not None:
-            # The latest runs until the limit is full; what comes after it goes.
+            # Keep the latest runs up to the limit; the rest goes.
             kept, total = f"NOT ({_FREE} AND at < ?)", 0
             query = f"SELECT run, {_SIZE}, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
             query += " ORDER BY at DESC, run"
@@ -532,15 +532,15 @@ class Runs:
         return PruneCandidates(tuple(found), sum(found.values()))
 
     def soft_delete(self, runs: Iterable[str], *, asked: bool = False) -> list[str]:
-        """Delete these runs at once, until `bring_back`; returns those that were there.
+        """Delete these runs until `bring_back`; returns the existing ones.
 
-        asked: somebody named these very runs, so that pinned ones, too, and those without an end are deleted.
+        asked: someone named these runs, so pinned and unfinished ones are deleted too.
         """
         which = "deleted_at IS NULL" if asked else _FREE
         named = dict.fromkeys(runs)
         with self.at_once():
             c = self.connection
-            # Later than any before, so that it is undone first whatever the clock does.
+            # Later than all others, so that it is undone first regardless of the clock.
             (last,) = c.execute("SELECT COALESCE(MAX(CAST(deleted_at AS REAL)), 0) FROM runs").fetchone()
             now = max(time.time(), nextafter(last, inf))
             some = "run IN (SELECT value FROM json_each(?))"
@@ -550,7 +550,7 @@ class Runs:
         return [run for run in named if run in there]
 
     def bring_back(self) -> list[str]:
-        """Undo the last deletion that is not undone yet; returns its runs, none if nothing is left."""
+        """Undo the last deletion; returns its runs, none if nothing is left."""
         last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():
             runs = [run for (run,) in self.connection.execute(f"SELECT run FROM runs WHERE {last}")]
@@ -558,9 +558,9 @@ class Runs:
         return runs
 
     def prune(self, days: float | None = None, size: int | None = None) -> list[str]:
-        """Delete what `prune_candidates` finds; returns the runs.
+        """Delete the runs from `prune_candidates`; returns them.
 
-        They can be brought back like any deleted run, until `purge`.
+        They can be restored like any deleted run, until `purge`.
         """
         return self.soft_delete(self.prune_candidates(days, size).runs)
 
@@ -571,10 +571,11 @@ class Runs:
         *,
         ended: bool = False,
     ) -> int:
-        """Remove for good what was deleted more than `days` ago; returns how many runs.
+        """Remove runs deleted more than `days` ago; returns their number.
 
-        Run by run, so that others can write in between. going: how many are done, of how many; False stops.
-        ended: only runs that have an end, as others may continue.
+        Works run by run, so that others can write in between. going: called with the number done and the
+        total; False stops.
+        ended: only finished runs, because others may continue.
         """
         limit = time.time() - days * _DAY_S
         query = "SELECT run FROM runs WHERE deleted_at < ?" + " AND status IS NOT NULL" * ended
@@ -586,19 +587,19 @@ class Runs:
         return len(runs)
 
     def compact(self) -> None:
-        """Give the room of removed runs back to the disk, where it is much; others wait meanwhile."""
+        """Return much free space to the disk; others wait meanwhile."""
         c = self.connection
         ((pages,), (free,), (size,)) = (
             c.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "freelist_count", "page_size")
         )
         if free * size >= COMPACT_BYTES and free >= pages * COMPACT_SHARE:
-            with contextlib.suppress(sqlite3.OperationalError):  # in use, or no room for the copy
+            with contextlib.suppress(sqlite3.OperationalError):  # in use, or no space for the copy
                 c.execute("VACUUM")
                 c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @property
     def searched(self) -> bool:
-        """Whether parts of words are indexed, which not every SQLite can."""
+        """True if SQLite supports the substring index."""
         query = "SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master WHERE name = 'found'"
         return bool((self.connection.execute(query).fetchone() or (False,))[0])
 
@@ -608,7 +609,7 @@ def _bytes(line: object) -> bytes:
 
 
 def _timed_of_line(line: bytes) -> float:
-    """A round's time inside timed blocks, of one that is not packed."""
+    """Return the seconds inside timed blocks of an unpacked round."""
     try:
         event = e.decode(line)
     except UNDECODED:
@@ -621,9 +622,9 @@ INSERT INTO programs (program, at, command, page) VALUES (?, ?, ?, ?)
 ON CONFLICT (program) DO UPDATE SET page = excluded.page
 WHERE json_extract(CAST(excluded.page AS TEXT), '$.lasted_s') > json_extract(CAST(page AS TEXT), '$.lasted_s')
 """
-"""Of a page that grew, the later one stays."""
+"""If a page has grown, the later one stays."""
 
 
 def count_rounds(lines: Iterable[bytes]) -> int:
-    """Return how many of the encoded events are rounds."""
+    """Count the rounds among encoded events."""
     return sum(map(packed.is_round, lines))

@@ -1,10 +1,10 @@
-"""The shape of the store."""
+"""The store's schema."""
 
 import sqlite3
 from pathlib import Path
 
 VERSION = 6
-"""Of the shape; no release had an earlier one."""
+"""Schema version; no release had an earlier one."""
 SHAPE = """
     -- brief: a run's line in a list (`model.brief`, as JSON), worked out once. summed: its rounds when what
     -- each of its machines stands at was worked out.
@@ -105,14 +105,14 @@ SHAPE = """
 
 _TEXTS = "preset, workload, host, answer, note, run, tags"
 _FOUND = (
-    # Where this Python's SQLite has no index of parts of words, the same table is looked through.
+    # Without this index, a search scans the same table.
     f"CREATE VIRTUAL TABLE found USING fts5({_TEXTS}, tokenize = 'trigram')",
     f"CREATE TABLE found ({_TEXTS})",
 )
 
 
 class OtherVersion(Exception):
-    """The store was written by another version of tuilab, whose data this one would misread."""
+    """The store belongs to another version of tuilab, and reading it here would go wrong."""
 
     def __init__(self, file: Path, found: int) -> None:
         self.older = found < VERSION
@@ -121,9 +121,9 @@ class OtherVersion(Exception):
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Give a new store its shape, whole or not at all, whatever ends this program meanwhile.
+    """Create the schema of a new store, completely or not at all, even if the program is killed.
 
-    Raises OtherVersion for a store of another shape, and sqlite3.Error if it cannot be read or written.
+    Raises OtherVersion for another schema, and sqlite3.Error if it cannot be read or written.
     """
     if not _is_new(connection, file):
         return
@@ -134,7 +134,7 @@ def prepare(connection: sqlite3.Connection, file: Path) -> None:
             return
         except sqlite3.OperationalError as error:
             connection.rollback()
-            # Another program may have made the store between our look and our lock.
+            # Another program may have created the store between our check and our lock.
             if not _is_new(connection, file):
                 return
             if found == _FOUND[-1] or ("fts5" not in str(error) and "trigram" not in str(error)):

@@ -1,4 +1,4 @@
-"""What a user types to find runs, as a condition on the table of runs."""
+"""Turn a typed search into an SQL condition on the table of runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,11 +15,11 @@ PLACES = {
     "run": ("run",),
     "tag": ("tags",),
 }
-"""`machine:gpu-07` looks in these alone."""
+"""`machine:gpu-07` searches only these fields."""
 STATES = {"pinned": "pinned", "budget": "budget", "status": "status"}
-"""`status:failed` looks in what a run is rather than in its texts."""
+"""`status:failed` searches the state of a run instead of its texts."""
 SHORTEST = 3
-"""Characters of a word that the index of parts of words knows; else all texts are looked through."""
+"""Minimum characters of a word for the substring index; otherwise all texts are scanned."""
 LONGEST = 10_000
 NO_TITLES: Mapping[str, str] = MappingProxyType({})
 
@@ -27,18 +27,18 @@ NO_TITLES: Mapping[str, str] = MappingProxyType({})
 def condition(
     search: str, indexed: bool = True, titles: Mapping[str, str] = NO_TITLES
 ) -> tuple[str, list[str]]:
-    """Return SQL and its values for runs that are not deleted and that have every word of `search`.
+    """Return SQL and values for runs that are not deleted and match every word of `search`.
 
-    A word occurs in one of a run's texts or tags; `#word` or `tag:word` in a tag, `machine:word` and the
-    others of `PLACES` in what they name; while nothing stands behind the colon they leave out no run.
-    indexed: the texts are (`history.schema`). titles: of presets, by name; a run has the words of its
-    preset's title too.
+    A word matches a run's texts or tags; `#word` and `tag:word` match a tag; `machine:word` and the other
+    `PLACES` match their fields, or every run while nothing follows the colon.
+    indexed: use the index (`history.schema`). titles: of presets by name; a run also matches its preset's
+    title.
     """
     parts, values, terms = [], [], []
     for word in dict.fromkeys(sanitize_line(search, LONGEST).split()):
         name, colon, rest = word.partition(":")
         if colon and not rest and name.lower() in (*PLACES, *STATES):
-            continue  # what it names is being typed
+            continue  # the value is still being typed
         fields, text = _place(word)
         if rest and name.lower() in STATES:
             parts.append(f"{STATES[name.lower()]} LIKE ? ESCAPE '\\'")
@@ -68,7 +68,7 @@ def condition(
 
 
 def _place(word: str) -> tuple[Sequence[str], str]:
-    """In which fields to look, and for what."""
+    """Return the fields to search, and the text."""
     name, colon, rest = word.partition(":")
     if word[0] == "#" and len(word) > 1:
         return PLACES["tag"], word[1:]
@@ -78,7 +78,7 @@ def _place(word: str) -> tuple[Sequence[str], str]:
 
 
 def _all(parts: Sequence[str]) -> str:
-    """All of them, halved and halved again: thousands in a row would be deeper than SQLite goes."""
+    """Join conditions in a balanced tree: thousands in a row would exceed SQLite's depth."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2
@@ -86,10 +86,10 @@ def _all(parts: Sequence[str]) -> str:
 
 
 def containing(text: str) -> str:
-    """Return a LIKE pattern for texts that contain this one, `\\` being the escape."""
+    r"""Return a LIKE pattern for texts that contain this one, with `\` as the escape."""
     return f"%{escaped(text)}%"
 
 
 def escaped(text: str) -> str:
-    """Return text without any special meaning in a LIKE pattern."""
+    """Escape the special characters of a LIKE pattern."""
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

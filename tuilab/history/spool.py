@@ -1,4 +1,4 @@
-"""Runs that a worker finished, or is finishing, after its program had gone."""
+"""Runs that a worker finished, or is finishing, after its program was gone."""
 
 import contextlib
 import fcntl
@@ -22,15 +22,17 @@ from tuilab.spool import BEGUN, DONE, FOLDER, GOING_ON, KEPT, file_of, folder
 
 LOCK = "lock"
 ELSEWHERE_S = 6 * 3600.0
-"""For so long after its last event a run on another host that shares this folder is taken to continue."""
+"""Seconds after its last event during which a run of another host that shares this folder counts as
+running.
+"""
 BEGUN_S = 600.0
-"""After so long nobody who began a file writes its first line any more."""
+"""Seconds after which an empty file no longer gets its first line."""
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """finished: runs taken into the history. going_on: run → process id. elsewhere: run → host.
+    """finished: runs added to the history. going_on: run → process id. elsewhere: run → host.
 
-    problems: files set aside, or left for another time.
+    problems: files set aside or left for later.
     """
 
     finished: tuple[str, ...] = ()
@@ -40,7 +42,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _elsewhere(data: Path) -> Iterator[Path]:
-    """What workers left while the history of that data folder could not be used."""
+    """Yield files that workers left while that data folder's history was unusable."""
     for other in other_folders(data):
         with contextlib.suppress(OSError):
             if (other / FOLDER).is_dir():
@@ -48,15 +50,15 @@ def _elsewhere(data: Path) -> Iterator[Path]:
 
 
 def file_in(place: str, run: str) -> str:
-    """Return the file of a run that still continues, "" if that folder has none."""
+    """Return the file of a run that still continues; "" if the folder has none."""
     files = (file_of(place, run, ending) for ending in (GOING_ON, KEPT))
     return next((str(file) for file in files if file.exists()), "")
 
 
 def forget(spool: Path, run: str, store: Store) -> None:
-    """Remove a worker's own file of a run once the history has all of it.
+    """Delete a worker's file of a run once the history has all of it.
 
-    Where that has more rounds, because some were lost on the way, they are taken in first; else it stays.
+    If the file has more rounds, they are imported first; if that fails, the file stays.
     """
     file = file_of(spool, run)
     with contextlib.suppress(OSError, sqlite3.Error, InputError):
@@ -72,7 +74,7 @@ def _rounds(file: Path) -> int:
 
 
 def collect_all(store: Store, data: Path) -> Found:
-    """Collect from every folder in which that data folder's workers may have left something."""
+    """Collect from every folder where that data folder's workers may have left files."""
     found = collect(store, folder(data))
     for other in _elsewhere(data):
         more = collect(store, other)
@@ -86,10 +88,10 @@ def collect_all(store: Store, data: Path) -> Found:
 
 
 def collect(store: Store, spool: Path) -> Found:
-    """Take finished runs into the store, list those that still continue, set unreadable files aside.
+    """Import finished runs, list running ones, and set unreadable files aside.
 
-    A run whose worker died before its end is taken in with the rounds it has; one that has a lab is left
-    alone. Raises OSError, and sqlite3.Error where the store does not take a run, whose file then stays.
+    If a run's worker died, its rounds are imported; a run with a lab is left alone. Raises OSError, and
+    sqlite3.Error if the store rejects a run, whose file then stays.
     """
     finished: list[str] = []
     going_on: dict[str, int] = {}
@@ -133,7 +135,7 @@ def _take_in(store: Store, file: Path, finished: list[str], problems: list[str])
 
 
 def _clear_away(begun: Path) -> None:
-    """Remove what was to keep a run and holds nothing of it, where its writer has ended."""
+    """Delete an empty file whose writer has ended."""
     with contextlib.suppress(OSError):
         if time.time() - begun.stat().st_mtime > BEGUN_S:
             begun.unlink()
@@ -141,7 +143,7 @@ def _clear_away(begun: Path) -> None:
 
 @contextlib.contextmanager
 def _alone_in(spool: Path) -> Iterator[bool]:
-    """False if another program is taking in the same files at this moment."""
+    """Yield False if another program is importing the same files."""
     fd = os.open(spool / LOCK, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE)
     try:
         try:
@@ -150,14 +152,14 @@ def _alone_in(spool: Path) -> Iterator[bool]:
             yield False
             return
         except OSError:
-            pass  # A file system without locks: taking a run in twice does no harm.
+            pass  # A file system without locks: importing a run twice does no harm.
         yield True
     finally:
         os.close(fd)
 
 
 def _hello(file: Path) -> e.Hello | None:
-    """Who writes the file, None if it does not say. Raises OSError if it cannot be read now."""
+    """Return the writer of the file; None if unknown. Raises OSError if it cannot be read now."""
     try:
         with file.open("rb") as stream:
             hello = e.decode(stream.readline(10_000))
@@ -167,7 +169,7 @@ def _hello(file: Path) -> e.Hello | None:
 
 
 def _other_host(file: Path, hello: e.Hello | None) -> str:
-    """The host on which a run continues, where that is not this one: process ids mean nothing here then."""
+    """Return the host of a run that continues on another one: process ids mean nothing here then."""
     if hello is None or hello.host in ("", socket.gethostname()):
         return ""
     with contextlib.suppress(OSError):
@@ -177,7 +179,7 @@ def _other_host(file: Path, hello: e.Hello | None) -> str:
 
 
 def _process(hello: e.Hello) -> int:
-    """The worker's process id, 0 if it has ended. The number may have been given to another since."""
+    """Return the worker's process id; 0 if it has ended. The number may belong to another process now."""
     import psutil
 
     try:
@@ -188,7 +190,9 @@ def _process(hello: e.Hello) -> int:
 
 
 def _has_lab(hello: e.Hello, pid: int) -> bool:
-    """Whether the program that started a run's worker still runs. pid: of the worker, 0 if that has ended."""
+    """Return True if the program that started a run's worker still runs. pid: of the worker, 0 if it has
+    ended.
+    """
     import psutil
 
     try:
@@ -201,9 +205,9 @@ def _has_lab(hello: e.Hello, pid: int) -> bool:
 
 
 def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Found:
-    """Wait until the workers of `before` that were stopped have ended, then take their runs in too.
+    """Wait for the stopped workers of `before` to end, then import their runs.
 
-    One that does not heed the stop is killed after half that time.
+    A worker that ignores the stop is killed after half that time.
     """
     begun, killed = time.monotonic(), False
     while True:
@@ -222,6 +226,6 @@ def settle(store: Store, data: Path, before: Found, limit_s: float = 3.0) -> Fou
 
 
 def stop(pid: int, number: int = signal.SIGTERM) -> None:
-    """End a worker that continues by itself; the rounds it has finished stay in its file."""
+    """Stop a worker that continues by itself; its finished rounds stay in its file."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

@@ -1,4 +1,4 @@
-"""Where runs are kept: in the data folder's history, or, if that is unusable, in another place."""
+"""The place of runs: the history in the data folder, or another one if that is unusable."""
 
 import contextlib
 import errno
@@ -21,30 +21,30 @@ from tuilab.paths import data_folder, fallback_folder, private_folder
 
 FILE = "history.db"
 BESIDE = f"schema-{VERSION}"
-"""The folder, in a data folder, for runs while the history there is of a newer tuilab."""
+"""Subfolder of a data folder for runs while its history belongs to a newer tuilab."""
 
 
 class Store(Runs):
-    """The runs, and the place where they are kept."""
+    """The runs and their place."""
 
     def __init__(self, connection: Connection, file: Path | None, messages: Sequence[str] = ()) -> None:
         super().__init__(connection, file)
         self.messages = tuple(messages)
         self.unwritable: Path | None = None
-        """The history that cannot be written now: this one reads it, or keeps runs in its place."""
+        """The history that cannot be written now: this store reads it, or replaces it for new runs."""
         self.displaced = ""
-        """Why runs are not kept in the history that was asked for, "" if they are."""
+        """Why runs are not in the requested history; "" if they are."""
         self.home: Path | None = None
-        """The data folder in place of which this one keeps runs in memory; workers may be able to use it."""
+        """The data folder that this store in memory replaces; workers may be able to use it."""
 
     @classmethod
     def open(cls, folder: Path | None = None, *, to_read: bool = False) -> "Store":
-        """Open or make the history in that folder, else in the user's data folder.
+        """Open or create the history in that folder, else in the user's data folder.
 
-        If the data folder is unusable, runs go to one among the temporary files; if a given folder is, to
-        memory. `messages` give the reason. A damaged file, or one from before the first release, is set aside
-        under another name and a new one begins; nothing is deleted. to_read: a history that cannot be written
-        is opened all the same. If this process has the history open already, this adds a connection alone.
+        If the data folder is unusable, runs go to a temporary folder; if a given folder is, they go to
+        memory. `messages` has the reason. A damaged file, or one from before the first release, is renamed
+        and a new one starts; nothing is deleted. to_read: also open a history that cannot be written. If this
+        process already has the history open, this only adds a connection.
         """
         if folder is not None:
             opened = _at(folder)
@@ -73,7 +73,7 @@ class Store(Runs):
 
     @classmethod
     def in_memory(cls, message: str, home: Path | None = None) -> "Store":
-        """Make a history in memory. message: the reason."""
+        """Create a history in memory. message: the reason."""
         connection = connect(None)
         prepare(connection, Path(":memory:"))
         store = cls(connection, None, [f"runs are kept in memory only: {message}"])
@@ -81,9 +81,9 @@ class Store(Runs):
         return store
 
     def again(self) -> "Store":
-        """Return a second connection for another thread; the same store if it is in memory.
+        """Return a second connection for another thread; the same store if in memory.
 
-        If the history cannot be written, the connection leads to the one that can only be read.
+        If the history cannot be written, the connection is read-only.
         """
         if self.unwritable is not None and (earlier := _only_read(self.unwritable)) is not None:
             return earlier
@@ -91,18 +91,18 @@ class Store(Runs):
 
     @property
     def beside(self) -> bool:
-        """Whether `again` gives another connection."""
+        """True if `again` returns another connection."""
         return self.file is not None or self.unwritable is not None
 
     def draft(self) -> "Store":
-        """Return itself, or, if it can only be read, a copy in memory, in which results can be worked out."""
+        """Return itself, or a copy in memory for computing results if it is read-only."""
         if self.unwritable is None or self.file != self.unwritable:
             return self
         return Store(connect_to_read(self.file, in_memory=True), None)
 
 
 def _only_read(file: Path) -> Store | None:
-    """Open a history that cannot be written, with the runs measured since; None if that fails."""
+    """Open a read-only history together with the runs measured since; None on failure."""
     instead = fallback_folder()
     try:
         if not file.is_file():
@@ -119,10 +119,10 @@ def _only_read(file: Path) -> Store | None:
 
 
 def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
-    """Return a connection to a history that cannot be written, with all that is kept in it.
+    """Return a connection to a history that cannot be written, with all its data.
 
-    in_memory: to a copy of it, which may be changed. Raises sqlite3.Error, OSError and OtherVersion if it
-    cannot be read either.
+    in_memory: to a copy that may be changed. Raises sqlite3.Error, OSError and OtherVersion if it cannot be
+    read either.
     """
     wal = file.with_name(file.name + "-wal")
     if wal.exists() and wal.stat().st_size:
@@ -144,7 +144,7 @@ def connect_to_read(file: Path, in_memory: bool = False) -> Connection:
 
 
 def _in_memory(file: Path) -> Connection:
-    """Copy a history with its log, which cannot be read without a lock, or writing alongside it."""
+    """Copy a history with its log, which cannot be read without a lock or a new file."""
     try:
         with contextlib.closing(connect(file, "rw", alone=True)) as there:
             return _copied(there)
@@ -201,13 +201,13 @@ def _at(folder: Path) -> Store | str:
 
 
 def _short(words: str, folder: Path) -> str:
-    """Return the first reason, without the paths."""
+    """Return the first reason, without paths."""
     first = words.partition("; ")[0].replace(str(folder / FILE), "the history")
     return first.replace(str(folder), "the data folder")
 
 
 def _usable(folder: Path, file: Path) -> None:
-    """Raise OSError if the file cannot be written, or not be made in its folder. Opens nothing."""
+    """Raise OSError if the file cannot be written or created. Opens nothing."""
     place, need = (file, os.W_OK) if file.exists() else (folder, os.W_OK | os.X_OK)
     if os.access(place, need):
         return
@@ -217,9 +217,9 @@ def _usable(folder: Path, file: Path) -> None:
 
 
 def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error) -> Store | str:
-    """Open the same file again if it is sound by itself, else a new one.
+    """Reopen the same file if it is sound by itself, else a new one.
 
-    A file that cannot be read at all now stays as it is; the reason is returned.
+    A file that cannot be read at all now stays; the reason is returned.
     """
     if why := why_unread(file):
         return f"{file} cannot be read now ({why}); it is left as it is"
@@ -228,16 +228,16 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
         if well is None:
             return f"{file} cannot be read now ({fault}); it is left as it is"
         if well:
-            return Store.at(file)  # the fault has passed
+            return Store.at(file)  # the error was temporary
     except sqlite3.Error as again:
         fault = again
     return _anew(file, found, f"was damaged ({fault})", recovery.DAMAGED)
 
 
 def _anew(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
-    """Set a history aside under a name with that mark, and begin a new one, or return why not.
+    """Rename a history with that mark and start a new one, or return why not.
 
-    found: the file that is to be set aside; another program may have done so meanwhile.
+    found: the file to rename; another program may have done so meanwhile.
     """
     with recovery.alone_in(file):
         if held.identity(file) != found:
@@ -255,13 +255,13 @@ def _anew(file: Path, found: held.Identity | None, what: str, mark: str) -> Stor
 
 
 def other_folders(data: Path) -> list[Path]:
-    """List the folders for runs, and spooled runs, while the history of that data folder is unusable."""
+    """List the folders for runs and spooled runs while that data folder's history is unusable."""
     instead = fallback_folder() if data == data_folder() else None
     return [data / BESIDE, *([instead] if instead is not None else [])]
 
 
 def _take_back(store: Store) -> None:
-    """Move runs here that were kept elsewhere while the history was unusable."""
+    """Move runs here that were saved elsewhere while the history was unusable."""
     assert store.file is not None
     for other in other_folders(store.file.parent):
         if (other / FILE).exists():
@@ -270,12 +270,12 @@ def _take_back(store: Store) -> None:
 
 
 def _take_from(folder: Path, store: Store, gone: bool = False) -> None:
-    """Copy the runs of another history into a store. gone: then remove them there."""
+    """Copy the runs of another history into a store. gone: then delete them there."""
     other = Store.at(folder / FILE)
     try:
         for line in other.runs(limit=1_000_000):
             _copy(line, other, store)
-            # A run without an end may still continue: then it is fetched again.
+            # An unfinished run may still continue: it is fetched again later.
             if gone and line.status is not None:
                 other.connection.execute("DELETE FROM runs WHERE run = ?", (line.run,))
         store.connection.executemany(
