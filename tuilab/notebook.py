@@ -82,10 +82,11 @@ def _options(words: str) -> argparse.Namespace:
 
 async def _measure(folder: str, options: argparse.Namespace) -> Shown:
     from tuilab.lab import Lab
-    from tuilab.lab.settings import choose_own, place_of
+    from tuilab.lab.settings import choose_own
+    from tuilab.model.subject import Model
 
     async with Lab() as lab:
-        place, words = place_of(folder), {"devices": options.device, "modes": options.mode}
+        place, words = Model(folder).place, {"devices": options.device, "modes": options.mode}
         declaration = await lab.declare(place)
         ranged = ":" in options.batch or "," in options.batch
         given = [f"batch={options.batch}"] if options.batch and not ranged else []

@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
 from tuilab.lab.command_line import command_line
+from tuilab.lab.naming import GRAPH, resolve
 from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
 from tuilab.model.preset import Preset
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import Axis, Sweep
+from tuilab.model.subject import Article, Model, NamedPreset
 from tuilab.workloads.stft import DECLARATION
 
 PRESET = Preset(title="STFT", workload="stft", name="stft-small", parameters={"samples": 4096})
@@ -123,16 +125,21 @@ def test_a_folder_is_a_model_where_it_holds_one_or_is_written_as_one(tmp_path, m
     monkeypatch.chdir(tmp_path)
     for name in ("plain", "saved"):
         (tmp_path / name).mkdir()
-    (tmp_path / "saved" / s.GRAPH).touch()
-    words = ["plain", "plain/", "saved", "saved:serve", "none/", "m.keras", "M.H5", "x.py:f", "stft-small"]
-    assert [word for word in words if s.is_model(word)] == [
-        "plain/",
-        "saved",
-        "saved:serve",
-        "m.keras",
-        "M.H5",
-    ]
-    assert [word for word in words if s.is_own(word) and not s.is_model(word)] == ["x.py:f"]
+    (tmp_path / "saved" / GRAPH).touch()
+    for name in ("m.keras", "M.H5"):
+        (tmp_path / name).touch()
+    kinds = {
+        "saved": Model(str(tmp_path / "saved")),
+        "saved:serve": Model(str(tmp_path / "saved"), "serve"),
+        "m.keras": Model(str(tmp_path / "m.keras")),
+        "M.H5": Model(str(tmp_path / "M.H5")),
+        "plain": Article("plain"),
+        "none/": Article("none/"),
+        "stft-small": NamedPreset("stft-small"),
+    }
+    assert {words: resolve(words) for words in kinds} == kinds
+    with pytest.raises(InputError, match=GRAPH):
+        resolve("plain/")
 
 
 def test_the_command_says_only_what_differs(chosen):
@@ -188,18 +195,18 @@ def test_a_name_that_a_file_cannot_define_is_refused_without_running_it(tmp_path
     file = tmp_path / "mine.py"
     file.write_text(code + "\nraise SystemExit('it was run')")
     if right:
-        assert s.place_of(f"{file}:forward") == f"{file}:forward"
+        assert resolve(f"{file}:forward").place == f"{file}:forward"
         return
     with pytest.raises(InputError, match="it defines step"):
-        s.place_of(f"{file}:forward")
+        resolve(f"{file}:forward")
 
 
 def test_a_file_that_is_not_there_or_no_python_is_refused(tmp_path):
     with pytest.raises(InputError):
-        s.place_of(f"{tmp_path}/none.py:f")
+        resolve(f"{tmp_path}/none.py:f")
     (tmp_path / "bad.py").write_text("def f(:")
     with pytest.raises(InputError, match="line 1"):
-        s.place_of(f"{tmp_path}/bad.py:f")
+        resolve(f"{tmp_path}/bad.py:f")
 
 
 def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):

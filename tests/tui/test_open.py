@@ -14,11 +14,12 @@ from tuilab.cli import check
 from tuilab.documents import Unresolved
 from tuilab.lab import opening
 from tuilab.lab.files import remember_opened, reopened
-from tuilab.lab.opening import kind
+from tuilab.lab.naming import resolve
 from tuilab.model.errors import InputError
 from tuilab.model.parameters import LogInteger
 from tuilab.model.requests import Declare
 from tuilab.model.shapes import text_of
+from tuilab.model.subject import Article, PresetFile, Program, Recording, Script
 from tuilab.model.workload import Declaration
 from tuilab.tui.screens.document import DocumentScreen, about
 from tuilab.tui.screens.menu import MenuScreen
@@ -63,9 +64,12 @@ MINE = Declaration(
 
 
 def test_what_a_path_is():
-    assert kind("model.py:forward") == "code"
-    assert kind("a/b.toml") == "preset" and kind("run.jsonl") == "recording"
-    assert kind("article.md") == kind("benchmark.py") == kind("notebook.ipynb") == "document"
+    assert resolve("a/b.toml") == PresetFile("a/b.toml")
+    assert resolve("run.jsonl") == Recording("run.jsonl")
+    assert resolve("benchmark.py") == Script("benchmark.py")
+    assert resolve("watch train.py") == Program("train.py")
+    for article in ("article.md", "notebook.ipynb"):
+        assert resolve(article) == resolve(f"check {article}") == Article(article)
 
 
 async def test_a_document_with_its_findings_and_presets(tmp_path: Path):

@@ -11,13 +11,15 @@ import msgspec
 from tuilab.cli import completion
 from tuilab.cli.environment import hosts_with
 from tuilab.lab import Lab
-from tuilab.lab.settings import Settings, choose, choose_own, is_model, is_own, place_of
+from tuilab.lab.naming import resolve
+from tuilab.lab.settings import Settings, choose, choose_own
 from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
+from tuilab.model.subject import Code, Model
 
 
 def chosen(
@@ -37,14 +39,15 @@ def chosen(
     words = {**words}
     given = words.pop("settings")
     opening = opened(words)
-    if opening.inputs and not is_own(name):
+    subject = resolve(name)
+    if opening.inputs and not isinstance(subject, Code | Model):
         expected = "FILE.py:NAME or a model; of a preset --set changes the sizes"
         raise InputError("--input", text_of(opening.inputs[0]), expected)
-    if msgspec.structs.replace(opening, inputs=()) != AS_IT_IS and not is_model(name):
+    if msgspec.structs.replace(opening, inputs=()) != AS_IT_IS and not isinstance(subject, Model):
         raise InputError(
             "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
         )
-    if not is_own(name):
+    if not isinstance(subject, Code | Model):
         settings = replace(choose(name, given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
         if claimed:
@@ -56,7 +59,7 @@ def chosen(
         return known
     if claimed:
         check_claims(name)
-    file = place_of(name)
+    file = subject.place
     places = hosts_with(envs, hosts, file)
 
     async def own(lab: Lab) -> Settings:

@@ -11,9 +11,11 @@ from tuilab.cli.choose import chosen, quiet_option, shapes_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
-from tuilab.lab.settings import Settings, is_own
+from tuilab.lab.naming import resolve
+from tuilab.lab.settings import Settings
 from tuilab.model.errors import InputError
 from tuilab.model.explain import ExplainOp, OpExplanation, ScenarioExplanation
+from tuilab.model.subject import NamedPreset
 from tuilab.report.explained import op_text, scenario_text
 
 
@@ -30,7 +32,8 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
 
     Needs no GPU: the kernel registry knows. Where there is a GPU, a preset is also run on it once.
     """
-    if is_preset(name) or is_own(name) or name.endswith(".py"):
+    subject = resolve(name)
+    if not isinstance(subject, NamedPreset) or is_preset(subject.name):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
         choice = chosen(name, (), {"settings": settings, "inputs": inputs})
@@ -47,10 +50,10 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
 
 
 def is_preset(name: str) -> bool:
-    """Return whether the word names a preset (or a preset file) rather than an op."""
+    """Return whether the word names a preset rather than an op."""
     found = catalogue.load()
     names = [p.name for p in found.presets] + [p.name for p in found.problems]
-    return name.endswith(".toml") or name in names
+    return name in names
 
 
 async def ask_scenario(lab: Lab, settings: Settings) -> ScenarioExplanation:

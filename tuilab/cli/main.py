@@ -89,8 +89,9 @@ class Lazy(click.Group):
 
 def with_command(words: str) -> str:
     """Return what to type where a person named a file or model and no command; "" of what is neither."""
-    from tuilab.lab.opening import kind
+    from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
+    from tuilab.model.subject import Article, Recording, Script
 
     path = expanded(words)
     file = path if path.exists() else path.with_name(path.name.rpartition(":")[0] or path.name)
@@ -98,19 +99,17 @@ def with_command(words: str) -> str:
         return ""
     name = sanitize_line(words, 200)
     # A line each: a terminal breaks a longer one inside a word.
-    measures = f"`tuilab run {name}` measures it,\n`tuilab --preset {name}` opens it in the lab"
-    means = {
-        "code": measures,
-        "preset": measures,
-        "recording": f"`tuilab --replay {name}` plays it",
-        "document": f"`tuilab check {name}` finds the mistakes in its benchmarks",
-    }
-    if path.suffix == ".py":
-        means["document"] = (
-            f"`tuilab watch {name}` runs it and says where its time goes,\n"
-            f"`tuilab run {name}` measures its functions"
-        )
-    return f"{name} needs a command before it:\n{means[kind(words)]}"
+    match resolve(words):
+        case Recording():
+            means = f"`tuilab --replay {name}` plays it"
+        case Script():
+            watches = f"`tuilab watch {name}` runs it and says where its time goes"
+            means = f"{watches},\n`tuilab run {name}` measures its functions"
+        case Article():
+            means = f"`tuilab check {name}` finds the mistakes in its benchmarks"
+        case _:
+            means = f"`tuilab run {name}` measures it,\n`tuilab --preset {name}` opens it in the lab"
+    return f"{name} needs a command before it:\n{means}"
 
 
 @click.group(cls=Lazy, invoke_without_command=True)

@@ -15,13 +15,14 @@ from tuilab.cli.machine import against_option
 from tuilab.cli.said import tell
 from tuilab.interpreter import alike
 from tuilab.lab import Lab
+from tuilab.lab.naming import resolve
 from tuilab.lab.roofs import held_against
-from tuilab.lab.settings import is_own
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName
+from tuilab.model.subject import Code, Model
 from tuilab.report.text import Role, dressed, lines, table
 
 
@@ -55,7 +56,7 @@ def run(
     """Measure PRESET: a name from `tuilab presets`, a preset file, your own path/to/file.py:name,
     or a model: FILE.keras, FILE.h5, the FOLDER of a SavedModel or FOLDER:SIGNATURE.
     """
-    if together and is_own(preset):
+    if together and isinstance(resolve(preset), Code | Model):
         raise InputError("--together", preset, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")

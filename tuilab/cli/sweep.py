@@ -13,13 +13,15 @@ from tuilab.cli.lab import with_lab
 from tuilab.cli.machine import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
+from tuilab.lab.naming import resolve
 from tuilab.lab.roofs import held_against
-from tuilab.lab.settings import choose, chosen_sweep, is_own
+from tuilab.lab.settings import choose, chosen_sweep
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName
+from tuilab.model.subject import Code, Model
 
 
 @click.command()
@@ -61,7 +63,7 @@ def sweep(
     """Measure PRESET (or your own path/to/file.py:name) at many sizes; find where another arm wins."""
     refine = not no_refine
     if on is not None:
-        if hosts or envs or is_own(preset):
+        if hosts or envs or isinstance(resolve(preset), Code | Model):
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )

@@ -21,6 +21,7 @@ from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
 from tuilab.lab.devices import Devices
 from tuilab.lab.hosts import checked_hosts
+from tuilab.lab.naming import resolve
 from tuilab.lab.questions import Questions
 from tuilab.lab.recorder import RunRecorder
 from tuilab.lab.replay import Replay
@@ -32,8 +33,6 @@ from tuilab.lab.settings import (
     choose,
     choose_own,
     chosen_sweep,
-    is_own,
-    place_of,
     preset_file,
     representative,
 )
@@ -55,6 +54,7 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
+from tuilab.model.subject import Code, Model, PresetFile
 from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
@@ -174,12 +174,12 @@ class Lab(RunController):
         Returns the problem with the name; "" if none.
         """
         state, wrong = self.state, ""
-        if name.endswith(".toml"):
-            try:
-                state.add(preset := preset_file(name))
+        try:
+            if isinstance(subject := resolve(name), PresetFile):
+                state.add(preset := preset_file(subject.path))
                 name = preset.name
-            except InputError as error:
-                wrong = str(error)
+        except InputError as error:
+            wrong = str(error)
         first = next((p for p in state.presets if p.name == name), None)
         if name and first is None and not wrong:
             wrong = f"There is no preset {name!r}; the list shows those that there are."
@@ -354,8 +354,9 @@ class Lab(RunController):
             from tuilab.workloads import find
 
             return replace(Settings.of(what, find(what.workload).declaration), hosts=self.hosts)
-        if is_own(what):
-            file = place_of(what)
+        subject = resolve(what)
+        if isinstance(subject, Code | Model):
+            file = subject.place
             checked_hosts([host for host in self.hosts if host not in self.environments], file)
             return replace(choose_own(await self.declare(file), file), hosts=self.hosts)
         return choose(what, hosts=self.hosts)

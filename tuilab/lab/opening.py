@@ -3,8 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Literal
 
 import msgspec
 
@@ -13,53 +11,40 @@ from tuilab.documents import DocumentReport, read, read_installed
 from tuilab.documents.api import tables
 from tuilab.lab.files import INPUT
 from tuilab.lab.lab import Lab
+from tuilab.lab.naming import CHECK, WATCH, does_something, functions
 from tuilab.lab.offers import Offer
-from tuilab.lab.settings import Own, choose_own, does_something, functions, is_own, place_of, preset_file
+from tuilab.lab.settings import Own, choose_own, preset_named
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
 from tuilab.model.events import Progress
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
-from tuilab.model.scenario import Opening
+from tuilab.model.scenario import AS_IT_IS, Opening
 from tuilab.model.shapes import checked, parse
+from tuilab.model.subject import Code, Model, Subject
 
 STDIN = "-"
 FIRST = 65_536
 """Bytes of a file to check for text."""
-WATCH = "watch "
-"""Prefix of a program's path that should be run and watched."""
-CHECK = "check "
-"""Prefix of a file's path that should be checked like an article."""
-Kind = Literal["code", "preset", "recording", "program", "document"]
-
-
-def kind(words: str) -> Kind:
-    """Classify a name: `model.py:forward` is code, `watch train.py` a program; otherwise by suffix."""
-    if words.startswith(WATCH):
-        return "program"
-    if words.startswith(CHECK):
-        return "document"
-    if is_own(words):
-        return "code"
-    suffix = Path(words).suffix.lower()
-    return "preset" if suffix == ".toml" else "recording" if suffix == ".jsonl" else "document"
 
 
 async def preset(
-    lab: Lab, words: str, heard: Callable[[Progress], None] | None = None
+    lab: Lab,
+    words: str,
+    subject: Subject,
+    given: Opening = AS_IT_IS,
+    heard: Callable[[Progress], None] | None = None,
 ) -> tuple[Preset, Own | None]:
-    """Return the preset in a file, or a user's code as a preset with its declaration and file.
+    """Return a subject's preset; of own code also its declaration and file.
 
-    heard: called with the loading progress of a large model. Raises InputError, or Unanswered with the
-    traceback of the user's code.
+    words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
+    Unanswered with the traceback of the user's code.
     """
-    if not is_own(words):
-        return preset_file(words), None
-    name, given = with_shapes(words)
-    file = place_of(name)
-    declaration = await lab.declare(file, given, heard=heard)
-    return choose_own(declaration, name).preset, Own(declaration, file, given)
+    if not isinstance(subject, Code | Model):
+        return preset_named(words, subject), None
+    declaration = await lab.declare(subject.place, given, heard=heard)
+    return choose_own(declaration, words).preset, Own(declaration, subject.place, given)
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:
@@ -92,8 +77,6 @@ def offered(words: str, report: DocumentReport) -> list[Offer]:
     A program to watch if it does something when run; functions to measure; code to check if it has timings or
     findings.
     """
-    if not words.endswith(".py"):
-        return []
     out = [Offer(WATCH + words, "run and watch it", "where its steps' time goes")] * does_something(words)
     out += [Offer(f"{words}:{name}", name, about) for name, about in functions(words).items()]
     findings = sum(len(example.findings) for example in report.examples)

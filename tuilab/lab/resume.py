@@ -13,7 +13,6 @@ from tuilab.analysis.reading import can_run, missing
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
 from tuilab.interpreter import named
-from tuilab.lab.settings import MODEL_FILES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
@@ -21,6 +20,7 @@ from tuilab.model.quantity import rough
 from tuilab.model.requests import Measure
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, FORK_S, IMPORT_S, Budget
+from tuilab.model.subject import subject_of
 from tuilab.runner.turns import LEAST_PROCESSES
 
 SAME = ("host", "cpu", "gpu_models", "tensorflow", "tuilab")
@@ -143,8 +143,7 @@ def check_code(state: RunState) -> None:
     file = state.scenario.file if state.scenario else ""
     if not file:
         return
-    place, _, _ = file.rpartition(":")
-    path = Path(file if file.endswith(MODEL_FILES) or not place else place)
+    path = Path(subject_of(file).path)
     try:
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except OSError as error:

@@ -1,11 +1,9 @@
 """A preset with a user's changes: what to measure."""
 
-import ast
 import contextlib
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -16,12 +14,13 @@ from tuilab.catalogue.load import Problem, read_file
 from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
 from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
+from tuilab.lab.naming import refuse, resolve
 from tuilab.lab.slider import Control, reach
 from tuilab.model.arms import EVERY, HERE, INPUTS, Arm, ArmSelection, Input, Mode, family
 from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
-from tuilab.model.files import expanded, open_regular, read_regular
+from tuilab.model.files import expanded
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import (
     Choice,
@@ -38,17 +37,12 @@ from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import AS_IT_IS, BUDGET, BudgetName, Opening, Scenario, Sweep
+from tuilab.model.subject import NamedPreset, PresetFile, Subject
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
 
 ALL = "all"
 BOTH = "both"
-
-
-MOST_CODE = 10_000_000
-"""Maximum bytes of a code file."""
-MOST_NAMES = 8
-"""Maximum number of names listed when the requested one is missing."""
 
 
 def _shown(value: Value) -> str:
@@ -384,139 +378,6 @@ def default_sweep(settings: Settings) -> Sweep | None:
         return None
 
 
-def is_own(name: str) -> bool:
-    """Return True if the words name a user's code or model, not a preset.
-
-    `path/to/file.py:name`, `model.keras`, `model.h5`, or a SavedModel folder, `FOLDER:SIGNATURE`.
-    """
-    return ".py:" in name or is_model(name)
-
-
-MODEL_FILES = (".keras", ".h5", ".hdf5")
-GRAPH = "saved_model.pb"
-
-
-def is_model(name: str) -> bool:
-    """Return True if the words name a model file, or a folder that holds or is written as one."""
-    if ".py:" in name:
-        return False
-    if name.lower().endswith(MODEL_FILES):
-        return True
-    folder = _folder(name)
-    try:
-        return folder.is_dir() and ("/" in name or (folder / GRAPH).exists())
-    except (OSError, ValueError):
-        return False
-
-
-def _folder(name: str) -> Path:
-    """Return the folder of `FOLDER` or `FOLDER:SIGNATURE`."""
-    whole = expanded(name)
-    try:
-        return whole if whole.is_dir() else expanded(name.rpartition(":")[0] or name)
-    except (OSError, ValueError):
-        return whole
-
-
-def place_of(name: str) -> str:
-    """Return the absolute place of a user's code or model: `/home/ada/model.py:forward`.
-
-    Raises InputError if the file is missing or cannot contain that name: before a worker starts, and without
-    running the file.
-    """
-    if is_model(name):
-        return _place_of_model(name)
-    path, _, function = name.rpartition(":")
-    place = expanded(path).resolve()
-    names = top_names(_module(name, place))
-    if names is not None and function.partition(".")[0] not in names:
-        there = ", ".join(sorted(n for n in names if not n.startswith("_"))[:MOST_NAMES]) or "nothing"
-        raise InputError(name, function, f"a name that {place.name} defines; it defines {there}")
-    return f"{place}:{function}"
-
-
-def functions(name: str) -> dict[str, str]:
-    """Return a file's public functions with their descriptions.
-
-    Functions that need arguments come last, with the arguments' names. Does not run the file. Raises
-    InputError.
-    """
-    module = _module(name, expanded(name))
-    ready: dict[str, str] = {}
-    lacking: dict[str, str] = {}
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            named = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
-            bare = named[: len(named) - len(node.args.defaults)]
-            if bare:
-                lacking[node.name] = f"called with {', '.join(bare)}"
-            else:
-                ready[node.name] = (ast.get_docstring(node) or "").partition("\n")[0]
-    return ready | lacking
-
-
-def does_something(name: str) -> bool:
-    """Return True if running the file does more than define and import.
-
-    Does not run it. Raises InputError.
-    """
-    silent = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
-    return any(
-        not isinstance(node, (*silent, ast.AnnAssign))
-        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-        for node in _module(name, expanded(name)).body
-    )
-
-
-def _module(name: str, place: Path) -> ast.Module:
-    code = read_regular(place, MOST_CODE)
-    try:
-        return ast.parse(code)
-    except SyntaxError as error:
-        words = f"line {error.lineno} is no Python that can be read: {error.msg}"
-        raise InputError(name, error.lineno, "Python that can be read", words) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        words = f"is no Python that can be read: {str(error) or type(error).__name__}"
-        raise InputError(name, type(error).__name__, "Python that can be read", words) from None
-
-
-def _place_of_model(name: str) -> str:
-    if name.lower().endswith(MODEL_FILES) and not expanded(name).is_dir():
-        open_regular(expanded(name)).close()
-        return str(expanded(name).resolve())
-    folder = _folder(name)
-    if not (folder / GRAPH).exists():
-        raise InputError(name, "a folder", f"one that holds {GRAPH}, as tf.saved_model.save writes it")
-    signature = "" if expanded(name) == folder else name.rpartition(":")[2]
-    return f"{folder.resolve()}:{signature}" if signature else str(folder.resolve())
-
-
-def top_names(module: ast.Module) -> set[str] | None:
-    """Return the names that a module assigns; None if only running it can tell."""
-    names: set[str] = set()
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                if node.name == "__getattr__":
-                    return None
-                names.add(node.name)
-                continue
-            case ast.Lambda():
-                continue
-            case ast.Import() | ast.ImportFrom():
-                if any(alias.name == "*" for alias in node.names):
-                    return None
-                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            case ast.Name(ctx=ast.Store()):
-                names.add(node.id)
-            case ast.Name(id="globals" | "locals" | "vars" | "exec" | "setattr"):
-                return None
-        waiting += ast.iter_child_nodes(node)
-    return names
-
-
 def choose(
     name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
@@ -525,14 +386,7 @@ def choose(
     hosts: `local` for this machine. words: devices, modes, inputs, dtypes and variants to measure. The
     preset's own sweep is dropped if a change fixes its parameter. Raises InputError.
     """
-    if name.endswith(".py"):
-        named = ", ".join(f"{name}:{function}" for function in list(functions(name))[:MOST_NAMES])
-        ways = [f"one of its functions ({named})"] * bool(named)
-        ways += [f"as a whole program: tuilab watch {name}"] * (does_something(name) or not named)
-        chosen = ", or ".join(ways)
-        told = f"name {chosen}" if named else f"run it {chosen}"
-        raise InputError(name, "a file without a name in it", chosen, told)
-    preset = preset_file(name) if name.endswith(".toml") else catalogue.load().find(name)
+    preset = preset_named(name, resolve(name))
     return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
 
 
@@ -577,6 +431,16 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
     sweep = Sweep(axes=tuple(parse_axis(settings.declaration, axis) for axis in axes), refine=refine)
     check_sweep(sweep, settings.declaration)
     return sweep
+
+
+def preset_named(words: str, subject: Subject) -> Preset:
+    """Return the preset that a subject is. Raises InputError for a subject of another kind."""
+    match subject:
+        case NamedPreset(name):
+            return catalogue.load().find(name)
+        case PresetFile(path):
+            return preset_file(path)
+    raise refuse(words, subject)
 
 
 def preset_file(name: str) -> Preset:

@@ -8,6 +8,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.events import Point
 from tuilab.model.roofline import Roofs
 from tuilab.model.scenario import AS_IT_IS, Budget, Opening, Scenario, Sweep
+from tuilab.model.subject import Model, subject_of
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
@@ -132,8 +133,7 @@ def confined_to(request: Request) -> str:
 
 def scope(file: str, opening: Opening) -> str:
     """Return the same for a scenario's file: an untrusted model, its data and its code."""
-    own_code = file.endswith(".py") or file.rpartition(":")[0].endswith(".py")
-    if not file or own_code or opening.trust:
+    if not file or opening.trust or not isinstance(subject_of(file), Model):
         return ""
     return json.dumps([file, opening.data, opening.code])
 

@@ -42,6 +42,7 @@ from tuilab.model.requests import Declare, Request
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import AS_IT_IS, Opening, Scenario
 from tuilab.model.shapes import Argument
+from tuilab.model.subject import Model, subject_of
 from tuilab.model.workload import Declaration
 from tuilab.worker.arguments import (
     Arguments,
@@ -95,7 +96,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
     Raises InputError, or whatever the file's code raises.
     """
     path, colon, name = file.rpartition(":")
-    if not path.endswith(".py") and not file.endswith(".py"):
+    if isinstance(subject_of(file), Model):
         if opening.code:
             _module(expanded(opening.code))
         from tuilab.worker.models import open_model

@@ -111,9 +111,15 @@ class Filling(Opening):
             self.warn(problem)
         own = False
         if wrong:
-            from tuilab.lab.opening import kind
+            from tuilab.lab.naming import resolve
+            from tuilab.model.errors import InputError
+            from tuilab.model.subject import NamedPreset, PresetFile
 
-            if not (own := kind(options.preset) == "code"):
+            try:
+                own = not isinstance(resolve(options.preset), NamedPreset | PresetFile)
+            except InputError:  # opening it says what is wrong
+                own = True
+            if not own:
                 self.warn(wrong)
         self.show(~Change.NOTHING)
         self.run_worker(lab.show_pinned(), exit_on_error=False)

@@ -49,43 +49,47 @@ class Opening(Playing):
         """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
         from tuilab.lab import opening
         from tuilab.lab.files import remember_opened
+        from tuilab.lab.naming import resolve
         from tuilab.lab.questions import RefusedInput, Unanswered
         from tuilab.model.errors import InputError
+        from tuilab.model.subject import Article, Code, Model, NamedPreset, Program, Recording, Script
         from tuilab.presentation.status import progress_text
         from tuilab.tui.screens.document import DocumentScreen
         from tuilab.tui.screens.menu import MenuScreen
 
         if not words:
             return
-        self._mistyped, kind = words, opening.kind(words)
-
+        self._mistyped = words
         name = Path(words).name
 
         def heard(progress: "Progress") -> None:
             self.say(f"{name}: {progress_text(progress, self.lab.state.shown)}…")
 
         try:
-            if kind == "recording":
-                await self.play(words)
-            elif kind == "document":
-                path = words.removeprefix(opening.CHECK)
-                report = await run_in_daemon_thread(opening.document, path)
-                offers = opening.offered(path, report) if path == words else []
-                words = path
-                if offers:
-                    page = MenuScreen(Path(words).name, offers, find=True)
-                    self.app.push_screen(page, self.open_soon)
-                else:
-                    self.app.push_screen(DocumentScreen(report, self.lab), self._take)
-            elif kind == "program":
-                self.app.watch_program(words.removeprefix(opening.WATCH))  # type: ignore[attr-defined]
-            else:
-                if kind == "code":
-                    self.reading = Path(words).name
-                    self.say(f"Reading {self.reading}…")
-                (taken or self._take)(*await opening.preset(self.lab, words, heard))
-                if self._hasty and not self.lab.rerun:
-                    self.lab.begin()
+            typed, given = opening.with_shapes(words)
+            match subject := resolve(typed):
+                case Recording(path):
+                    await self.play(path)
+                case Article(path) | Script(path):
+                    report = await run_in_daemon_thread(opening.document, path)
+                    offers = opening.offered(path, report) if isinstance(subject, Script) else []
+                    words = path
+                    if offers:
+                        self.app.push_screen(MenuScreen(name, offers, find=True), self.open_soon)
+                    else:
+                        self.app.push_screen(DocumentScreen(report, self.lab), self._take)
+                case Program(path):
+                    self.app.watch_program(path)  # type: ignore[attr-defined]
+                case NamedPreset(name) if any(each.name == name for each in self.lab.state.presets):
+                    self.open_preset(name)
+                case _:
+                    if isinstance(subject, Code | Model):
+                        self.reading = name
+                        self.say(f"Reading {self.reading}…")
+                    found = await opening.preset(self.lab, typed, subject, given, heard)
+                    (taken or self._take)(*found)
+                    if self._hasty and not self.lab.rerun:
+                        self.lab.begin()
             self._mistyped = ""
             remember_opened(words)
         except InputError as error:
