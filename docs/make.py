@@ -1,8 +1,9 @@
-"""Makes the references from the program: `python docs/make.py` writes them, `--check` says which are not current.
+"""Generates reference pages from the program: `python docs/make.py` writes them, `--check` lists outdated
+ones.
 
-presets.md from the structs of a preset and the workloads' declarations, formats.md from those of results,
-recordings and the protocol. What a field means stands under it in the code; here it becomes a row of a table.
-The pictures of measuring.md are worked out by the lab's own statistics on made-up samples.
+presets.md comes from the structs of a preset and the workloads' declarations, formats.md from those of
+results, recordings and the protocol. A field's description is the string below it in the code and becomes a
+table row. The pictures in measuring.md are computed by tuilab's own statistics from synthetic samples.
 """
 
 import ast
@@ -44,7 +45,7 @@ def _tree(module: str) -> dict[str, ast.ClassDef]:
 
 
 def meanings(struct: type) -> dict[str, str]:
-    """What stands under each field of the struct and of those it is made of; "" where nothing does."""
+    """Return the string below each field of the struct and its bases; "" without one."""
     found: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
@@ -64,12 +65,12 @@ def _is_text(node: ast.stmt | None) -> bool:
 
 
 def _as_written(text: str) -> str:
-    """What Python calls None is null in a file."""
+    """Replace Python's None with null, as in files."""
     return re.sub(r"\bNone\b", "null", text)
 
 
 def kind(annotation: Any) -> str:
-    """A field's type as a reader of JSON or TOML knows it."""
+    """Return a field's type in the terms of JSON or TOML."""
     return _named(msgspec.inspect.type_info(annotation))
 
 
@@ -114,7 +115,7 @@ def _title(struct: type) -> str:
 
 
 def table(struct: type) -> str:
-    """The struct's fields: name, type, default, meaning."""
+    """Return a table of the struct's fields: name, type, default, meaning."""
     under = meanings(struct)
     rows = ["| field | type | default | meaning |", "|---|---|---|---|"]
     for field in msgspec.structs.fields(struct):
@@ -132,7 +133,7 @@ def _default(field: Any) -> str:
 
 
 def section(struct: type, level: int = 3) -> str:
-    """A struct as a section: its name, what it is, its tag, its fields."""
+    """Return a struct as a section: name, description, tag, fields."""
     tag = struct.__struct_config__.tag  # type: ignore[attr-defined]
     about = _as_written(inspect.cleandoc(struct.__doc__ or "")) if not _plain(struct) else ""
     lines = [f"{'#' * level} {_title(struct)}", "", about]
@@ -144,12 +145,12 @@ def section(struct: type, level: int = 3) -> str:
 
 
 def _plain(struct: type) -> bool:
-    """Whether it has no docstring of its own (msgspec gives none, but a base's would be inherited)."""
+    """Return True if it has no docstring of its own (msgspec adds none, but a base's would be inherited)."""
     return struct.__doc__ is None
 
 
 def inside(*roots: Any) -> Iterator[type]:
-    """The structs named by the fields of these, each once, in the order in which a reader meets them."""
+    """Yield the structs that the fields of these use, each once, in reading order."""
     seen: dict[type, None] = {}
 
     def visit(info: Any) -> None:
@@ -172,7 +173,7 @@ def inside(*roots: Any) -> Iterator[type]:
 
 
 def presets_page() -> str:
-    """What a preset's file may hold, and the parameters of every workload."""
+    """Return the contents of a preset file, and the parameters of every workload."""
     conditions = set(get_args(claims.Condition))
     parts = [s for s in inside(preset.Preset) if s not in conditions and s is not preset.Preset]
     text = [
@@ -241,7 +242,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def formats_page() -> str:
-    """The object of `--json`, recordings and the protocol, the history's versions."""
+    """Return the object of `--json`, recordings and the protocol, and the history's versions."""
     known = set(inside(result.RunResult)) | {result.RunResult}
     shared = [
         scenario.Scenario,
@@ -325,7 +326,7 @@ WIDTH, BAR = 60, 40
 
 
 def _scatter(rows: list[tuple[str, list[float]]], low: float, high: float, height: int = 8) -> str:
-    """Samples over time, one letter a series; the later drawn wins a cell."""
+    """Return samples over time, one letter per series; later ones win a cell."""
     cells = [[" "] * WIDTH for _ in range(height)]
     for mark, samples in rows:
         for index, value in enumerate(samples):
@@ -337,7 +338,9 @@ def _scatter(rows: list[tuple[str, list[float]]], low: float, high: float, heigh
 
 
 def rounds_picture() -> str:
-    """Two arms, B 3 % slower, on a machine that slows down by 10 %: measured one after another, and in rounds."""
+    """Two arms, B 3 % slower, on a machine that slows down by 10 %: measured one after another, and in
+    rounds.
+    """
     rng, n = random.Random(1), 60
     pace = [1 + 0.1 * i / (2 * n) for i in range(2 * n)]
 
@@ -366,7 +369,7 @@ def rounds_picture() -> str:
 
 
 def interval_picture() -> str:
-    """Intervals of the median of twenty runs of a process whose samples resemble their neighbours."""
+    """Intervals of the median of twenty runs of a process with autocorrelated samples."""
     rng = random.Random(5)
     lines, held = [], 0
     for run in range(20):
@@ -417,7 +420,9 @@ def crossover_picture() -> str:
 
 
 def processes_picture() -> str:
-    """How often a t interval of the mean log and our interval hold the median of processes, and how wide they are."""
+    """How often a t interval of the mean log and our interval contain the median of processes, and their
+    widths.
+    """
     kinds: dict[str, Callable[[random.Random], float]] = {
         "one level": lambda draw: draw.gauss(0, 0.05),
         "long tail": lambda draw: draw.expovariate(5),
@@ -445,7 +450,7 @@ PICTURES = {
 
 
 def measuring_page() -> str:
-    """measuring.md as it is, its pictures drawn anew between their marks."""
+    """Return measuring.md with its pictures redrawn between their marks."""
     text = (DOCS / "measuring.md").read_text()
     for name, picture in PICTURES.items():
         begin, end = f"<!-- made: {name} -->\n", f"<!-- end: {name} -->"
@@ -456,7 +461,7 @@ def measuring_page() -> str:
 
 
 def checker_page() -> str:
-    """The rules as their functions' docstrings explain them, under what the page itself says before its table."""
+    """Return the rules as their functions' docstrings explain them, after the page's own introduction."""
     head = (DOCS / "checker.md").read_text().partition("| code |")[0]
     rows = [f"| {r.code} | {r.title} | {_severity(r)} |" for r in RULES]
     table = "\n".join(["| code | finding | severity |", "|---|---|---|", *rows, ""])
@@ -486,7 +491,7 @@ PAGES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages, or with `--check` name those that are not current; 1 where there is one."""
+    """Write the pages, or with `--check` list outdated ones; return 1 if there are any."""
     stale = []
     for name, page in PAGES.items():
         text = page().rstrip() + "\n"

@@ -23,7 +23,7 @@ OLDEST = (3, 9)
 LENT: "dict[str, ModuleType]" = {}
 """Modules that only tuilab's modules see under these names."""
 GIVEN: "dict[str, Any]" = {}
-"""Names that tuilab's modules see in place of Python's builtins."""
+"""Names that tuilab's modules see instead of the builtins."""
 
 
 class Loader(importlib.machinery.SourceFileLoader):

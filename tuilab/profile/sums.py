@@ -28,7 +28,7 @@ class Sums:
 
     events: recorded on the calling thread within the calls. ops: each op's share of the calls' time. busy:
     each op's own durations. devices: how long each device had a kernel running. on_device: time by phase of
-    devices other than the host, from their own clocks. beside: durations of the input pipeline's ops, which
+    devices other than the host, from their own clocks. `beside`: durations of the input pipeline's ops, which
     run concurrently. computed, copies: the ops that did so at any time; the others were waited for.
     """
 

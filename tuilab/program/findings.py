@@ -99,7 +99,7 @@ def _made(
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
-    share: of a step, or of the whole that `spent_s` is part of. beside: a further share of a step that the
+    share: of a step, or of the whole that `spent_s` is part of. `beside`: a further share of a step that the
     fix removes although the finding is not about it. spent_s: seconds of the program that it takes; None for
     `share` of the steps. advice: the table's key, `code` by default; change: replaces the table's text.
     """

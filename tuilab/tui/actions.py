@@ -1,6 +1,6 @@
-"""Every action of the lab, declared once: its keys, its words, what it does.
+"""Declares every action of the lab once: its keys, its wording, what it does.
 
-From here come the bindings, the footer, the command palette, the help and the README's table of keys.
+The bindings, the footer, the command palette, the help and the README's table of keys all use this.
 """
 
 from collections.abc import Iterable
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's
-    screen, or of the app. label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
+    """id: as in the keymap file. keys: comma-separated. name: the method `action_<name>` of the lab's screen
+    or the app. label: for the footer. help: a sentence. line: its place in the footer, 0 for none.
     """
 
     id: str
@@ -127,11 +127,11 @@ USERS_WORDS = {
     "keys": "shortcuts bindings keyboard",
     "quit": "exit close",
 }
-"""By the action's id: what users type into the palette when they mean it."""
+"""By action id: words that users may type into the palette to find it."""
 GROUPS = {"Measure": MEASURE, "Look": LOOK, "Go": GO, "Replay": REPLAY, "Keep": KEEP, "Lab": LAB}
 ACTIONS = tuple(action._replace(group=group) for group, actions in GROUPS.items() for action in actions)
 
 
 def by_line(actions: Iterable[Action]) -> list[Action]:
-    """Return the actions in the footer's order, then those that it leaves out."""
+    """Return the actions in footer order, then those without a place in the footer."""
     return sorted(actions, key=lambda action: action.line or 99)

@@ -1,4 +1,4 @@
-"""The app: themes, keys, signals, the end. What is on its screens lies in tui/screens."""
+"""The app: themes, keys, signals, exit. Its screens are in tui/screens."""
 
 import asyncio
 import contextlib
@@ -21,9 +21,9 @@ from tuilab.tui.screens.lab import LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
-"""An exit code beyond this tells of the signal that ended the lab."""
+"""A larger exit code means that a signal ended the lab."""
 FAULT = 70
-"""The exit code of a fault of the lab's own, as the README's table has it."""
+"""Exit code for an internal error, as in the README's table."""
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -69,8 +69,8 @@ class LabApp(LastingApp):
         self.register_theme(LIGHT)
         theme = self._wanted_theme()
         if theme == DARK.name:
-            # A Textual app begins dark, so that nothing else has to follow. A watcher would have the styles
-            # read twice before the first paint.
+            # A Textual app starts dark, so nothing else has to follow. A watcher would read the styles twice
+            # before the first paint.
             self.set_reactive(App.theme, theme)
             self.stylesheet.set_variables(self.get_css_variables())
         else:
@@ -79,7 +79,7 @@ class LabApp(LastingApp):
         self.last_words, self.faulty = "", False
 
     def _wanted_theme(self) -> str:
-        """The one asked for, else the one chosen the last time, else the dark one. Raises InputError."""
+        """Return the requested theme, else the last one chosen, else dark. Raises InputError."""
         from tuilab.lab.files import preferences
 
         if asked := self.options.theme:
@@ -93,14 +93,14 @@ class LabApp(LastingApp):
         return kept if kept in self.available_themes else DARK.name
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return the hues of the devices' families, for themes that do not name them."""
+        """Return the colours of the device families, for themes that do not define them."""
         return {"cpu": "#5FAFFF", "gpu": "#FFAF00"}
 
     def get_driver_class(self) -> "type[Driver]":
         from textual.drivers.linux_driver import LinuxDriver
 
         driver = super().get_driver_class()
-        # A browser's page and a test's have no terminal that could go.
+        # A browser page and a test have no terminal that could disappear.
         return lasting(driver, self.terminal) if issubclass(driver, LinuxDriver) else driver
 
     def get_default_screen(self) -> "Screen[None]":
@@ -113,9 +113,9 @@ class LabApp(LastingApp):
         return WatchScreen(self.watching)
 
     def watch_program(self, path: str) -> None:
-        """Run a person's own program in a terminal of its own and show its page over the lab.
+        """Run a user's program in its own terminal and show its page over the lab.
 
-        Raises InputError where it cannot be started, or another one is still running.
+        Raises InputError if it cannot be started, or another one is still running.
         """
         from tuilab.lab.watch import Watching, WatchOptions
         from tuilab.model.errors import InputError
@@ -128,7 +128,7 @@ class LabApp(LastingApp):
         self.show_program()
 
     def show_program(self) -> None:
-        """Show the page of the program that is watched, over the lab or under it."""
+        """Show the page of the watched program, over the lab or under it."""
         from tuilab.tui.screens.watching import WatchScreen
 
         if isinstance(self.screen_stack[0], WatchScreen):
@@ -137,26 +137,26 @@ class LabApp(LastingApp):
             self.push_screen(WatchScreen(self.watching))
 
     async def open_preset(self, name: str, values: "Mapping[str, Value]") -> None:
-        """Open a preset in the lab, over the watched program, with these values where it takes them.
+        """Open a preset in the lab, over the watched program, with the values that it accepts.
 
-        It is measured at once, but for a program that is still running, whose processors it would share.
+        Measures it at once, unless the program is still running and would share its processors.
         """
         screen = self._over(name)
         self.run_worker(screen.open_with(name, values, measure=not self._watched_runs), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
-        """Open a function that was caught in the watched program in the lab, as `open_preset` does."""
+        """Open a function captured in the watched program in the lab, as `open_preset` does."""
         screen = self._over()
         self.run_worker(screen.open_caught(folder, measure=not self._watched_runs), exit_on_error=False)
 
     def _over(self, preset: str = "") -> LabScreen:
-        """The lab over the watched program."""
+        """Show the lab over the watched program, and return it."""
         if isinstance(below := self.screen_stack[0], LabScreen):
             if self.screen is not below:
                 self.pop_screen()
             return below
         if not self.is_screen_installed("lab"):
-            # No lab before: its worker would take processors from the program.
+            # Not created earlier, because its worker would take processors from the program.
             options = replace(self.options, preset=preset)
             self.install_screen(LabScreen(options, self._make_lab, self.keymap, self.read_keymap), "lab")
         screen = self.get_screen("lab", LabScreen)
@@ -198,12 +198,12 @@ class LabApp(LastingApp):
         return key_name(binding.key)
 
     def get_system_commands(self, screen: "Screen[Any]") -> Iterable[SystemCommand]:
-        """Yield what the command palette offers: the `entries` of the screen or page."""
+        """Yield the command palette's entries: `entries` of the screen or page."""
         for words, help, do, *_ in getattr(screen, "entries", tuple)():
             yield SystemCommand(escape(words), escape(help), do)
 
     def read_keymap(self) -> list[str]:
-        """Take the person's own keys; returns what is wrong with their file."""
+        """Read the user's own keys; return the problems in their file."""
         from tuilab.presentation import keymap
 
         keys, problems = keymap.read(self.options.keymap or keymap.default_path(), declared)
@@ -221,32 +221,33 @@ class LabApp(LastingApp):
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
     def remember_theme(self, theme: Theme) -> None:
-        """Keep the colours that were chosen for the next start."""
+        """Save the chosen theme for the next start."""
         from tuilab.lab.files import remember_theme
 
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
-        """The terminal has gone, or somebody wants the lab to end: leave nothing behind.
+        """Exit cleanly after the terminal has gone, or on a request to end.
 
-        A run under way goes on where the connection dropped and the person chose so: its worker notices that
-        the lab has gone, and leaves the run's events for the next start.
+        If the connection dropped and the user chose so, a run in progress continues: its worker notices that
+        the lab has gone and leaves the run's events for the next start.
         """
         if number == signal.SIGHUP and self.lab is not None and self.lab.unattended:
             self.lab.close_history()
-            # No orderly end: asyncio would kill the worker with its pipes; no terminal is to be restored.
+            # Skip the orderly exit: asyncio would kill the worker with its pipes, and there is no terminal to
+            # restore.
             os._exit(128 + signal.SIGHUP)
         if not self.leaving:
             self._ending = asyncio.ensure_future(self.leave(128 + number))
             return
-        # Asked for the second time: at once.
+        # Second request: exit at once.
         if self.lab is not None:
             self.lab.kill_now()
         if number != signal.SIGHUP:
             self.exit(128 + number)
 
     async def leave(self, code: int = 0) -> None:
-        """End the worker, then the app. A run under way is stopped first, with all that it has measured."""
+        """Stop the worker, then the app. Stops a run in progress first and keeps its measurements."""
         if self.leaving:
             return
         self.leaving = True
@@ -260,20 +261,20 @@ class LabApp(LastingApp):
             self.exit(code)
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Tell that more came than the lab takes, or that the end of what was pasted was dropped."""
+        """Notify that input exceeded the limit, or that the end of a paste was dropped."""
         told = f"More input came than the lab can follow: {count:,} bytes of it were dropped."
         if pasted:
             told = f"More was pasted than the lab takes: {count:,} bytes at its end were left out."
         self.notify(told, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:
-        """Write the details of a fault of the lab's own to a file, and tell the person in a sentence."""
+        """Write the details of an internal error to a file, and store a one-sentence message."""
         from tuilab.lab.files import keep_fault
 
         self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:
-        """Stop the worker and quit; asks first whether a watched program goes on."""
+        """Stop the worker and quit. Asks first whether a watched program should continue."""
         if not self._watched_runs or self.leaving:
             await self.leave()
             return
@@ -293,14 +294,14 @@ class LabApp(LastingApp):
         self.theme = LIGHT.name if self.current_theme.dark else DARK.name
 
     def action_help(self) -> None:
-        """Explain what shows, and which keys work here."""
+        """Explain the current view and its keys."""
         from tuilab.tui.screens.help import HelpScreen, page
 
         self.push_screen(HelpScreen(page(self.screen, self.keymap)))
 
 
 def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool:
-    """Return whether to draw with ASCII alone: asked for, or a terminal or an encoding that has no more."""
+    """Return whether to draw with ASCII only: on request, or if the terminal or encoding supports no more."""
     asked = environment.get("TUILAB_ASCII", "")
     if asked:
         return asked not in ("0", "no", "false")
@@ -310,7 +311,7 @@ def wants_ascii(environment: Mapping[str, str], encoding: str = "utf-8") -> bool
 
 
 def _given_back(app: LabApp) -> str:
-    """A program that was started in the lab has the terminal to its end; returns its page then."""
+    """Give the terminal back to a program started in the lab until it ends; then return its page."""
     if app.watching is None or app.options.watching is not None:
         return ""
     from tuilab.lab.watch import Watching
@@ -320,7 +321,7 @@ def _given_back(app: LabApp) -> str:
 
 
 def run(options: Options) -> int:
-    """Open the lab; returns the exit code."""
+    """Open the lab; return the exit code."""
     served = "TEXTUAL_DRIVER" in os.environ
     if not served and not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         with contextlib.suppress(OSError, AttributeError):  # closed, or full

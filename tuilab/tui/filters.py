@@ -1,4 +1,4 @@
-"""What every line of the screen passes on its way to a terminal that has less: no colour, or ASCII alone."""
+"""Filters every line on its way to a terminal with fewer features: without colours, or ASCII only."""
 
 from functools import lru_cache
 
@@ -16,38 +16,36 @@ TABLE = str.maketrans(
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
     "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0~",
 )
-"""What stands for each character that drawings are made of."""
+"""ASCII replacement for each drawing character."""
 RAISED = (38, 225)
-"""Greys of a ground that stands out of a dark theme, from there on, and of a light one, below."""
+"""Greyscale limits of a background that stands out: at least, in a dark theme; below, in a light one."""
 
 
 def asciify(text: str) -> str:
-    """Return the text in ASCII, in as many cells."""
+    """Return the text in ASCII, with the same number of cells."""
     if text.isascii():
         return text
-    # The blank behind the sign gives it the second cell that it needs.
+    # The space after the sign provides the second cell that it needs.
     text = text.replace("± ", "+-")
     plain = "".join(c if c.isascii() else "?" * cell_len(c) for c in text.translate(TABLE))
-    # Characters that are one sign together, such as a family, take other cells than each by itself.
+    # Characters that form one sign, such as a family, take a different number of cells than separately.
     return plain[: cell_len(text)].ljust(cell_len(text), "?")
 
 
 class Ascii(LineFilter):
-    """Replaces every character that is not ASCII by one that is like it, cell for cell."""
+    """Replaces every non-ASCII character with a similar one, cell for cell."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments in ASCII."""
         return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
 class Colourless(LineFilter):
-    """Takes every colour away, which is what NO_COLOR asks for; Textual's own filter sends greys.
+    """Removes all colours, as NO_COLOR requires; Textual's own filter sends greys.
 
-    What stands on a ground of its own is reversed, so that a cursor and a focus still show.
+    Text on a distinct background is reversed, so that a cursor and the focus remain visible.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments without colours."""
         return [
             Segment(segment.text, colourless(segment.style), segment.control)
             if segment.style is not None
@@ -61,14 +59,14 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """Return the style without colours, reversed where its ground stands out."""
+    """Return the style without colours, reversed if its background stands out."""
     ground = _grey(style.bgcolor, 0)
     raised = ground < RAISED[1] if _grey(style.color, 255) < ground else ground >= RAISED[0]
     return style.without_color + Style(reverse=True) if raised else style.without_color
 
 
 def _grey(color: RichColor | None, otherwise: int) -> int:
-    """How light a colour is, from 0 to 255, by Rec. 601."""
+    """Return the luminance of a colour, 0 to 255, by Rec. 601."""
     if color is None or color.is_default:
         return otherwise
     red, green, blue = color.get_truecolor()

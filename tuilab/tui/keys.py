@@ -1,4 +1,4 @@
-"""Keys as people write them, and sentences that name actions, such as `{run} measures`, with their keys."""
+"""Formats keys for display, and fills them into sentences that name actions, such as `{run} measures`."""
 
 import importlib
 import pkgutil
@@ -21,7 +21,7 @@ _declared = {action.id: action.keys for action in ACTIONS}
 
 
 def key_name(key: str) -> str:
-    """Name a key as people write it: `?`, `^p`, `U`, `shift ←`."""
+    """Return a key as people write it: `?`, `^p`, `U`, `shift ←`."""
     modifier, plus, rest = key.rpartition("+")
     if plus and rest:
         return f"^{key_name(rest)}" if modifier == "ctrl" else f"{modifier} {key_name(rest)}"
@@ -29,13 +29,12 @@ def key_name(key: str) -> str:
 
 
 def keys_of(action: Action, keymap: Mapping[str, str]) -> str:
-    """List an action's keys, in a keymap of the person's own, as people write them: `?, f1`."""
+    """Return an action's keys, using the user's keymap, as people write them: `?, f1`."""
     return ", ".join(key_name(key) for key in keymap.get(action.id, action.keys).split(","))
 
 
 def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
-    """Yield the keys that these widgets have of their own at this moment, what they do, and the action's
-    name."""
+    """Yield the widgets' own keys that are active now, what they do, and the action's name."""
     found: dict[tuple[str, str], list[str]] = {}
     for widget in filter(None, widgets):
         for key, active in widget.screen.active_bindings.items():
@@ -43,14 +42,14 @@ def keys_here(*widgets: Widget | None) -> Iterator[tuple[str, str, str]]:
             if active.node is widget and words:
                 found.setdefault((words, active.binding.action), []).append(key)
     for (words, action), every in found.items():
-        # Some terminals call `O` `shift+o`: that is the same key.
+        # Some terminals send `O` as `shift+o`, which is the same key.
         keys = [key for key in every if key.removeprefix("shift+").upper() not in every or len(key) == 1]
-        if keys != [words]:  # that `up` goes up need not be said
+        if keys != [words]:  # do not explain that `up` goes up
             yield ", ".join(map(key_name, keys)), words, action
 
 
 def declared() -> Mapping[str, str]:
-    """Return every action that a key can be given to, with its keys as shipped. Loads every screen."""
+    """Return every action that can have a key, with its default keys. Loads every screen."""
     from tuilab import tui
 
     for module in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}."):
@@ -60,7 +59,7 @@ def declared() -> Mapping[str, str]:
 
 
 def _learn() -> None:
-    """Take in the actions of every widget that is loaded."""
+    """Record the actions of every loaded widget."""
     kinds: list[type[Widget]] = [Widget]
     while kinds:
         kind = kinds.pop()
@@ -72,9 +71,9 @@ def _learn() -> None:
 
 
 def worded(text: str, keymap: Mapping[str, str]) -> str:
-    """Put a key in the place of each action that `text` names; braces around anything else stay.
+    """Replace each `{action}` in `text` with its key; leave other braces unchanged.
 
-    The key is the action's first: that of `keymap`, else the shipped one.
+    Uses the action's first key from `keymap`, else the default.
     """
 
     def key(named: re.Match[str]) -> str:
@@ -90,5 +89,5 @@ def worded(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def spoken(widget: Widget, text: str) -> str:
-    """Return `worded` with the keys of the person in front of that widget."""
+    """Return `worded` with the keys of the user at that widget."""
     return worded(text, getattr(widget.app, "keymap", {}))

@@ -1,12 +1,16 @@
-"""Textual when the terminal goes away or something fails: the one file that uses private names of Textual's.
+"""Keeps Textual running, or exits cleanly, when the terminal goes away or something fails.
 
-`Driver._file`: the driver offers no other way to bear a terminal that has gone. `App._handle_exception`:
-what befalls screens while they are taken away would else end the app with an error. `App._notifications`,
-`_unnotify`: what was said can be taken back in no other way. `App._fatal_error`: a fault would else be told
-as a traceback on a terminal that may have gone. `App._close_messages_no_wait`: that is how `_fatal_error`
-itself ends the app. `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's own thread of
-input dies of a byte that is no UTF-8 and of a sequence that names no character, and hands on whatever comes
-as fast as it comes. `App._prune` and `Widget._styles_cache`: what removed widgets had drawn is kept else.
+The only file that uses private names of Textual:
+
+- `Driver._file`: the only way to survive the loss of the terminal.
+- `App._handle_exception`: otherwise errors of screens being removed would end the app with an error.
+- `App._notifications`, `_unnotify`: the only way to withdraw a notification.
+- `App._fatal_error`: otherwise an error would print a traceback to a terminal that may have gone.
+- `App._close_messages_no_wait`: how `_fatal_error` itself ends the app.
+- `textual._xterm_parser` and `Driver._app`, `_loop`, `_debug`: the driver's input thread dies on a byte that
+  is not
+  UTF-8 and on a sequence that names no character, and passes on input as fast as it arrives.
+- `App._prune` and `Widget._styles_cache`: otherwise the drawings of removed widgets stay in memory.
 """
 
 import asyncio
@@ -32,33 +36,33 @@ from textual.notifications import Notify
 from textual.widget import Widget
 
 LOOK_S = 1.0
-"""How often it is looked whether the terminal is still there."""
+"""Seconds between checks that the terminal is still there."""
 PAINT = 1_000
-"""What is longer is a paint of the screen: cells at their places, and nothing else. Characters."""
+"""Characters. A longer text repaints the screen: cells at their positions, and nothing else."""
 MOST_WAITING = 8_192
-"""Bytes of input that may wait for the app. Where there is more, all is dropped: nobody types as much."""
+"""Bytes of input that may wait for the app. If there is more, all is dropped: nobody types that much."""
 MOST_PASTED = 8_192
-"""Bytes of one paste; what comes after them is left out."""
+"""Maximum bytes of one paste; the rest is dropped."""
 BEGUN, ENDED = b"\x1b[200~", b"\x1b[201~"
-"""Around what a terminal pastes."""
+"""Markers that a terminal puts around a paste."""
 PASTE_S = 2.0
-"""After so long without any input a paste has ended, whether its end came or not."""
+"""Seconds without input after which a paste has ended, even without its end marker."""
 AT_ONCE = 256
-"""Bytes of input that the app is given before it is waited for."""
+"""Bytes of input passed to the app before waiting for it."""
 TICK_S, SETTLED_S = 0.1, 0.005
 QUIET_S = 0.5
-"""After so long without any input whatever was too much has ended, and what comes next is somebody's own."""
+"""Seconds without input after which excess input has ended; what follows is typed by a person."""
 NO_KEYS = re.compile(rb"\x1b[]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)|\x1b\[[0-9;:]*m")
-"""What a terminal is told and never tells: strings for it (titles, links, pictures) and colours (ECMA-48, 5.6
-and 8.3.117). The parser would type each of their characters."""
+"""Sequences that a terminal receives but never sends: strings (titles, links, images) and colours (ECMA-48,
+5.6 and 8.3.117). The parser would treat each of their characters as typed."""
 UNFINISHED = re.compile(rb"\x1b(?:[]PX^_][^\x1b\x07]*\x1b?|\[[0-9;:]*)?\Z")
-"""What may be the beginning of one of those: what follows is looked at first."""
+"""A possible start of one of those; wait for the rest before passing it on."""
 GONE = (errno.EIO, errno.EBADF, errno.ENXIO, errno.EPIPE, errno.ENOTTY)
 
 
 @contextmanager
 def bearing_its_end() -> Iterator[None]:
-    """Bear whatever fails within because the terminal has gone."""
+    """Ignore errors caused by the loss of the terminal."""
     try:
         yield
     except OSError as error:
@@ -67,19 +71,19 @@ def bearing_its_end() -> Iterator[None]:
 
 
 class Forgiving:
-    """A file whose reader may be gone: then what is written is dropped.
+    """A file whose reader may be gone; writes are then dropped.
 
-    Textual writes from a thread of its own; were that to die of an error, the app would wait for it for ever.
+    Textual writes from a separate thread. If that died of an error, the app would wait for it forever.
     """
 
     file: Any
     """The terminal."""
     sent = 0
-    """Bytes that were written there so far."""
+    """Bytes written so far."""
     _last = ""
 
     def write(self, text: str) -> int:
-        # Textual paints a screen that comes up again twice, with the same bytes.
+        # Textual paints a screen twice, with the same bytes, when it is shown again.
         if len(text) > PAINT and text == self._last:
             return len(text)
         self._last = text
@@ -97,50 +101,50 @@ class Forgiving:
 
 
 class LastingApp(App[int]):
-    """An app that ends in order whatever fails in it."""
+    """An app that exits cleanly whatever fails in it."""
 
     leaving = False
-    """Whether the app is about to end."""
+    """True once the app is about to exit."""
 
     _drawn: Sequence[StylesCache] = ()
-    """What the widgets had drawn that were removed last."""
+    """Cached drawings of the widgets removed last."""
 
     def _prune(self, *nodes: Widget, parent: DOMNode | None = None) -> AwaitRemove:
-        # Textual keeps what removed widgets had drawn (docs/textual-defects.md). Those that went before
-        # are painted no more, and forget it here.
+        # Textual keeps the drawings of removed widgets (docs/textual-defects.md). Those removed earlier are
+        # never painted again, so clear them here.
         for drawn in self._drawn:
             drawn.clear()
         self._drawn = [w._styles_cache for node in nodes for w in node.walk_children(Widget, with_self=True)]
         return super()._prune(*nodes, parent=parent)
 
     def fault(self, error: BaseException | None) -> None:
-        """Take note of what ends the app."""
+        """Record the error that ends the app."""
 
     def dropped(self, count: int, pasted: bool = False) -> None:
-        """Say that so many bytes of input, or of the end of what was pasted, were dropped."""
+        """Report that `count` bytes of input, or of the end of a paste, were dropped."""
 
     async def on_event(self, event: Event) -> None:
-        # Trouble was seen by whoever goes on, and would cover what they go on with.
+        # The user has seen the warnings and continues, so stop covering the screen with them.
         if isinstance(event, Key | MouseDown) and not event.is_forwarded:
-            # `list` asks for a length, which takes away what has expired under the iterator.
+            # `list` asks for a length, which removes expired items during iteration.
             for said in list(iter(self._notifications)):
                 if said.severity != "information":
                     self._unnotify(said)
         await super().on_event(event)
 
     def on_notify(self, event: Notify) -> None:
-        """Do not say again what stands there already: a key held down would cover the screen with it."""
+        """Skip a notification that is already visible: a held key would cover the screen with copies."""
         if any(said.message == event.notification.message for said in self._notifications):
             event.prevent_default()
 
     def pending(self) -> int:
-        """Return messages that wait for the app, its screen or what has the focus."""
+        """Return the number of messages waiting for the app, its screen or the focused widget."""
         screen = self.screen_stack[-1:]
         focused = [s.focused for s in screen if s.focused is not None]
         return sum(pump.message_queue_size for pump in (self, *screen, *focused))
 
     def _handle_exception(self, error: Exception) -> None:
-        # What befalls screens that are being taken away is of no consequence any more.
+        # Ignore errors from screens that are being removed.
         if not self.leaving:
             super()._handle_exception(error)
 
@@ -153,7 +157,7 @@ class LastingApp(App[int]):
 
 
 def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
-    """Return that driver's class for a terminal that may go: it writes through `terminal`."""
+    """Return a driver class that writes through `terminal`, so that the terminal may disappear."""
 
     class Lasting(base):  # type: ignore[valid-type, misc]
         _file: Any
@@ -168,8 +172,8 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
             super().suspend_application_mode()
 
         def resume_application_mode(self) -> None:
-            # SIGCONT comes without a stop too: the kernel sends it with the hangup. A second thread of input
-            # would outlive the app, and look for keys at a terminal that has gone, for ever.
+            # SIGCONT also comes without a stop: the kernel sends it with the hangup. A second input thread
+            # would outlive the app, and wait forever for keys from a terminal that has gone.
             if self.suspended:
                 self.suspended = False
                 super().resume_application_mode()
@@ -182,9 +186,9 @@ def lasting(base: type[Driver], terminal: Forgiving) -> type[Driver]:
 
 
 class Input:
-    """What is typed and pasted at a terminal, handed on as the app keeps up with it.
+    """Passes on what is typed and pasted at the speed of the app.
 
-    Bytes that are no UTF-8, and sequences that no parser bears, are left out.
+    Drops bytes that are not UTF-8, and sequences that crash the parser.
     """
 
     def __init__(self, driver: Any, app: Any, loop: asyncio.AbstractEventLoop, parser: XTermParser) -> None:
@@ -192,12 +196,12 @@ class Input:
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
         self._waiting = bytearray()
         self._pasted: bytearray | None = None
-        """What has come of a paste whose end has not."""
+        """A paste whose end has not arrived."""
         self._cut = self._dropped = 0
         self._settled: Future[None] | None = None
 
     def read_until(self, ended: Any) -> None:
-        """Read and hand on until the event is set or the terminal has gone. Raises OSError."""
+        """Read and pass on input until the event is set or the terminal has gone. Raises OSError."""
         while not ended.is_set():
             busy = self._settled is not None and not self._settled.done()
             patience = SETTLED_S if busy or self._waiting else QUIET_S if self._dropped else TICK_S
@@ -221,7 +225,7 @@ class Input:
                 self._bear(self._parser.tick)
 
     def _take(self, data: bytes) -> None:
-        """Keep what may wait. What is more is dropped whole, and what follows too, until there is a pause."""
+        """Keep input up to the limit. If there is more, drop all of it, and what follows until a pause."""
         if self._pasted is not None:
             self._pasted += data
         else:
@@ -237,7 +241,7 @@ class Input:
             self._waiting.clear()
 
     def _take_pasted(self, pasted: bytearray) -> None:
-        """Keep the beginning of a paste; once its end has come it waits like what is typed, in one piece."""
+        """Keep the beginning of a paste. Once its end arrives, it waits like typed input, in one piece."""
         end = pasted.find(ENDED)
         over = (end if end >= 0 else len(pasted) - len(ENDED)) - MOST_PASTED
         if over > 0:
@@ -271,19 +275,19 @@ class Input:
             self._parser = self._fresh()
 
     def _fresh(self) -> XTermParser:
-        """A parser in the middle of nothing, that knows of the terminal what the last one did."""
+        """Return a new parser that keeps what the last one knew about the terminal."""
         parser = XTermParser()
         for name in ("mouse_pixels", "terminal_size", "terminal_pixel_size"):
             setattr(parser, name, getattr(self._parser, name))
         return parser
 
     def _renew(self) -> None:
-        """The end of a paste, or of a sequence, may be among what was dropped."""
+        """Start with a new parser, because the end of a paste or sequence may have been dropped."""
         self._loop.call_soon_threadsafe(self._app.dropped, self._dropped)
         self._dropped, self._parser = 0, self._fresh()
 
     async def _settle(self) -> None:
-        """Wait until the app has done what it was given."""
+        """Wait until the app has processed its input."""
         while self._app.pending():
             await asyncio.sleep(SETTLED_S)
 
@@ -297,7 +301,7 @@ def is_gone(*files: int) -> bool:
 
 
 def watch(loop: Any, gone: Callable[[], None]) -> None:
-    """Call `gone` once standard input or standard error is no terminal any more."""
+    """Call `gone` once standard input or standard error is no longer a terminal."""
     files = [fd for fd in (0, 2) if os.isatty(fd)]
 
     def look() -> None:

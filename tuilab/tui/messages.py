@@ -1,4 +1,4 @@
-"""What changes in the lab, as a message of Textual's."""
+"""Changes in the lab, as Textual messages."""
 
 from typing import TYPE_CHECKING
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class LabChanged(Message, bubble=False):
-    """Tells a widget what changed in the lab."""
+    """Informs a widget of a change in the lab."""
 
     def __init__(self, change: Change, event: "Event | None" = None) -> None:
         super().__init__()
         self.change = change
         self.event = event
-        """The worker's event that did it; None where it was a person or a replay, or several in one."""
+        """The worker's event that caused it; None for a user, a replay, or several events."""
 
 
 class Hearing(Widget):
-    """A widget to which every change of the lab comes as a message, as long as it is there.
+    """A widget that receives every change in the lab as a message while it is mounted.
 
-    The second of a class's bases: styles come from the first one alone.
+    Must be the second base class, because Textual reads styles from the first one only.
     """
 
     lab: "Lab"

@@ -1,4 +1,4 @@
-"""What the app is started with."""
+"""Start options of the app."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,35 +15,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the app is started with."""
-
     preset: str = ""
-    """The one to open with, or `path/to/file.py:name`."""
+    """The preset to open, or `path/to/file.py:name`."""
     theme: str | None = None
-    """dark, light or any other theme's name; None for the one that was chosen last."""
+    """dark, light or any other theme's name; None for the last one chosen."""
     ascii_only: bool | None = None
-    """None to find out from the terminal."""
+    """None to detect it from the terminal."""
     keymap: Path | None = None
-    """The keymap file, None for the person's own."""
+    """The keymap file, None for the user's own."""
     presets: tuple[Path, ...] = ()
-    """Folders to read, empty for the usual ones."""
+    """Folders to read, empty for the default ones."""
     replay: Path | None = None
     """A recording to show."""
     demo: bool = False
-    """Begin with the demo."""
+    """Start with the demo."""
     hangup: str = "finish"
-    """When the line drops, `finish` the run without a screen or `end` it with the rounds it has."""
+    """When the connection drops, `finish` the run without a screen or `end` it with the rounds it has."""
     rerun: bool = True
     """Measure again when a slider stops moving."""
     newcomer: bool | None = None
-    """Show the hint of a first visit; None to find out."""
+    """Show the hint for a first visit; None to detect it."""
     environments: "tuple[Environment, ...]" = ()
-    """Pythons to measure in beside the lab's own; one without a name in its place."""
+    """Pythons to measure in, in addition to the lab's own; an unnamed one replaces it."""
     runner: "RunnerFactory | None" = None
-    """Makes what runs the measurements, None for the real one."""
+    """Creates the runner of the measurements, None for the real one."""
     lab_state: "Callable[[], LabState] | None" = None
-    """Makes the state that screens draw, None for a new one."""
+    """Creates the state that screens draw, None for a new one."""
     watching: "ShownProgram | None" = None
-    """A program to show, which was started."""
+    """A started program to show."""
     store: "StoreFactory | None" = None
-    """Opens the history, None for the person's own."""
+    """Opens the history, None for the user's own."""

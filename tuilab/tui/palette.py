@@ -1,4 +1,4 @@
-"""What the command palette finds: a command by its name, an action by the words that explain it too."""
+"""Searches the command palette: commands by name, actions also by their description."""
 
 import re
 
@@ -10,14 +10,14 @@ BY_NAME, BY_HELP, BY_WORDS = 200.0, 100.0, 0.5
 
 
 THINGS = ("open ", "set ", "switch ", "finding: ")
-"""What these begin is no action; the actions come before it."""
+"""Entries with these prefixes are not actions and are listed after them."""
 
 
 class Commands(SystemCommandsProvider):
-    """The actions first, by name and then by their help and users' words; then the presets."""
+    """Actions first, by name and then by help text and users' words; then presets."""
 
     async def search(self, query: str) -> Hits:
-        """Yield what the query finds. A preset is found by its name first, then by the words of its page."""
+        """Yield what the query finds. Presets match by name first, then by the words of their page."""
         matcher, words = self.matcher(query), query.casefold().split()
         for name, told, do, *more in getattr(self.screen, "entries", tuple)():
             found, preset = matcher.match(name), name.startswith(THINGS)
@@ -29,5 +29,5 @@ class Commands(SystemCommandsProvider):
 
 
 def _begins(told: str, word: str) -> bool:
-    """Whether a word of a sentence begins so."""
+    """Return whether a word of the sentence starts with `word`."""
     return any(each.startswith(word) for each in re.findall(r"[\w-]+", told.casefold()))

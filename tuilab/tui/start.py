@@ -1,4 +1,4 @@
-"""The way into the lab, which leaves the collector of garbage at rest until the screen has been painted."""
+"""Opens the lab with the garbage collector off until the screen has been painted."""
 
 import gc
 
@@ -6,10 +6,10 @@ from tuilab.tui.options import Options
 
 
 def open_lab(options: Options | None = None) -> int:
-    """Open the lab; returns the exit code. `LabScreen` wakes the collector after its first paint.
+    """Open the lab; return the exit code. `LabScreen` enables the collector after its first paint.
 
-    Importing Textual makes many objects and hardly any garbage, so that collecting it while it is imported
-    costs a tenth of the time to the first paint and frees nothing.
+    Importing Textual creates many objects and almost no garbage. Collecting during the import takes a tenth
+    of the time to the first paint and frees nothing.
     """
     gc.disable()
     try:

@@ -158,8 +158,9 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return the seconds since the first call for which the stepping thread was ready but had no
-        processor.
+        """Return the seconds since the first call in which the stepping thread waited for a processor.
+
+        Returns 0 if the kernel does not report it.
         """
         try:
             with Own.open("/proc/self/task/%d/schedstat" % self.process.task) as file:

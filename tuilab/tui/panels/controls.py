@@ -1,4 +1,4 @@
-"""The controls: a slider for each parameter, for dtype, device and variant, and the switches."""
+"""The controls: a slider for each parameter, dtype, device and variant, and the switches."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SwitchBox(Checkbox):
-    """One switch, whose box is part of its label."""
+    """One switch, with its box as part of the label."""
 
     BUTTON_LEFT = BUTTON_INNER = BUTTON_RIGHT = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,18 +35,18 @@ class SwitchBox(Checkbox):
         self.show(switch)
 
     def show(self, switch: Switch) -> None:
-        """Show it as it stands."""
+        """Show the switch's state."""
         self.switch = switch
         with self.prevent(Checkbox.Changed):
             self.value = switch.on
         name = f"{switch.label} input" if switch.group == "GPU input" else switch.label
         text = f"{'☑' if switch.on else '☐'} {name}"
-        if text != self.label.plain:  # to set it lays out all of the controls
+        if text != self.label.plain:  # setting it triggers a layout of all controls
             self.label = Content(text)
 
 
 class Switches(ItemGrid):
-    """Switches side by side, in as many rows as they need."""
+    """Switches side by side, in as many rows as needed."""
 
     HELP = """\
 ## Switches
@@ -63,7 +63,7 @@ device or copied there in each call; then the workload's own flags.
 
 
 class Controls(VerticalScroll, can_focus=False):
-    """Sliders and switches of the present settings. `Changed` carries the new settings."""
+    """Sliders and switches for the current settings. `Changed` carries the new settings."""
 
     HELP = """\
 ## Controls
@@ -80,7 +80,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
     ]
 
     class Changed(Message):
-        """The person changed the settings. `final` is false while a thumb is being dragged."""
+        """The user changed the settings. `final` is False while a thumb is being dragged."""
 
         def __init__(self, settings: Settings, final: bool) -> None:
             super().__init__()
@@ -95,7 +95,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     def compose(self) -> ComposeResult:
         words = [control for control in self._sliders if not is_numeric(control.parameter)]
-        # A word alone on its row has all of it, so that what follows begins on the left again.
+        # A single word gets the whole row, so that what follows starts at the left again.
         half = words[: len(words) // 2 * 2]
         for control in self._sliders:
             name = control.parameter.name
@@ -103,7 +103,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         yield Switches(*map(SwitchBox, self._switches), id="switches", min_column_width=20, regular=False)
 
     async def draw(self) -> None:
-        """Show the settings as they are; change widgets only where there is something else to set."""
+        """Show the current settings. Replaces widgets only if the set of controls changes."""
         state, before = self._state, self._shape
         if state.settings is None:
             return
@@ -117,7 +117,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
         if self._shape != before:
             kept = next((widget for widget in self.query("Slider, SwitchBox") if widget.has_focus), None)
             await self.recompose()
-            if kept is not None:  # else the next panel had the keys, though perhaps it does not show
+            if kept is not None:  # otherwise the next panel would get the focus, although it may be hidden
                 same = self.query(f"#{kept.id}") if kept.id else ()
                 for place in (*same, *self.query("Slider, SwitchBox"))[:1]:
                     place.focus()
@@ -127,7 +127,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             box.show(switch)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield each slider and switch for the command palette: it gets the keys."""
+        """Yield each slider and switch for the command palette, which moves the focus to it."""
         for slider in self.query(Slider):
             parameter = slider.control.parameter
             options = " ".join(getattr(parameter, "options", ()))
@@ -138,7 +138,7 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
 
     @property
     def _shape(self) -> object:
-        """What can be set, whatever it is set to."""
+        """The set of controls, regardless of their values."""
         return [c.parameter for c in self._sliders], [(s.group, s.key) for s in self._switches]
 
     def action_step(self, by: int) -> None:
@@ -176,12 +176,12 @@ stops moving; **{undo}** undoes a change, **{original}** sets everything to the 
             self.post_message(self.Changed(changed, True))
 
     async def _refuse(self, why: str) -> None:
-        """Say why, and show the settings as they still are."""
+        """Report why a change was rejected, and show the unchanged settings."""
         self.notify(why, severity="warning", markup=False)
         self._shown = None
         await self.draw()
 
 
 def id_of(parameter: str) -> str:
-    """Return the slider's id: `p-samples`. A name in Python may have letters that an id may not."""
+    """Return the slider's id: `p-samples`. A Python name may contain letters that an id may not."""
     return "p-" + re.sub(r"[^A-Za-z0-9_]", lambda letter: f"-{ord(letter[0]):x}-", parameter)

@@ -1,4 +1,4 @@
-"""The demo's panel above the answer: what comes, the guess, the outcome."""
+"""The demo's panel above the answer: what comes next, the guess, the outcome."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class DemoBar(LineWidget, Hearing, can_focus=True):
-    """Has the keys while the demo goes on."""
+    """Has the focus during the demo."""
 
     DEFAULT_CSS = "DemoBar { height: 6; width: 1fr; }"
     HELP = """\
@@ -60,7 +60,8 @@ demo and goes back to where you were; the runs are in the history.
     def paint(self, width: int, height: int) -> Sequence[Line]:
         sentence, question, keys = (spoken(self, text) for text in lines(self._demo))
         told, keys = self._demo.stage in ("told", "summary"), self._written or keys
-        # What came of it is whole where it can be; its reason, which the answer has too, has what is left.
+        # Show the outcome in full if possible; its reason, which the answer also shows, gets the remaining
+        # space.
         first = clip(sentence, width, max(1, height - 1 - (not told)))
         out: list[Line] = [((line, STRONG),) for line in first]
         if (left := height - 1 - len(first)) > 0:
@@ -73,7 +74,7 @@ demo and goes back to where you were; the runs are in the history.
         demo, self._written = self._demo, ""
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
-        # As content, because a text would be taken for markup.
+        # As Content, because a string would be parsed as markup.
         self.border_title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
         self.repaint()
 
@@ -103,12 +104,12 @@ demo and goes back to where you were; the runs are in the history.
             self.repaint()
 
     def action_guess(self, number: int) -> None:
-        """Take the guess and measure."""
+        """Record the guess and measure."""
         if self._demo.choose(number):
             self._measure()
 
     def action_next(self) -> None:
-        """Measure without a guess, or go to the next preset, or end."""
+        """Measure without a guess, or go to the next preset, or end the demo."""
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
@@ -123,16 +124,16 @@ demo and goes back to where you were; the runs are in the history.
             self.repaint()
 
     def action_back(self) -> None:
-        """Go to the preset before."""
+        """Go to the previous preset."""
         self._enter(self._demo.at - (self._demo.stage != "summary"))
 
     def action_pause(self) -> None:
-        """Stand still, or go on."""
+        """Pause or continue."""
         self._demo.paused = not self._demo.paused
         self.repaint()
 
     def action_page(self) -> None:
-        """Write what was measured so far as a page to share, into the current folder."""
+        """Write the measurements so far as a page to share, in the current folder."""
         state = self.lab.state
         try:
             path = write_page(page(self._demo, state.machine, state.shown.at), Path.cwd(), "html")
@@ -143,7 +144,7 @@ demo and goes back to where you were; the runs are in the history.
         self.repaint()
 
     def action_leave(self) -> None:
-        """End the demo, back where the person was; what was measured is in the history."""
+        """End the demo and return to where the user was. Its measurements are in the history."""
         self.lab.go_back(self._came_from)
         self.lab.keep_secret(False)
         self._done()

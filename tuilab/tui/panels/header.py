@@ -1,4 +1,4 @@
-"""The first line: the lab's name, what is open, the machine, and what goes on."""
+"""The first line: the lab's name, what is open, the machine, and the current activity."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -36,13 +36,13 @@ TONES: dict[str, tuple[str, TextStyle]] = {
     "bad": ("▲", BAD),
 }
 LEAST_TITLE = 24
-"""Cells that are left to the lab's name and the title."""
+"""Minimum cells for the lab's name and the title."""
 BAR = 10
-"""Cells of the bar that says how much is done, where there is room for it."""
+"""Cells of the progress bar, if there is room."""
 
 
 class Header(LineWidget):
-    """One line; the machine gives way first where there is no room."""
+    """One line; the machine is the first to go if space is short."""
 
     DEFAULT_CSS = "Header { height: 1; dock: top; }"
 
@@ -64,7 +64,7 @@ as it is.
         self._runs_unseen = False
 
     def tell(self, state: "LabState") -> None:
-        """Tell what is open, on which machine, and what goes on."""
+        """Update what is open, on which machine, and the current activity."""
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)
@@ -88,7 +88,7 @@ as it is.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         glyph, style = TONES[self._tone]
-        # The state always has room, in short where it leaves none for the title, which gets the rest.
+        # The state always fits, shortened if the title would have no room; the title gets the rest.
         states = self._states
         said = next((state for state in states if cell_len(state) <= width - LEAST_TITLE), states[-1])
         said = whole_words(said, max(12, width - 12))

@@ -1,4 +1,4 @@
-"""The last line: the keys of what is open."""
+"""The last line: the keys for what is open."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +14,10 @@ KEY, EDGE = TextStyle("accent", bold=True), TextStyle("text/20")
 
 
 class KeyBar(LineWidget):
-    """Each key with what it does, as does a click on it; the command palette's stands at the right.
+    """Each key with its action, which a click also triggers; the command palette's key is at the right.
 
-    Textual's footer has a widget for each key and makes all of them anew when the focus moves: four fifths
-    of a screen's styles, and the screen laid out and drawn anew for them.
+    Textual's footer has a widget per key and recreates them all when the focus moves: this costs four fifths
+    of a screen's styles, and a new layout and paint of the screen.
     """
 
     DEFAULT_CSS = """
@@ -52,7 +52,7 @@ class KeyBar(LineWidget):
         return (("▏", EDGE), *self._drawn(self._palette)) if self._palette is not None else ()
 
     def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
-        """The keys that have room left of the palette's, whole, each with what it does."""
+        """Yield the keys that fit next to the palette's, each with its action."""
         room = width - width_of(self._right())
         for found in self._keys:
             drawn = self._drawn(found)
@@ -69,7 +69,7 @@ class KeyBar(LineWidget):
         return [(*line, (" " * (width - width_of([*line, *right])), TEXT), *right)]
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Do what the key under the mouse does."""
+        """Run the action of the key under the mouse."""
         found, end = self._palette, self.size.width - width_of(self._right())
         if event.x < end:
             found, end = None, 0

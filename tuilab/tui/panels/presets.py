@@ -1,4 +1,4 @@
-"""The presets by document, the person's own, and the preset files with errors."""
+"""The presets by document, the user's own, and the preset files with errors."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Presets(OptionList):
-    """The list of presets. `Chosen` when one is picked."""
+    """The list of presets. Posts `Chosen` when one is picked."""
 
     HELP = """\
 ## Presets
@@ -49,31 +49,31 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.preset = preset
 
     words = var("", init=False)
-    """What a row must hold to be listed."""
+    """Words that a listed row must contain."""
 
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="preset-list", compact=True, markup=False)
         self.titles = tuple(rows)
         """Every row, listed or not."""
         self.listed: Sequence[Title] = ()
-        """The rows that hold the words."""
+        """The rows that contain the words."""
         self._prompts: list[Content] = []
         self._opened, self._modified = "", False
         self._clicked: int | None = None
-        """The row under the cursor, where a click brought it there."""
+        """The row under the cursor, if a click put the cursor there."""
         self._verdicts: Mapping[str, str] = {}
 
     def on_mount(self) -> None:
         self.watch_words()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show these rows; nothing is drawn again where they are those that show."""
+        """Show these rows. Redraws nothing if they are unchanged."""
         if tuple(rows) != self.titles:
             self.titles = tuple(rows)
             self.watch_words()
 
     def watch_words(self) -> None:
-        """List the rows that hold them."""
+        """List the rows that contain the words."""
         self.listed = matching(self.titles, self.words)
         self._prompts = [self._prompt(row) for row in self.listed]
         rows = zip(self._prompts, self.listed, strict=True)
@@ -85,9 +85,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     def show(
         self, opened: str, verdicts: Mapping[str, str], modified: bool = False, here: bool = False
     ) -> None:
-        """Show which preset is open and whether it was changed, and what is known of each claim.
+        """Show which preset is open and whether it was changed, and the verdict of each claim.
 
-        here: the cursor is to be there, wherever it was moved.
+        here: move the cursor there, wherever it is.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
@@ -119,8 +119,8 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         )
 
     def on_click(self, event: events.Click) -> None:
-        """Select the row; a second click on it opens it and measures."""
-        event.prevent_default()  # else the first one would
+        """Select the row; a second click opens and measures it."""
+        event.prevent_default()  # otherwise the first click would already open it
         row: int | None = event.style.meta.get("option")
         if row is None or self.listed[row].kind == "heading":
             return
@@ -129,7 +129,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self.highlighted = self._clicked = row
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """Take the next click as the first again, once the cursor has moved."""
+        """Treat the next click as the first again once the cursor has moved."""
         if highlighted != self._clicked:
             self._clicked = None
         super().watch_highlighted(highlighted)
@@ -142,7 +142,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             self.post_message(self.Chosen(row.name))
 
     def reveal(self) -> None:
-        """Open the drawer on a narrow screen: nobody goes through a list that does not show."""
+        """Open the drawer on a narrow screen, so that the list in use is visible."""
         if self.screen.has_class("-narrow"):
             self.screen.add_class("-drawer")
 
@@ -174,7 +174,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
 
 
 class PresetsPanel(Vertical):
-    """The list in its frame, and under it what the preset under the cursor is about."""
+    """The list in its frame, and a description of the preset under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", id="presets.filter"),
@@ -193,7 +193,7 @@ class PresetsPanel(Vertical):
         yield about
 
     async def action_filter(self) -> None:
-        """Go to the line that filters the list, which is made when it is first asked for."""
+        """Focus the list's filter line, which is created on first use."""
         from tuilab.tui.widgets.line_input import LineInput
 
         self.query_one(Presets).reveal()
@@ -203,7 +203,7 @@ class PresetsPanel(Vertical):
         self.query_one(LineInput).focus()
 
     def action_unfilter(self) -> None:
-        """Take the filter away, and go back to the list."""
+        """Clear the filter and return to the list."""
         line, presets = self.query("#preset-filter"), self.query_one(Presets)
         if not line:
             raise SkipAction()
@@ -212,12 +212,12 @@ class PresetsPanel(Vertical):
         presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
-        """List the presets that hold the words. By name, because an input is loaded when it is needed."""
+        """List the presets that contain the words. Bound by name, because Input is loaded on demand."""
         event.stop()
         self.query_one(Presets).words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
-        """Go to the list; where one preset alone is left, open it."""
+        """Go to the list; if only one preset is left, open it."""
         event.stop()
         presets = self.query_one(Presets)
         presets.focus()
@@ -225,7 +225,7 @@ class PresetsPanel(Vertical):
             presets.action_select()
 
     def load(self, rows: Sequence[Title]) -> None:
-        """Show what the catalogue found."""
+        """Show the catalogue's presets."""
         self.query_one(Presets).load(rows)
         if not rows:
             self.query_one("#about", Static).update("No presets were found.")

@@ -1,4 +1,4 @@
-"""One line for what is replayed: where it is, how fast, and the keys of a player."""
+"""One line for a replay: position, speed, and the player's keys."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,12 +21,12 @@ KEYS = (
     "{replay-pause} {replay-back} {replay-on} {replay.left} {replay.right} {replay-slower} {replay-faster} "
     "{stop}",
 )
-"""The hints, for less and less room: none is cut."""
+"""The hints, from longest to shortest, so that none is cut."""
 LEAST_TRACK = 12
 
 
 class ReplayStrip(LineWidget, Hearing, can_focus=True):
-    """Shown while something is replayed."""
+    """Shown during a replay."""
 
     DEFAULT_CSS = "ReplayStrip { height: 1; width: 1fr; margin: 0 1; }"
     HELP = """\
@@ -77,7 +77,7 @@ it.
         ]
 
     def action_seek(self, by: int) -> None:
-        """Go a tenth back or on."""
+        """Move a tenth backward or forward."""
         self.lab.play(lambda r: r.seek(max(0, r.round + by * max(1, r.rounds // 10))))
 
     def action_end(self, end: int) -> None:
@@ -85,7 +85,7 @@ it.
         self.lab.play(lambda r: r.seek(end * r.rounds))
 
     def on_click(self, event: events.Click) -> None:
-        """Seek where the track was clicked."""
+        """Seek to the clicked position of the track."""
         first, cells = self._track
         share = (event.x - first) / max(1, cells - 1)
         if 0 <= share <= 1:

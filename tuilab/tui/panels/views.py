@@ -1,4 +1,4 @@
-"""The picture: a row of tabs, and the view that is open under it."""
+"""The picture: a row of tabs, and the open view below it."""
 
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tuilab.lab import Lab
 
-# key → title, the class that draws it (module:name, loaded when first opened).
+# key → title, and the class that draws it (module:name, loaded when first opened).
 VIEWS: dict[str, tuple[str, str]] = {
     "live": ("Live", "tuilab.tui.views.live:Live"),
     "compare": ("Compare", "tuilab.tui.views.compare:Compare"),
@@ -30,11 +30,11 @@ VIEWS: dict[str, tuple[str, str]] = {
 }
 
 TAB_STEP = 10
-"""Cells by which a turn of the wheel moves the tabs."""
+"""Cells by which one wheel step moves the tabs."""
 
 
 class Views(Vertical):
-    """The tabs and the views. `Opened` when another view is in front."""
+    """The tabs and the views. Posts `Opened` when another view is shown."""
 
     HELP = """\
 ## Views
@@ -45,7 +45,7 @@ From the sliders a view's key shows it; pressed again it goes into it.
 """
 
     class Opened(Message):
-        """This view is in front now."""
+        """This view is now shown."""
 
         def __init__(self, key: str, view: View) -> None:
             super().__init__()
@@ -54,7 +54,7 @@ From the sliders a view's key shows it; pressed again it goes into it.
     def __init__(self) -> None:
         super().__init__(id="views", classes="frame")
         self.key = "live"
-        """Which view is open."""
+        """The open view."""
         self._views: dict[str, View] = {}
 
     @property
@@ -64,22 +64,22 @@ From the sliders a view's key shows it; pressed again it goes into it.
         return view if view is not None and view.is_mounted else None
 
     async def fill(self, lab: "Lab", viewing: ViewOptions) -> None:
-        """Make the views of that lab, each when it is first opened; the open one now."""
+        """Create the tabs, and the open view. The other views are created when first opened."""
         from textual.widgets import ContentSwitcher, Tab, Tabs
 
         self._lab, self._viewing = lab, viewing
         tabs = Tabs(*(Tab(title, id=key) for key, (title, _) in VIEWS.items()), active=self.key)
-        tabs.can_focus = False  # its keys are [ and ], so that the picture is the next stop
+        tabs.can_focus = False  # its keys are [ and ], so the picture is the next stop
         await self.mount(tabs, ContentSwitcher())
         await self.open(self.key)
 
     async def open(self, key: str, *, into: bool = False) -> None:
-        """Bring a view to the front, making it if it is new. into: give it the keys, wherever they are."""
+        """Show a view, creating it if it is new. into: focus it, wherever the focus is."""
         from textual.widgets import ContentSwitcher, Tabs
 
         into, self.key = into or self.has_focus_within, key
         if not self.is_attached or not self.query(Tabs):
-            return  # the page is closing, and its tabs have gone before this event came
+            return  # the page is closing, and its tabs were removed before this event arrived
         self.query_one(Tabs).active = key
         switcher = self.query_one(ContentSwitcher)
         if key not in self._views:
@@ -92,18 +92,19 @@ From the sliders a view's key shows it; pressed again it goes into it.
             self.post_message(self.Opened(self.key, shown))
 
     async def on_tabs_tab_activated(self, event: "Tabs.TabActivated") -> None:
-        """Open the view of a tab that was clicked. By name, because tabs are loaded when they are needed."""
+        """Open the view of a clicked tab. Bound by name, because tabs are loaded on demand."""
         event.stop()
-        # Of two keys in one breath the first one's event arrives after the second has been obeyed.
+        # With two key presses in quick succession, the first one's event arrives after the second was
+        # handled.
         if event.tab.id and event.tab.id != self.key and event.tab.id == event.tabs.active:
             await self.open(event.tab.id)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move the tabs on, where they have no room."""
+        """Scroll the tabs right if they do not fit."""
         self._move_tabs(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Move the tabs back."""
+        """Scroll the tabs left."""
         self._move_tabs(event, -1)
 
     def _move_tabs(self, event: events.MouseEvent, by: int) -> None:
@@ -113,6 +114,6 @@ From the sliders a view's key shows it; pressed again it goes into it.
                 tabs.query_one("#tabs-scroll").scroll_relative(x=by * TAB_STEP, animate=False, force=True)
 
     def beside(self, by: int) -> str:
-        """Return the key of the view to the left or the right, round and round."""
+        """Return the key of the view to the left or right, wrapping around."""
         keys = list(VIEWS)
         return keys[(keys.index(self.key) + by) % len(keys)]

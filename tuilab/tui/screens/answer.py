@@ -1,4 +1,4 @@
-"""The answer in full: how sure it is, every claim with its evidence, every caveat, what to do."""
+"""The full answer: its confidence, every claim with its evidence, every caveat, what to do."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AnswerScreen(Page[None]):
-    """What the answer's three lines have no room for."""
+    """What does not fit into the answer's three lines."""
 
     HELP = """\
 ## The answer in full
@@ -36,7 +36,7 @@ document with its verdict and evidence, every caveat, what to do, and how it was
             yield Static(dressed(self, answer_page(self._lab.state)))
 
     def on_resize(self) -> None:
-        """Fit the table of arms in."""
+        """Fit the table of arms to the width."""
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:

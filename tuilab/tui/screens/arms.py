@@ -1,4 +1,4 @@
-"""Which arms and ghosts are drawn."""
+"""Selects the arms and ghosts to draw."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -23,7 +23,7 @@ GHOSTS = "ghosts"
 
 
 class Arms(SelectionList[str]):
-    """A row an arm, and one for the ghosts."""
+    """One row per arm, and one for the ghosts."""
 
     HELP = """\
 ## Which arms are drawn
@@ -95,7 +95,7 @@ class ArmsScreen(Page[None]):
         arms = set(state.shown.arms)
         if arms & chosen:
             viewing.draw(state.shown, chosen)
-        elif arms:  # none, where another run has begun meanwhile
-            # One arm at least is drawn.
+        elif arms:  # none, if another run has started meanwhile
+            # At least one arm is drawn.
             event.selection_list.select(next(iter(viewing.drawn(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

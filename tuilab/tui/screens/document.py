@@ -1,4 +1,4 @@
-"""A document with what was found in it, and the presets that measure what it meant. Nothing of it runs."""
+"""A document with its findings, and the presets that measure what it intended. Runs none of it."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -33,7 +33,7 @@ SIGNS = {
 
 
 class DocumentScreen(Page[Preset]):
-    """The text, under it what was found, under that the presets. Returns the preset to open."""
+    """The text, its findings and the presets. Returns the preset to open."""
 
     HELP = """\
 ## A document
@@ -68,16 +68,16 @@ ever run.
         self._heading = report.document.title or report.document.id
         found: list[Finding | Unresolved] = []
         for example in report.examples:
-            # What several examples call is not resolved in each of them for the same reason.
+            # What several examples call is unresolved in each for the same reason.
             found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}
-        # What is being measured for a finding.
+        # The finding being measured.
         self._proving: Finding | None = None
         self._came_from = lab.state.place
 
     def action_prove(self) -> None:
-        """Measure what the finding under the cursor tells of; stop what is being measured for one."""
+        """Measure the finding under the cursor, or stop a measurement in progress."""
         if self._proving is not None:
             self._lab.stop()
             return
@@ -109,20 +109,20 @@ ever run.
         self._tell(found, words)
 
     def _tell(self, found: Finding, words: str) -> None:
-        """Write beside a finding what its measurement shows."""
+        """Show next to a finding what its measurement found."""
         for findings in self.query("#findings").results(OptionList):
             at = next(number for number, each in enumerate(self._found) if each is found)
             findings.replace_option_prompt_at_index(at, about(found, words))
 
     def action_close(self) -> None:
-        """Close, back where the person was; what is being measured for a finding ends."""
+        """Close and return to where the user was. Stops a finding's measurement."""
         if self._proving is not None:
             self._lab.stop()
         self._lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_fact_check(self) -> None:
-        """Measure every claim of the document, one after another."""
+        """Measure every claim of the document in turn."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -139,7 +139,7 @@ ever run.
     def compose(self) -> ComposeResult:
         report = self._report
         found = [each for each in self._found if isinstance(each, Finding)]
-        # Counted as the command counts them: the same said of further lines is one.
+        # Counted as in the command: the same finding on further lines counts once.
         kinds = collapsed(found)
         places = sum(1 + len(each.also) for each in kinds)
         counted = f"{plural(len(report.examples), 'example')}, {plural(len(kinds), 'finding')}"
@@ -161,11 +161,11 @@ ever run.
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:
-        for last in [*self.query("#findings, TextArea")][-1:]:  # none where the lab ends meanwhile
+        for last in [*self.query("#findings, TextArea")][-1:]:  # none if the lab is exiting
             last.focus()
 
     def action_finding(self, by: int) -> None:
-        """Go to the next finding or the one before."""
+        """Go to the next finding or the previous one."""
         for found in self.query("#findings").results(OptionList):
             found.highlighted = min(len(self._found) - 1, max(0, (found.highlighted or 0) + by))
 
@@ -186,10 +186,10 @@ ever run.
 
 
 def about(found: Finding | Unresolved, shown: str = "") -> Content:
-    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`, of a warning and a note with that word; of
-    what could not be read, why.
+    """Return `✗ 12 TL003 wrong timing: the message. The remedy.`
 
-    shown: what was measured of it, which stands first.
+    Warnings and notes include that word; for unreadable code, the reason is given. shown: its measurement,
+    placed first.
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]

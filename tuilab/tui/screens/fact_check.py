@@ -1,4 +1,4 @@
-"""A document's claims, measured one after another: each sentence gets its verdict as it comes."""
+"""Measures a document's claims in turn and shows the verdict of each as it arrives."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FactCheckScreen(Page[None], Hearing):
-    """Starts by itself. `space` stops and goes on; what was measured stays."""
+    """Starts by itself. `space` stops and continues; measurements are kept."""
 
     HELP = """\
 ## Fact-check
@@ -80,21 +80,21 @@ The runs are kept in the history too.
         self._show()
 
     def action_turn(self) -> None:
-        """Stop what is measured, or go on."""
+        """Stop the measurement, or continue."""
         if self.check.going:
             self._checker.stop()
         elif self.check.left:
             self._go()
 
     def action_close(self) -> None:
-        """Close, back where the person was; what was measured is in the history."""
+        """Close and return to where the user was. The measurements are in the history."""
         if self.check.going:
             self._checker.stop()
         self.lab.go_back(self._came_from)
         self.dismiss(None)
 
     def action_export(self, ending: str) -> None:
-        """Write the stamped page into the current folder."""
+        """Write the stamped page to the current folder."""
         folder = Path.cwd()
         try:
             self._said = f"written: {write_page(self.check, folder, ending)}"
@@ -103,14 +103,14 @@ The runs are kept in the history too.
         self._show_going()
 
     def _show(self) -> None:
-        # What ends after the page was closed finds nothing left of it.
+        # A check that ends after the page was closed finds no widgets.
         for shown in self.query("#statements").results(Static):
             shown.update(dressed(self, fact_check_page(self.check)))
         self._show_going()
 
     @on(LabChanged)
     def _show_going(self) -> None:
-        """How far it is."""
+        """Show the progress."""
         words = [fact_check_progress(self.check, self.lab.state), self._said]
         for shown in self.query("#going").results(Static):
             shown.update(Content(spoken(self, "\n".join(filter(None, words)))))

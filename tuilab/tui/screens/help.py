@@ -1,4 +1,4 @@
-"""Help where you are: what has the keys, what the picture shows, and which keys work."""
+"""Context help: the focused widget, what the picture shows, and which keys work."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ WORDS = """\
 - A **ghost** is an earlier run, drawn faintly under this one. A **baseline** is the run that others are
   compared with.
 """
-"""What the screens call things."""
+"""The terms used on the screens."""
 OTHERS = "Other keys: a `keymap.toml` in your configuration folder, as the README shows."
 
 
@@ -69,7 +69,7 @@ class HelpScreen(Modal[None]):
             yield LineInput(placeholder="a word, then enter", id="search")
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
-                # A widget for each cell, as Markdown has, would make the page wait for a second.
+                # Markdown creates a widget per cell, which would delay the page by a second.
                 yield from map(drawn, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
@@ -77,7 +77,7 @@ class HelpScreen(Modal[None]):
         self.query_one(VerticalScroll).focus()
 
     def action_search(self) -> None:
-        """Type words; only what has all of them stays."""
+        """Type words; only blocks with all of them remain."""
         line = self.query_one(LineInput)
         line.display = True
         line.focus()
@@ -97,7 +97,7 @@ class HelpScreen(Modal[None]):
 
 
 def matching(page: str, words: str) -> list[str]:
-    """Return the blocks of the page that have all of these words; of a table the rows that do."""
+    """Return the blocks of the page that contain all of these words; for a table, the matching rows."""
     wanted = words.casefold().split()
 
     def has(text: str) -> bool:
@@ -116,7 +116,7 @@ def matching(page: str, words: str) -> list[str]:
 
 
 def drawn(table: str) -> Static:
-    """Return a table of two columns, of keys and of what they do."""
+    """Return a two-column table of keys and what they do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=9, max_width=COLUMN)
     head, _, *rows = [line.strip("| ").split(" | ", 1) for line in table.splitlines()]
@@ -127,13 +127,13 @@ def drawn(table: str) -> Static:
 
 
 def _bold(words: str) -> Iterator[tuple[str, str]]:
-    """Text in which `**` and backticks mark what stands out."""
+    """Yield text with styles for `**` and backticks."""
     for index, part in enumerate(MARKED.split(words)):
         yield part, "bold" * (index % 2)
 
 
 class Fitting(Columns):
-    """As many columns as there is room for; Rich divides by none where there is none."""
+    """As many columns as fit; Rich divides by zero if there is no room."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self.width = min(COLUMN, options.max_width - 1)
@@ -142,7 +142,7 @@ class Fitting(Columns):
 
 
 class KeysScreen(Page[None]):
-    """Every key on one page, in as many columns as there is room for."""
+    """Every key on one page, in as many columns as fit."""
 
     DEFAULT_CSS = "KeysScreen > .frame { width: 98; max-width: 100%; max-height: 100%; }"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -165,8 +165,7 @@ class KeysScreen(Page[None]):
 
 
 def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
-    """Return what is written about what has the keys and about the open view, or the page; then tables of
-    keys."""
+    """Return the help for the focused widget and the open view or page, followed by tables of keys."""
     views = screen.query(Views)
     shown = views.first().view if views else screen
     about = dict.fromkeys([*islice(_about(screen.focused), 2), *islice(_about(shown), 1)])
@@ -182,12 +181,12 @@ def page(screen: Screen[Any], keymap: Mapping[str, str]) -> str:
 
 
 def _table(head: str, rows: list[str]) -> list[str]:
-    """A table of two columns; none without rows."""
+    """Return a table of two columns; empty without rows."""
     return ["\n".join([f"| {head} |", "|---|---|", *rows])] if rows else []
 
 
 def _about(widget: Widget | None) -> Iterator[str]:
-    """What is written about it and about what it lies in, from the inside out."""
+    """Yield the help texts of the widget and its ancestors, innermost first."""
     for node in widget.ancestors_with_self if widget is not None else ():
         if isinstance(node, Widget) and node.HELP:
             yield node.HELP.strip()

@@ -1,4 +1,4 @@
-"""The history: every run that was kept, found, compared, tagged, pinned, deleted and taken along."""
+"""The history: find, compare, tag, pin, delete and export saved runs."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
@@ -56,20 +56,19 @@ ALONE = (
 TAGS = "Separated by commas. A tag that you delete from the line is removed."
 IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
 SHOW_S = 0.25
-"""How often it is said how far an act is."""
+"""Seconds between progress reports of an operation."""
 MOST_SAID = 3
 
 T = TypeVar("T")
 
 
 class Said(LineWidget):
-    """What the last act did, or what goes on, in as many lines as it needs, up to three."""
+    """The result of the last operation, or the current one, in up to three lines."""
 
     DEFAULT_CSS = "Said { height: 1; padding: 0 1; }"
     text, style = "", MUTED
 
     def show(self, text: str, style: TextStyle) -> None:
-        """Show it."""
         self.text, self.style = text, style = spoken(self, text), style
         width = max(20, self.app.size.width - 2)
         self.styles.height = min(MOST_SAID, max(1, len(wrap(text, width))))
@@ -80,7 +79,7 @@ class Said(LineWidget):
 
 
 class HistoryScreen(Modal[str], Hearing):
-    """A page of its own. Returns the run to replay, None where it was closed."""
+    """A separate page. Returns the run to replay, None if it was closed."""
 
     HELP = """\
 ## The history
@@ -156,12 +155,12 @@ are compared with it. Neither is ever pruned.
         self.history.close()
 
     def say(self, text: str, style: TextStyle = MUTED) -> None:
-        """Show a sentence in the line under the runs."""
+        """Show a sentence in the line below the runs."""
         if self.is_attached:
             self.query_one(Said).show(text, style)
 
     def failed(self, error: sqlite3.Error) -> None:
-        """Say what is wrong with the store; a damaged one is set aside and a new one begun."""
+        """Report a problem with the store. A damaged one is set aside and replaced with a new one."""
         self.say(trouble(error), BAD)
         if kept := self.lab.set_aside(error):
             self.say(f"{trouble(error)} {kept}", BAD)
@@ -176,7 +175,7 @@ are compared with it. Neither is ever pruned.
     # The list and the run under the cursor
 
     def _read_on(self) -> None:
-        """Read what the list wants, unless that goes on already."""
+        """Load what the list needs, unless that is in progress."""
         if self.runs.wants and not self._reading:
             self._reading = True
             self.run_worker(self._read(), exit_on_error=False)
@@ -196,7 +195,7 @@ are compared with it. Neither is ever pruned.
             place, self.table.empty = None, trouble(error)
             self.failed(error)
             if self.runs:
-                return  # what is missing is asked for again when another row is looked at
+                return  # what is missing is requested again when another row is viewed
         if not self.is_attached:
             return
         self.table.came(place)
@@ -208,16 +207,16 @@ are compared with it. Neither is ever pruned.
 
     @on(Table.Moved)
     def _show_row(self) -> None:
-        for about in self.query(About):  # gone, where the page has been closed meanwhile
+        for about in self.query(About):  # gone, if the page was closed meanwhile
             about.show(self.table.row)
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
-        """Search as it is typed."""
+        """Search while typing."""
         self.table.filter = event.value
 
     def action_filter(self) -> None:
-        """Go to the line."""
+        """Focus the filter line."""
         self.set_focus(self.query_one(Filter))
 
     def action_close(self) -> None:
@@ -225,7 +224,7 @@ are compared with it. Neither is ever pruned.
         self.dismiss(None)
 
     def action_back(self) -> None:
-        """Go from the line to the rows; from there empty the line, then close."""
+        """Go from the filter line to the rows; from there clear the filter, then close."""
         line = self.query_one(Filter)
         if line.has_focus:
             self.table.focus()
@@ -235,13 +234,13 @@ are compared with it. Neither is ever pruned.
             self.dismiss(None)
 
     def action_again(self) -> None:
-        """List again: another program may have added runs."""
+        """Reload the list: another program may have added runs."""
         self.table.reload()
         self.say("List refreshed.")
 
     @on(Table.Selected)
     def action_replay(self) -> None:
-        """Show the run under the cursor in the lab, as if it were live."""
+        """Replay the run under the cursor in the lab, as if it were live."""
         row = self._row()
         if row is None:
             return
@@ -255,7 +254,7 @@ are compared with it. Neither is ever pruned.
             self.dismiss(row.run)
 
     def _row(self) -> Entry | None:
-        """The run under the cursor; says so where there is none."""
+        """Return the run under the cursor; reports if there is none."""
         row = self.table.row
         if row is None or not row.run:
             self.say("No run here.")
@@ -263,18 +262,20 @@ are compared with it. Neither is ever pruned.
         return row
 
     def _chosen(self) -> list[Entry]:
-        """The runs that an act is for; says so where there are none."""
+        """Return the runs to operate on; reports if there are none."""
         found = self.table.chosen
         if not found:
             self.say("No run here.")
         return found
 
-    # How an act goes
+    # Running an operation
 
     def _begin(self, what: str) -> CancellableProgress | None:
-        """Start the progress of a long act; None where one is running, as there is one at a time."""
+        """Start the progress of a long operation; None if one is running, because only one can run at
+        a time.
+        """
         if self.going is not None:
-            # Stays, or the next report would take its place at once.
+            # Stored in the note, because the next report would overwrite it at once.
             self.going.note = ". Only one thing runs at a time."
             self.say(self.going.words(), WARN)
             return None
@@ -286,7 +287,7 @@ are compared with it. Neither is ever pruned.
     async def _act(
         self, act: Awaitable[T], then: Callable[[T], None], going: CancellableProgress | None = None
     ) -> None:
-        """Do it beside the screen. going: of a long one."""
+        """Run an operation in the background. going: the progress of a long one."""
         timer = self.set_interval(SHOW_S, lambda: self.say(going.words())) if going is not None else None
         try:
             then(await act)
@@ -303,17 +304,17 @@ are compared with it. Neither is ever pruned.
                 self.going = None
 
     def _changed(self, said: str) -> None:
-        """Say what was done, and list again."""
+        """Report what was done, and reload the list."""
         self.say(said, GOOD)
         self.table.reload()
 
     def _repinned(self, said: str) -> None:
-        """Also draw the runs that are pinned now under the live plot."""
+        """Also draw the pinned runs under the live plot."""
         self._changed(said)
         self.run_worker(self.lab.show_pinned(), exit_on_error=False)
 
     def action_stop(self) -> None:
-        """Stop what goes on."""
+        """Stop the current operation."""
         if self.going is None:
             self.say("Nothing is running here.")
         else:
@@ -372,12 +373,12 @@ are compared with it. Neither is ever pruned.
         self.app.push_screen(NoteScreen(f"Note on {titled([row])}", row.line.note), given)
 
     def action_pin(self, kind: str) -> None:
-        """Pin as ghost or as baseline, or unpin where all are pinned so already."""
+        """Pin as ghost or as baseline, or unpin if all are already pinned that way."""
         if entries := self._chosen():
             self._act(self.history.do(partial(acts.pin, entries=entries, kind=kind)), self._repinned)
 
     def action_delete(self) -> None:
-        """Delete; `u` brings back."""
+        """Delete; `u` restores."""
         shown, entries = self.lab.state.shown, self._chosen()
         if shown.running and any(entry.run == shown.run for entry in entries):
             self.say("One of these is still running: stop it in the lab ({stop}) before you delete it.", WARN)
@@ -389,11 +390,11 @@ are compared with it. Neither is ever pruned.
         self._repinned(said)
 
     def action_undo(self) -> None:
-        """Bring back what was deleted last."""
+        """Restore the runs deleted last."""
         self._act(self.history.do(acts.undo), self._repinned)
 
     def action_prune(self) -> None:
-        """Delete old runs, once it is said how many."""
+        """Delete old runs, after showing how many."""
         from tuilab.tui.screens.prune import PruneScreen
 
         def given(found: PruneCandidates | None) -> None:
@@ -405,7 +406,7 @@ are compared with it. Neither is ever pruned.
     # Files
 
     def action_export(self) -> None:
-        """Write runs into the current folder, in the formats of the lab."""
+        """Write runs to the current folder, in the lab's formats."""
         from tuilab.lab.export import formats, write_several
         from tuilab.tui.screens.menu import MenuScreen
 

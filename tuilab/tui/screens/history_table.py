@@ -1,4 +1,4 @@
-"""The table of runs, and under it what is known of the one under the cursor."""
+"""The table of runs, with details of the one under the cursor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -34,12 +34,12 @@ ORDERS = {
     "fastest": "fastest", "ratio": "ratio", "pinned": "pinned", "status": "status", "rounds": "rounds",
     "size": "size",
 }  # fmt: skip
-"""Label of a column → what the history orders by. The others cannot be ordered by."""
+"""Column label → the history's sort key. Other columns cannot be sorted."""
 STATUSES = {"ok": MUTED, "failed": BAD, "cancelled": WARN}
 
 
 class RunsTable(Table[Entry]):
-    """One row a run. marked: those that are marked, by their ids, in the order in which they were."""
+    """One row per run. marked: the marked runs by id, in the order of marking."""
 
     HELP = """\
 ## The runs
@@ -60,8 +60,9 @@ column's head.
         usual: Callable[[str, str], Mapping[str, Value] | None],
         wanted: Callable[[], None],
     ) -> None:
-        """usual: the parameters that a run of that preset and workload has unless someone changed them; None
-        where that is not known. wanted: called where there may be more to read."""
+        """usual: the default parameters of a run with that preset and workload, None if unknown. wanted:
+        called if there may be more to load.
+        """
         self.runs, self._wanted, self.marked = runs, wanted, dict[str, Entry]()
         usual = cache(usual)
         muted: Callable[[Entry], TextStyle | None] = lambda _: MUTED  # noqa: E731
@@ -93,14 +94,14 @@ column's head.
             empty="Searching the history…",
         )
 
-    # The list is searched and ordered where the runs are
+    # The history itself searches and sorts the list
 
     def rearrange(self) -> None:
         if self.is_attached:
             self.reload(0)
 
     def reload(self, place: int | None = None) -> None:
-        """Search again. place: where the cursor is to be, None for where it is."""
+        """Search again. place: position of the cursor, None to keep it."""
         column, falling = self._sorted or (0, True)
         by = ORDERS.get(self.columns[column].label)
         order = (by, not falling) if by else LATEST
@@ -108,7 +109,7 @@ column's head.
         self._wanted()
 
     def came(self, place: int | None) -> None:
-        """Show runs that were asked for. place: the cursor's, after a search."""
+        """Show requested runs. place: the cursor's, after a search."""
         self._places = range(len(self.runs))
         self.cursor = max(0, min(self.cursor if place is None else place, self.shown - 1))
         self._widths = []
@@ -137,7 +138,7 @@ column's head.
         return [self.row] if self.row is not None and self.row.run else []
 
     def action_mark(self) -> None:
-        """Mark the run under the cursor, or not any more; on to the next."""
+        """Toggle the mark of the run under the cursor, and go to the next."""
         row = self.row
         if row is None or not row.run:
             return
@@ -152,7 +153,7 @@ column's head.
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Mark a run that is clicked in front of its row."""
+        """Mark a run when clicked in front of its row."""
         at = event.get_content_offset(self)
         if at is None or not 0 < at.y <= self.body(self.size.height) or at.x > 1:
             return
@@ -170,7 +171,7 @@ class About(LineWidget):
         self._entry: Entry | None = None
 
     def show(self, entry: Entry | None) -> None:
-        """Show another run, or the same with more known of it."""
+        """Show another run, or more details of the same one."""
         if entry != self._entry:
             self._entry = entry
             self.repaint()
@@ -198,7 +199,7 @@ class About(LineWidget):
 
 
 def head(entry: Entry, width: int) -> Line:
-    """Return which run it is, its marks, and how it went, as far as there is room."""
+    """Return the run's identity, marks and outcome, as far as they fit."""
     line = entry.line
     parts = [
         f"{when(line.at, seconds=True)}{zone()} on {line.host}",

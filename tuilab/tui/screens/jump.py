@@ -1,4 +1,4 @@
-"""Jump labels: a letter on every place that can be gone to; typing it goes there."""
+"""Jump labels: a letter on every place to go to; typing it goes there."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -15,7 +15,7 @@ LETTERS = "asdfjklghqweruiopzxcvbnmty"
 
 
 class JumpScreen(Modal[Widget]):
-    """The screen stays visible under the letters. Returns the widget that was chosen."""
+    """The screen stays visible under the letters. Returns the chosen widget."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", id="jump.close")]
     CSS = """
@@ -37,11 +37,11 @@ class JumpScreen(Modal[Widget]):
             yield label
 
     def on_key(self, event: events.Key) -> None:
-        """Go to the place of that letter; any other key closes."""
+        """Go to the place with that letter; any other key closes."""
         event.stop()
         event.prevent_default()
         self.dismiss(self._places.get(event.character or ""))
 
     def on_click(self) -> None:
-        """Close at a click outside."""
+        """Close on a click outside."""
         self.dismiss()

@@ -31,7 +31,7 @@ PAGES = {
     "machines": "tuilab.tui.screens.machines:MachinesScreen",
     "why": "tuilab.tui.screens.why:WhyScreen",
 }
-"""What is loaded when it is first opened; each is given the lab."""
+"""Loaded when first opened; each receives the lab."""
 ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
 tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
 
@@ -40,13 +40,13 @@ Nothing is installed or written there."""
 
 
 class LabScreen(Filling):
-    """What a person sees and can do, once it is filled."""
+    """What the user can see and do, once the screen is filled."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
     AUTO_FOCUS = ""  # the presets, after the first paint
     HORIZONTAL_BREAKPOINTS = WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
-    # The widgets draw what the focus changes; Textual would draw the whole screen too.
+    # The widgets draw a focus change themselves; Textual would redraw the whole screen too.
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(a.keys, a.name, a.label, show=bool(a.line), id=a.id) for a in by_line(ACTIONS)),
@@ -72,9 +72,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         return True if self.filled or action == "run" else None
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield what the command palette offers: (words, help, what to do, more words that find it).
+        """Yield the command palette's entries: (words, help, what to do, further search words).
 
-        Actions, exports, what the run showed, sliders and switches, then presets.
+        Actions, exports, findings of the run, sliders and switches, then presets.
         """
         for action in ACTIONS:
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
@@ -100,7 +100,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             yield f"export {offer.label}", offer.detail, do, "save write file share screenshot report"
 
     def _findings(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """What the run and the doctor found."""
+        """Yield the findings of the run and the doctor."""
         result, report = self.lab.state.result(), self.lab.diagnosis
         for found in result.diagnosis if result is not None else ():
             do = partial(self.run_action, "page('answer')")
@@ -112,7 +112,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     # Measure
 
     def action_run(self) -> None:
-        """Measure the present settings."""
+        """Measure the current settings."""
         from tuilab.presentation.status import under_way
 
         if not self.filled:
@@ -130,7 +130,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.say("Choose a preset first: {presets}, arrows, {presets.open}.")
 
     def _spared(self, action: str) -> bool:
-        """Say once, before a replay is replaced, that this action measures anew; whether it was said now."""
+        """Warn once, before a replay is replaced, that this action measures again; return whether it warned
+        now.
+        """
         spared = self.lab.spare_replay()
         if spared:
             state = self.lab.state
@@ -139,7 +141,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         return spared
 
     def action_stop(self) -> None:
-        """Stop what goes on."""
+        """Stop the current activity."""
         if not self.lab.stop():
             self.say("Nothing is running.")
 
@@ -159,7 +161,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         await self._look("sweep")
 
     def action_budget(self) -> None:
-        """Choose the next budget, round and round."""
+        """Choose the next budget, wrapping around."""
         self.lab.next_budget()
         self.draw(Change.SETTINGS)
 
@@ -173,37 +175,37 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         )
 
     def action_undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         if not self.lab.undo():
             self.say("Nothing to undo.")
 
     def action_redo(self) -> None:
-        """Take the last undo back."""
+        """Redo the last undone change."""
         if not self.lab.redo():
             self.say("Nothing to redo.")
 
     def action_original(self) -> None:
-        """Set everything as the document has it."""
+        """Restore the document's settings."""
         self.lab.restore()
 
     # Views
 
     async def action_view(self, key: str) -> None:
-        """Bring a view to the front; from the sliders, where it is there already, go into it."""
+        """Show a view; if it is already shown and a slider has the focus, focus the view."""
         await self._look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
-        """Open the view to the left or to the right."""
+        """Open the view to the left or right."""
         await self._look(self.views.beside(by))
 
     async def _look(self, key: str, *, into: bool = False) -> None:
-        """Bring a view to the front, with the keys if the presets had them: the person looks at it."""
+        """Show a view; focus it if the presets had the focus, because the user wants to look at it."""
         into = into or self.query_one(PresetsPanel).has_focus_within
         self.close_drawer()
         await self.views.open(key, into=into)
 
     async def action_filter(self) -> None:
-        """Go to the filter of the view in front, if it has one, else to that of the presets."""
+        """Focus the filter of the current view, if it has one, else that of the presets."""
         view = self.views.view
         lines = view.query("Filter") if view is not None else ()
         if lines:
@@ -212,13 +214,13 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             await self.query_one(PresetsPanel).action_filter()
 
     def on_views_opened(self, event: "Views.Opened") -> None:
-        """Draw it. By name: views come after the first paint."""
+        """Draw the view. Bound by name, because views are loaded after the first paint."""
         event.view.draw()
 
     # Go
 
     def action_maximize_panel(self) -> None:
-        """Give the panel that has the keys the whole screen, or give it back."""
+        """Maximize the focused panel, or restore it."""
         if self.maximized is not None:
             self.minimize()
             return
@@ -245,7 +247,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self._beside(preset, values, measure)
 
     async def open_caught(self, folder: str, *, measure: bool) -> None:
-        """Open a function that was caught in a watched program, once the screen is filled."""
+        """Open a function captured in a watched program, once the screen is filled."""
         await self._ready.wait()
 
         def taken(preset: "Preset", own: "Own | None") -> None:
@@ -256,7 +258,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         await self.open_path(folder, taken)
 
     def _beside(self, preset: "Preset", values: "Mapping[str, Value]", measure: bool) -> None:
-        """Show a preset over a watched program, and measure it where that is wanted."""
+        """Show a preset over a watched program, and measure it if requested."""
         self.lab.present(preset, values)
         told = "{watched} goes back to your program."
         if measure:
@@ -266,11 +268,13 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.say(told)
 
     def action_watched(self) -> None:
-        """Go back to the program that is watched."""
+        """Go back to the watched program."""
         self.app.show_program()  # type: ignore[attr-defined]
 
     def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """Follow a slider or a switch. By name, because the controls are loaded after the first paint."""
+        """Follow a slider or a switch. Bound by name, because the controls are loaded after the first
+        paint.
+        """
         dropped, self._dragging = self._dragging and event.final, not event.final
         self.lab.set(event.settings, event.final)
         if dropped:
@@ -279,11 +283,11 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     # Pages
 
     def action_page(self, name: str) -> None:
-        """Open a page over the screen that shows the lab in its own way."""
+        """Open a page over the screen with another view of the lab."""
         self.app.push_screen(resolve_name(PAGES[name])(self.lab))
 
     def action_arms(self) -> None:
-        """Choose which arms and ghosts are drawn."""
+        """Choose the arms and ghosts to draw."""
         from tuilab.tui.screens.arms import ArmsScreen
 
         self.app.push_screen(ArmsScreen(self.lab, self.viewing))
@@ -295,7 +299,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.app.push_screen(KeysScreen(self.keymap))
 
     def action_jump(self) -> None:
-        """Put letters on every place that can be gone to."""
+        """Put letters on every place to go to."""
         from tuilab.tui.screens.jump import JumpScreen
 
         async def go(place: Widget | None) -> None:
@@ -308,7 +312,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.app.push_screen(JumpScreen([*here, *self.views.query("Tab")]), go)
 
     def action_fact_check(self) -> None:
-        """Measure every claim of the document that this preset is from, beside the lab."""
+        """Measure every claim of this preset's document, over the lab."""
         from tuilab.lab import fact_check
         from tuilab.tui.screens.fact_check import FactCheckScreen
 
@@ -345,7 +349,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.app.push_screen(page, self.add_host)
 
     async def add_host(self, name: str | None) -> None:
-        """Measure there too; what is wrong with its name is said."""
+        """Measure there too; reports an invalid name."""
         with self._told():
             if name and "=" in name:
                 name = await self.lab.add_environment(name)
@@ -355,7 +359,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
                 self.say(f"Connecting to {name}; choose it with the device slider.")
 
     def action_copy(self) -> None:
-        """Copy the command line that does the same, to the clipboard and to a file."""
+        """Copy the equivalent command line, to the clipboard and to a file."""
         from tuilab.lab.files import keep_command
 
         settings, told = self.lab.state.settings, ""
@@ -369,7 +373,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + told)
 
     def action_export(self) -> None:
-        """Keep this view and run as a file."""
+        """Save this view or run as a file."""
         from tuilab.lab.export import formats
         from tuilab.tui.screens.menu import MenuScreen
 
@@ -392,7 +396,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             self.say(f"Nothing was exported: {error}", "error")
 
     def action_history(self) -> None:
-        """List every run that was kept, to find, compare, tag, pin, delete, take along or replay."""
+        """List the saved runs, to find, compare, tag, pin, delete, export or replay."""
         from tuilab.lab.replay import RUN
         from tuilab.tui.screens.history import HistoryScreen
 

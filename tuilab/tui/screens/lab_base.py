@@ -1,4 +1,4 @@
-"""What each part of the main screen builds on: the lab, the widgets, a word to the person who sits there."""
+"""Base of the main screen's parts: the lab, the widgets, notifications."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tuilab.tui.widgets.answer import AnswerPanel
 
 LONGEST_SAID, LONGEST_TROUBLE = 600, 140
-"""Characters of a message, and of one that tells of trouble: more would cover the screen."""
+"""Characters of a message, and of a warning: more would cover the screen."""
 
 
 class LabBase(Screen[None]):
-    """The lab, once it was made, the widgets, once they were filled, and how they are drawn."""
+    """The lab, once created, its widgets, once filled, and how they are drawn."""
 
     presets = getters.query_one(Presets)
     lab: "Lab"
@@ -40,19 +40,19 @@ class LabBase(Screen[None]):
     placement: "PlacementLog"
     viewing: ViewOptions
     filled = False
-    """The lab and the widgets are there."""
+    """The lab and the widgets exist."""
     _dragging = False
-    """A slider is being dragged: what its panel says waits for the end."""
+    """A slider is being dragged: its panel's text is not updated until the end."""
 
     def warn(self, text: str) -> None:
-        """Show a warning of the lab's own in the corner, and log it."""
+        """Show a warning of the lab in the corner, and log it."""
         self.lab.log(text, "warning")
         self.say(text, "warning")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
-        """Show a short message in the corner; one that tells of trouble stays longer, until the next key.
+        """Show a short message in the corner. A warning stays longer, until the next key.
 
-        Of trouble that takes many words the log has the rest.
+        The log has the rest of a long warning.
         """
         from tuilab.model.sanitize import sanitize_block
 
@@ -66,7 +66,7 @@ class LabBase(Screen[None]):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Tell a person what is wrong with what they gave, instead of raising it."""
+        """Show invalid input to the user as a message instead of raising it."""
         from tuilab.model.errors import InputError
 
         try:
@@ -75,7 +75,7 @@ class LabBase(Screen[None]):
             self.say(str(error), "error")
 
     def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
-        """Draw that change; `painted` is called once it is on its way to the terminal."""
+        """Draw the change. `painted` is called once it is on its way to the terminal."""
         self.post_message(LabChanged(change))
         self.call_after_refresh(painted)
 
@@ -84,7 +84,7 @@ class LabBase(Screen[None]):
         self.show(event.change)
 
     def show(self, change: Change) -> None:
-        """Show what changed."""
+        """Show the change."""
         if not self.filled:
             return
         from tuilab.presentation.answer import answer, next_steps
@@ -98,7 +98,7 @@ class LabBase(Screen[None]):
         steps = f"next: {', '.join(wanted := [spoken(self, step) for step in next_steps(state)])}"
         if cell_len(steps) > (self.views.size.width or self.app.size.width):
             steps = f"next: {wanted[0]}"
-        if steps != self.views.border_subtitle and not self._dragging:  # to set it draws all of the panel
+        if steps != self.views.border_subtitle and not self._dragging:  # setting it redraws the whole panel
             self.views.border_subtitle = steps
         controls = self.query_one("#controls")
         if (cost := state.cost) != controls.border_subtitle and not self._dragging:
@@ -120,20 +120,23 @@ class LabBase(Screen[None]):
         for text, level in state.hosts.tell():
             self.say(text, "error" if level == "error" else "information")
 
-    @work(exit_on_error=False)  # a coroutine that is made here is one too many where the lab ends just now
+    # `@work` creates the coroutine; one created here would never be awaited if the lab is just exiting.
+    @work(exit_on_error=False)
     async def look_at_devices(self) -> None:
-        """Take a sample of this machine's devices, and draw it where it shows."""
+        """Sample this machine's devices, and draw the result if it is visible."""
         await self.lab.devices.look(self.lab.state.worker.pid)
         if self.views.key == "device" and (view := self.views.view) is not None:
             view.draw()
 
     def look_at_devices_at_rest(self) -> None:
-        """Look at the devices unless a run goes on, whose reports have them looked at, not to disturb it."""
+        """Sample the devices unless a run is in progress; its reports trigger sampling, to avoid disturbing
+        it.
+        """
         if not self.lab.state.asked:
             self.look_at_devices()
 
     def action_presets(self) -> None:
-        """Give the keys to the presets; open or close the drawer on a narrow screen."""
+        """Focus the presets; on a narrow screen, open or close the drawer."""
         if self.has_class("-narrow") and self.has_class("-drawer"):
             self.close_drawer()
             return
@@ -141,16 +144,16 @@ class LabBase(Screen[None]):
         self.set_focus(self.presets)
 
     def close_drawer(self) -> None:
-        """Put the presets away that lie over a narrow screen: something under them was asked for.
+        """Close the drawer that covers a narrow screen, because something below it was requested.
 
-        No list that does not show keeps the keys.
+        A hidden list must not keep the focus.
         """
         if self.has_class("-drawer") or (self.has_class("-narrow") and self.presets.has_focus):
             self.remove_class("-drawer")
             self.action_controls()
 
     def action_controls(self) -> None:
-        """Give the keys to the first slider."""
+        """Focus the first slider."""
         first = next((w for w in self.controls.query("*") if w.focusable), None)
         if first is not None:
             self.set_focus(first)

@@ -1,7 +1,7 @@
-"""The start of the main screen, in three steps: presets, frames, what is in the frames.
+"""Starts the main screen in three steps: presets, frames, contents of the frames.
 
-The presets are painted first, and whatever that paint does not need is imported by the step that needs it:
-in one step the first paint would take twice as long.
+The presets are painted first, and each later step imports what only it needs. In one step, the first paint
+would take twice as long.
 """
 
 import asyncio
@@ -36,21 +36,22 @@ class Filling(Opening):
         keymap: Mapping[str, str],
         read_keymap: Callable[[], Sequence[str]],
     ) -> None:
-        """lab: makes the lab, after the first paint: to load it takes as long as to load all of Textual.
+        """lab: creates the lab after the first paint, because loading it takes as long as loading all of
+        Textual.
 
-        keymap: the person's own keys, once `read_keymap` was called, which returns what is wrong with them.
+        keymap: the user's own keys, once `read_keymap` has been called, which returns their problems.
         """
         super().__init__(id="lab")
         self.options, self.keymap = options, keymap
         self.viewing = ViewOptions()
         self._make_lab, self._read_keymap = lab, read_keymap
         self._ready = asyncio.Event()
-        """The lab is there; until then only `run` and what is the app's can be done."""
+        """Set when the lab exists; until then only `run` and the app's own actions work."""
         self._found: Catalogue | None = None
 
     def compose(self) -> ComposeResult:
         rows, self._found = titles.at_start(self.options.presets)
-        # What comes later is mounted in these: to mount on the screen itself draws all of it once more.
+        # Later widgets are mounted in these: mounting on the screen itself redraws all of it.
         yield Container(id="head")
         with Horizontal(id="body"):
             yield PresetsPanel(rows)
@@ -60,7 +61,7 @@ class Filling(Opening):
         self.call_after_refresh(self._frame)
 
     async def _frame(self) -> None:
-        """The rest of the screen, still empty: half as long to make as all that the first paint needs."""
+        """Create the rest of the screen, still empty, which takes half as long as the first paint."""
         from tuilab.tui.panels.header import Header
         from tuilab.tui.panels.key_bar import KeyBar
         from tuilab.tui.panels.views import Views
@@ -77,7 +78,7 @@ class Filling(Opening):
         self.call_after_refresh(self._fill)
 
     async def _fill(self) -> None:
-        """What is in the frames. The worker comes first: it takes longest."""
+        """Fill the frames. The worker starts first, because it takes longest."""
         options, lab = self.options, self._make_lab(self)
         state = lab.state
         await lab.start()
@@ -125,7 +126,7 @@ class Filling(Opening):
         self.run_worker(lab.show_pinned(), exit_on_error=False)
         self.look_at_devices()
         self.set_interval(devices.EVERY_S, self.look_at_devices_at_rest)
-        # The plotting library is loaded while the worker still loads TensorFlow.
+        # Load the plotting library while the worker is still loading TensorFlow.
         self.run_worker(figure, thread=True, exit_on_error=False)
         if options.replay is not None:
             await self.play(str(options.replay))

@@ -1,4 +1,4 @@
-"""Opening what a path names: a document, a preset file, a recording, code of one's own."""
+"""Opens what a path names: a document, a preset file, a recording, the user's own code."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,17 +21,17 @@ an article, whose benchmarks are checked; a preset or a recording. Type its path
 
 
 class Opening(Playing):
-    """The main screen as far as it opens something; a recording is played."""
+    """The part of the main screen that opens files; a recording is replayed."""
 
     _mistyped = ""
-    """What was to be opened and could not be, to be put right."""
+    """A path that could not be opened, to be corrected."""
     reading = ""
-    """The file of own code that is read now: what is measured next is meant to be that."""
+    """The user's file that is being loaded; the next measurement is meant for it."""
     _hasty = False
-    """A run was asked for before there was what is meant."""
+    """A run was requested before the file was loaded."""
 
     def action_open(self) -> None:
-        """Open a document, a preset file or code of one's own."""
+        """Open a document, a preset file or the user's own code."""
         from tuilab.lab.files import from_here, reopened
         from tuilab.tui.screens.menu import MenuScreen, Paths
 
@@ -42,11 +42,11 @@ class Opening(Playing):
         )
 
     def open_soon(self, words: str | None) -> None:
-        """Open what a path names, beside everything else: reading and asking the worker take their time."""
+        """Open what a path names in the background: reading and asking the worker take time."""
         self.run_worker(self.open_path(words), exit_on_error=False)
 
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
-        """Open what a path names; what is wrong with it is said. taken: what is done with a preset."""
+        """Open what a path names, and report problems. taken: called with a preset."""
         from tuilab.lab import opening
         from tuilab.lab.files import remember_opened
         from tuilab.lab.naming import resolve
@@ -129,11 +129,11 @@ class Opening(Playing):
         self.query_one(PresetsPanel).load(titles.titles(self.lab.state.presets, self.lab.state.problems))
 
     def open_preset(self, name: str) -> None:
-        """Open a preset, and measure it where live sliders are on."""
+        """Open a preset, and measure it if live sliders are on."""
         preset = next(p for p in self.lab.state.presets if p.name == name)
         self.lab.open(preset)
         views = self.views
         if (preset.sweep is None) == (views.key == "sweep"):
-            # The picture that shows what the preset measures: a curve for a sweep, samples otherwise.
+            # Show the view that fits the preset: a curve for a sweep, samples otherwise.
             self.call_later(views.open, "sweep" if preset.sweep else "live")
         self.close_drawer()

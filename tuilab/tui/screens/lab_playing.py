@@ -1,4 +1,4 @@
-"""Runs that are shown again, and the demo, each with a bar of its own on the main screen."""
+"""Replayed runs and the demo, each with its own bar on the main screen."""
 
 from textual.containers import Vertical
 
@@ -6,10 +6,10 @@ from tuilab.tui.screens.lab_base import LabBase
 
 
 class Playing(LabBase):
-    """The main screen as far as it plays a recorded run, or the demo."""
+    """The part of the main screen that replays runs and shows the demo."""
 
     async def action_replay(self, do: str = "", *by: int) -> None:
-        """Show a recorded run as if it were live. do: what the player is to do instead, such as `pause`."""
+        """Replay a recorded run as if it were live. do: a command for the player instead, such as `pause`."""
         if do:
             self.lab.play(lambda replay: getattr(replay, do)(*by))
             return
@@ -23,7 +23,7 @@ class Playing(LabBase):
         self.app.push_screen(page, self.play)
 
     async def action_background(self) -> None:
-        """Show the run that continues in the background as far as it is."""
+        """Show the run that continues in the background, up to its current state."""
         await self.play(next(iter(self.lab.state.background.values()), None))
 
     async def play(self, name: str | None) -> None:
@@ -36,7 +36,7 @@ class Playing(LabBase):
             await self.lab.replay(name)
             if not self.query(ReplayStrip):
                 await self.query_one("#work", Vertical).mount(ReplayStrip(self.lab), after=self.views)
-            self.query(ReplayStrip).focus()  # it may have been left meanwhile
+            self.query(ReplayStrip).focus()  # may have been closed meanwhile
             self.refresh_bindings()
 
     async def action_demo(self) -> None:

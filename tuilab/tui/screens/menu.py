@@ -1,4 +1,4 @@
-"""A short list to choose from, and a line to type into where the choice needs one."""
+"""A short list to choose from, with an input line if needed."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,7 +21,7 @@ from tuilab.tui.widgets.wording import fit
 
 
 class Items(OptionList):
-    """A list of items, each with its detail behind it, in columns."""
+    """A list of items with their details, in columns."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "select", "choose", show=False, id="menu.choose"),
@@ -32,7 +32,7 @@ class Items(OptionList):
         super().__init__(*self._drawn(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
-        """List those alone that hold all the words, the first of them chosen."""
+        """List only the items that contain all the words, and select the first."""
         wanted = words.lower().split()
         found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
         self.set_options(self._drawn(found))
@@ -49,25 +49,22 @@ class Items(OptionList):
 
 
 class Paths(Suggester):
-    """Completes a path."""
-
     def __init__(self) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
 
     async def get_suggestion(self, value: str) -> str | None:
-        """Complete the path; None where nothing begins so."""
+        """Complete the path; None if nothing matches."""
         return completed(value)
 
 
 class PathInput(LineInput):
-    """A line for a path. Tab completes it, as in a shell, and leaves the line where it cannot."""
+    """An input for a path. Tab completes it, as in a shell, and leaves the line if it cannot."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "complete", "complete", show=False, id="menu.complete"),
     ]
 
     def action_complete(self) -> None:
-        """Complete the path."""
         if (whole := completed(self.value)) and whole != self.value:
             self.value, self.cursor_position = whole, len(whole)
         else:
@@ -75,7 +72,7 @@ class PathInput(LineInput):
 
 
 class FindInput(LineInput):
-    """A line whose words shorten the list above it; up and down are the list's."""
+    """An input that filters the list above it; up and down move in the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move('up')", "up", show=False, id="menu.up"),
@@ -83,16 +80,15 @@ class FindInput(LineInput):
     ]
 
     def action_move(self, way: str) -> None:
-        """Move the list's cursor."""
         items = self.screen.query_one(Items)
         items.action_cursor_up() if way == "up" else items.action_cursor_down()
 
 
 class MenuScreen(Page[str]):
-    """Returns the key of what was chosen, or the text that was typed; None when it was closed.
+    """Returns the key of the chosen item or the typed text; None if it was closed.
 
-    typed: what the line is for; "" for no line. find: a line shortens the list. suggester: completes what
-    is typed. begun: what stands in the line already, selected: what is typed replaces it.
+    typed: the purpose of the input; "" for none. find: the input filters the list. suggester: completes what
+    is typed. begun: initial text of the input, selected, so that typing replaces it.
     """
 
     DEFAULT_CSS = """
@@ -133,22 +129,23 @@ class MenuScreen(Page[str]):
     def on_mount(self) -> None:
         line_first = self._begun or self._suggester or not self._items
         for place in self.query(Input if self._find or (self._typed and line_first) else Items):
-            place.focus()  # neither is there where nothing is to be chosen
+            place.focus()  # neither exists if there is nothing to choose
         if self._find:
             self.query_one(Items).highlighted = 0
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """List what holds these words."""
+        """Filter the list by these words."""
         if self._find:
             self.query_one(Items).find(event.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Close with the item that was chosen."""
+        """Close with the chosen item."""
         self.dismiss(event.option_id)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Close with what was typed, or with the file that is shown to complete it where that names none; an
-        empty line counts only where it had begun with some text.
+        """Close with the typed text, or with the suggested file if the text names none.
+
+        An empty line counts only if it had an initial text.
         """
         if self._find:
             self.query_one(Items).action_select()

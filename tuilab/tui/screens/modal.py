@@ -1,4 +1,4 @@
-"""What every page over the main screen is: a frame in the middle that escape closes."""
+"""Base of every page over the main screen: a centred frame that escape closes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -22,14 +22,14 @@ Panel = TypeVar("Panel", bound=Widget)
 
 
 def framed(panel: Panel, title: str, subtitle: str = "") -> Panel:
-    """Return the panel in a frame with these words on it, none of which is taken for markup."""
+    """Put the panel in a frame with these titles, which are not parsed as markup."""
     panel.add_class("frame")
     panel.border_title, panel.border_subtitle = Content(title), Content(spoken(panel, subtitle))
     return panel
 
 
 class Modal(ModalScreen[Result], Generic[Result]):
-    """Over another screen until it is dismissed, once: another key may come after the one that did it."""
+    """Over another screen until dismissed. Dismisses only once, because another key may follow."""
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -44,13 +44,13 @@ class Modal(ModalScreen[Result], Generic[Result]):
         return super().dismiss(result)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield what the command palette offers, (words, help, what to do): what the keys of this page do."""
+        """Yield the command palette's entries (words, help, what to do): the actions of this page's keys."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
 
 class Page(Modal[Result], Generic[Result]):
-    """The screen under it stays visible, dimmed."""
+    """The screen below stays visible, dimmed."""
 
     DEFAULT_CSS = """
     Page { align: center middle; background: $background 60%; }
@@ -59,7 +59,7 @@ class Page(Modal[Result], Generic[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "close", show=False, id="page.close")]
 
     def action_close(self) -> Any:
-        """Close, with nothing chosen."""
+        """Close without a choice."""
         self.dismiss(None)
 
 
@@ -71,11 +71,11 @@ STYLES = {
     "muted": "$foreground-muted",
     **{word: f"$text-{look.tone} bold" for word, look in VERDICTS.items()},
 }
-"""Of each role that a piece of a page has."""
+"""By the role of a piece of a page."""
 
 
 def dressed(widget: Widget, page: "Iterable[PageLine]") -> Content:
-    """Give a page of the lab's the keys that the person has."""
+    """Format a page of the lab with the user's keys filled in."""
     lines = (
         Content.assemble(*((spoken(widget, text), STYLES[role]) for text, role in line)) for line in page
     )

@@ -1,4 +1,4 @@
-"""Which old runs to delete: by age, by size; how many these are is said before."""
+"""Chooses old runs to delete, by age or size, and shows how many before deleting."""
 
 import sqlite3
 from functools import partial
@@ -22,7 +22,7 @@ MOST = 1_000_000
 
 
 class PruneScreen(Page[PruneCandidates]):
-    """Two lines and what they come to. Returns the runs to delete, None where it was left."""
+    """Two inputs and the resulting number of runs. Returns the runs to delete, None if cancelled."""
 
     DEFAULT_CSS = """
     PruneScreen Static { height: auto; }
@@ -44,19 +44,19 @@ class PruneScreen(Page[PruneCandidates]):
             yield Static(f"Nothing chosen yet. {STAYS}", markup=False, id="found")
 
     def on_key(self, event: events.Key) -> None:
-        """Go from line to line by the arrows up and down."""
+        """Move between the inputs with the up and down arrows."""
         if event.key in ("down", "up"):
             event.stop()
             self.focus_next() if event.key == "down" else self.focus_previous()
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self._found = None  # at once: what was counted for other numbers is not deleted
+        self._found = None  # at once: runs counted for other numbers must not be deleted
         self._count()
 
     @work(exclusive=True, exit_on_error=False)
     async def _count(self) -> None:
-        """Say what the numbers come to."""
+        """Show the number of runs for these inputs."""
         lines = [self.query_one(f"#{name}", Input) for name in FIELDS]
         wrong = next((line.value for line in lines if not line.is_valid), None)
         if wrong is not None:
@@ -75,6 +75,6 @@ class PruneScreen(Page[PruneCandidates]):
 
     @on(Input.Submitted)
     def _delete(self) -> None:
-        """Delete what was counted; without a count, nothing."""
+        """Delete the counted runs; nothing without a count."""
         if self._found is not None and self._found.runs:
             self.dismiss(self._found)

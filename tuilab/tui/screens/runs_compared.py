@@ -20,11 +20,11 @@ from tuilab.tui.widgets.table import Column, Table
 LETTERS = "ABCDEFGH"
 MOST = len(LETTERS)
 ABSENT = Figure(median_s=math.inf, low_s=None, high_s=None)
-"""Of an arm that a run has not."""
+"""Stands for an arm that a run does not have."""
 
 
 class RunsCompared(Page[None]):
-    """Above, which runs these are and in what they are unlike; below, the table."""
+    """At the top the runs and how they differ; the table below."""
 
     HELP = """\
 ## Runs compared
@@ -72,7 +72,7 @@ software, work and parameters that differ are listed above the table: they may b
 
 
 def legend(entries: Sequence[Entry], found: Across) -> Content:
-    """Return a line for each run, and under it in what it is unlike the one it is held against."""
+    """Return a line per run, followed by its differences from the base run."""
     lines = []
     for index, (letter, entry, warnings) in enumerate(zip(LETTERS, entries, found.warnings, strict=False)):
         line = entry.line
@@ -94,9 +94,9 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
 
 
 def arms_table(found: Across) -> Table[ArmAcross]:
-    """Return an arm a row, two columns a run: its figure, and how it stands against the base.
+    """Return a table with one row per arm and two columns per run: its figure, and the ratio to the base.
 
-    Where there is no room, the figures of the others go before their ratios do.
+    If space is short, the figures of the other runs are dropped before their ratios.
     """
     columns: list[Column[ArmAcross]] = [Column("arm", lambda row: row.label, most=30, flex=True)]
     if any(row.at for row in found.arms):
@@ -116,7 +116,7 @@ def arms_table(found: Across) -> Table[ArmAcross]:
 
 
 def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
-    """Return a run's figures, and how they stand against those of the base."""
+    """Return the columns of a run's figures and their ratios to the base."""
 
     def figure(row: ArmAcross) -> Figure:
         return row.figures[index] or ABSENT
@@ -131,7 +131,7 @@ def columns_of(index: int, base: int, runs: int) -> list[Column[ArmAcross]]:
 
 
 def style(figure: Figure) -> TextStyle:
-    """Return the style of a ratio: muted where it does not differ from 1, else by its direction."""
+    """Return the style of a ratio: muted if it does not differ from 1, else by its direction."""
     if figure.ratio is None or not figure.differs:
         return MUTED
     return BAD if figure.ratio > 1 else GOOD

@@ -50,7 +50,7 @@ class ShapesScreen(Page[Sequence[str]]):
 
     @on(Input.Submitted)
     def _continue(self, event: Input.Submitted) -> None:
-        """Close with the shapes once each is right; else go to the first line that is empty or wrong."""
+        """Close with the shapes once each is valid; else go to the first line that is empty or invalid."""
         lines = list(self.query(Input))
         empty = next((line for line in lines if not line.value.strip()), None)
         if empty is not None:

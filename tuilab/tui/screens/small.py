@@ -1,4 +1,4 @@
-"""Which layout fits which size of the terminal, and what is said when none does."""
+"""Chooses the layout for the terminal's size, and the message if it is too small."""
 
 from textual.widgets import Static
 
@@ -7,12 +7,12 @@ from tuilab.tui.keys import spoken
 SMALLEST = (60, 16)
 WIDTHS = [(0, "-tiny"), (SMALLEST[0], "-narrow"), (110, "-middle"), (160, "-wide")]
 HEIGHTS = [(0, "-tiny"), (SMALLEST[1], "-short"), (30, "-medium"), (36, "-tall"), (52, "-vast")]
-"""From these widths and heights on the style sheet has a layout: presets beside the picture, a wider list;
-controls in full, the placement log under them, a longer one."""
+"""Minimum widths and heights of the style sheet's layouts: presets next to the picture, a wider list; full
+controls, the placement log below them, a longer one."""
 
 
 class Small(Static):
-    """Says that the terminal is too small, and how large it must be."""
+    """Reports that the terminal is too small, and the required size."""
 
     def __init__(self) -> None:
         super().__init__(id="small", markup=False)

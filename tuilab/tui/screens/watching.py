@@ -1,4 +1,4 @@
-"""A watched program: its verdict, what to change, its steps as they come, its ops, functions and output."""
+"""A watched program: its verdict, what to change, its steps as they arrive, its ops, functions and output."""
 
 import gc
 import threading
@@ -67,7 +67,7 @@ TITLES = {
 }
 MARK = {"step": Mark("h2", "•")}
 DRAWN_S = 0.1
-"""At least so long between two drawings."""
+"""Minimum seconds between two paints."""
 GO_ON, STOP = "on", "stop"
 LEAVING = (
     Offer(GO_ON, "it goes on", "in this terminal, with its output; the page is printed at its end"),
@@ -76,10 +76,10 @@ LEAVING = (
 
 
 class ProgramHeader(Header):
-    """The first line, of a program."""
+    """The first line, for a program."""
 
     def show(self, page: Page, *, running: bool) -> None:
-        """Tell which program it is, and what it does."""
+        """Show which program it is, and its state."""
         now = says.status(page, running=running)
         self._title, self._tone = says.title(page), now.tone
         self._machine = [
@@ -90,13 +90,13 @@ class ProgramHeader(Header):
 
 
 class About(LineWidget):
-    """What there is to say of the finding under the cursor."""
+    """Details of the finding under the cursor."""
 
     DEFAULT_CSS = "About { height: 3; padding: 0 1; }"
     finding: Bottleneck | None = None
 
     def show(self, finding: Bottleneck | None) -> None:
-        """Show what is known of this finding or row."""
+        """Show the details of this finding or row."""
         if finding != self.finding:
             self.finding = finding
             self.repaint()
@@ -105,14 +105,15 @@ class About(LineWidget):
         if self.finding is None:
             return []
         said, change = (spoken(self, text) for text in says.about(self.finding))
-        # What to change first: what was found is in the table's row and, of the first, in the verdict too.
+        # What to change comes first: the finding itself is in the table's row and, for the first one, in the
+        # verdict too.
         changes = clip(change, width, max(1, height - 1))
         lines = clip(said, width, max(1, height - len(changes)))
         return [*(((line, MUTED),) for line in lines), *(((line, TEXT),) for line in changes)]
 
 
 class Parts(LineWidget):
-    """The parts of a step, the largest first; under them what the devices did meanwhile."""
+    """The parts of a step, largest first, followed by the activity of the devices."""
 
     DEFAULT_CSS = "Parts { height: 1fr; width: 1fr; }"
     parts: tuple[StepPart, ...] = ()
@@ -173,7 +174,7 @@ class Kinds(LineWidget):
 
 
 class Output(LineWidget):
-    """The last lines that the program has written."""
+    """The last lines of the program's output."""
 
     DEFAULT_CSS = "Output { height: 1fr; width: 1fr; }"
 
@@ -187,7 +188,7 @@ class Output(LineWidget):
 
 
 class WatchScreen(Screen[None]):
-    """Draws the page of a program anew each time that it has changed."""
+    """Redraws a program's page each time it has changed."""
 
     AUTO_FOCUS = "#findings Table"
     HORIZONTAL_BREAKPOINTS = WIDTHS
@@ -233,7 +234,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         """There is something new to draw."""
 
     class Taken(Message, bubble=False):
-        """A function was caught, or could not be."""
+        """A function was captured, or could not be."""
 
         def __init__(self, caught: Caught) -> None:
             super().__init__()
@@ -297,18 +298,18 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.watching.caught = lambda told: None
 
     def on_resize(self) -> None:
-        """Make its terminal as wide as ours, so that its progress bars fit."""
+        """Make the program's terminal as wide as ours, so that its progress bars fit."""
         self.watching.resize(*self.app.size)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Offer what asks something of the program only while it can be asked."""
+        """Offer actions that need the program only while it can respond."""
         running, catches = self._can
         return catches if action == "catch" else running or action not in ("stop", "type")
 
     # Drawing
 
     def tell(self) -> None:
-        """Say, from any thread, that there is something new."""
+        """Request a redraw, from any thread."""
         with self._lock:
             self._news, begin, self._drawing = True, not self._drawing, True
         if begin:
@@ -331,7 +332,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.query_one(ProgramHeader).show(self.watching.now, running=self.watching.running)
 
     def draw(self) -> None:
-        """Show what is known now."""
+        """Show the current state."""
         watching, running = self.watching, self.watching.running
         if self._can != (can := (running, watching.catches)):
             self._can = can
@@ -376,10 +377,10 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
     def _about(self) -> None:
         self.query_one(About).show(self.findings.row)
 
-    # What can be done
+    # Actions
 
     def action_view(self, key: str) -> None:
-        """Bring a view to the front."""
+        """Show a view."""
         had_focus = self.query_one("#views").has_focus_within
         self.view = self.query_one(Tabs).active = key
         self.query_one(ContentSwitcher).current = f"view-{key}"
@@ -389,29 +390,31 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
             self.set_focus(place)
 
     def action_step_view(self, by: int) -> None:
-        """Open the view to the left or to the right."""
+        """Open the view to the left or right."""
         keys = list(TITLES)
         self.action_view(keys[(keys.index(self.view) + by) % len(keys)])
 
     def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
-        """Open the view of a tab that was clicked."""
+        """Open the view of a clicked tab."""
         if event.tab.id and event.tab.id != self.view and event.tab.id == event.tabs.active:
             self.action_view(event.tab.id)
 
     async def action_leave(self) -> None:
-        """Go back to the lab, where the program was started there; else leave the terminal to it."""
+        """Return to the lab if the program was started there; else quit and leave the terminal to the
+        program.
+        """
         if self.app.screen_stack[0] is self:
             await self.app.action_quit()
         else:
             self.dismiss()
 
     def action_back(self) -> None:
-        """Go back to the lab, where there is one."""
+        """Return to the lab, if there is one."""
         if self.app.screen_stack[0] is not self:
             self.dismiss()
 
     def action_stop(self) -> None:
-        """Send what Ctrl-C sends."""
+        """Send Ctrl-C to the program."""
         self.watching.interrupt()
         self.say("Ctrl-C was sent to the program.")
 
@@ -428,7 +431,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         )
 
     def action_catch(self) -> None:
-        """Catch the step, or the function under the cursor."""
+        """Capture the step, or the function under the cursor."""
         row = self.functions.row if self.view == "functions" else None
         try:
             name = self.watching.catch(row.number if row is not None else None)
@@ -438,7 +441,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.say(f"{name} is caught at its next call; for that it is traced once more.")
 
     def _heard_of(self, told: Caught) -> None:
-        """From a thread: what became of it."""
+        """Receive the result of a capture, from another thread."""
         self.post_message(self.Taken(told))
 
     @on(Taken)
@@ -450,15 +453,15 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
     def action_whole(self) -> None:
-        """Show the whole page, as it is printed without a screen."""
+        """Show the whole page, as printed without a screen."""
         self.app.push_screen(WholePage(self.watching.said))
 
     def action_page(self, name: str) -> None:
-        """Open what a click on the verdict asks for."""
+        """Open the page that a click on the verdict requests."""
         self.action_whole()
 
     def action_export(self) -> None:
-        """Write the page as a file."""
+        """Export the page to a file."""
         kinds = {"markdown": "md", "html": "html", "json": "json"}
 
         def chosen(key: str | None) -> None:
@@ -475,7 +478,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     @on(Table.Selected)
     async def _open(self) -> None:
-        """The preset that shows the same as the finding under the cursor, or the page of the process."""
+        """Open the preset that demonstrates the finding under the cursor, or the page of the process."""
         if self.processes.has_focus and (row := self.processes.row) is not None:
             self.watching.choose(list(self.processes.rows).index(row))
             return
@@ -498,13 +501,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self.notify(spoken(self, text), severity=tone, markup=False)
 
     def entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
-        """Yield what the command palette offers."""
+        """Yield the command palette's entries."""
         for keys, words, action in keys_here(self):
             yield f"{words}  ({keys})", "", partial(self.run_action, action)
 
 
 class WholePage(modal.Page[None]):
-    """The page as text, to be scrolled."""
+    """The page as scrollable text."""
 
     HELP = "## The whole page\n\nAs it is printed without a screen, and kept in the history.\n"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -526,7 +529,7 @@ def where(row: "Bottleneck | OpRow | FunctionRow | Stage") -> str:
 
 
 def notes(page: Page) -> str:
-    """Say what was not seen, and by whom it was watched."""
+    """Return notes on what was not seen, and on the versions and the machine."""
     lines = [says.cost(page)] if page.cost.windows else []
     lines += [f"{note[:1].upper()}{note[1:]}." for note in page.notes]
     if page.python:
@@ -535,7 +538,7 @@ def notes(page: Page) -> str:
 
 
 class Findings(Table[Bottleneck]):
-    """What was found, each with the preset that shows it."""
+    """The findings, each with the preset that demonstrates it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "open its preset", id="table.select"),
@@ -543,7 +546,7 @@ class Findings(Table[Bottleneck]):
 
 
 def findings_table() -> Table[Bottleneck]:
-    """Return the table of what was found, what gains most first."""
+    """Return the table of findings, largest gain first."""
     columns: list[Column[Bottleneck]] = [
         Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
@@ -596,7 +599,9 @@ def functions_table() -> Table[FunctionRow]:
 
 
 def processes_table() -> Table[ProcessRow]:
-    """Return each process that imported TensorFlow, of several programs those of all, and the slowest."""
+    """Return the table of processes that imported TensorFlow, across all programs, with the slowest
+    marked.
+    """
     columns: list[Column[ProcessRow]] = [
         Column("host", lambda row: row.host, most=20),
         Column("process", lambda row: str(row.pid or "–"), align="right", key=lambda row: row.pid),
@@ -619,7 +624,7 @@ class AccountTable(Table[says.AccountLine]):
 
 
 def account_table() -> Table[says.AccountLine]:
-    """Return the tree of the program's time by line; enter opens a line."""
+    """Return the tree of the program's time by line; enter expands a line."""
     columns: list[Column[says.AccountLine]] = [
         Column("line", lambda row: row.text, most=48, flex=True),
         Column("time", lambda row: seconds(row.seconds, row.seconds / 20), align="right"),
@@ -636,7 +641,7 @@ def took(row: ProcessRow) -> str:
 
 
 def stages_table() -> Table[Stage]:
-    """Return the table of the input pipeline's stages, the last first."""
+    """Return the table of the input pipeline's stages, last first."""
     columns: list[Column[Stage]] = [
         Column("stage", lambda row: row.stage, most=24),
         Column("function", lambda row: row.function, most=24),

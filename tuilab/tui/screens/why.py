@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 STYLES = {"GPU": "bold", "fix": "$accent", "ok": "$success", "warn": "$warning", "fail": "$error"}
-"""Of what stands before the doctor's lines."""
+"""By the prefix of the doctor's lines."""
 LIMIT_S = 30
 
 
 class WhyScreen(Page[None]):
-    """Two sections, each filled when its answer is there."""
+    """Two sections, each filled when its answer arrives."""
 
     HELP = """\
 ## Why this device
@@ -56,7 +56,7 @@ again.
         self._look()
 
     def action_again(self) -> None:
-        """Look again."""
+        """Examine again."""
         self._lab.diagnosis = None
         self._look()
 
@@ -77,12 +77,14 @@ again.
             self._doctor.update(spoken(self, words))
 
     def _compiling(self, seconds: float) -> None:
-        """The driver is compiling kernels for this GPU, so the doctor takes longer. Called in its thread."""
+        """Extend the time limit, because the driver is compiling kernels for this GPU. Called in the doctor's
+        thread.
+        """
         self._at_most = LIMIT_S + round(seconds)
 
     @property
     def _room(self) -> int:
-        """Columns of the page."""
+        """Return the page's width in columns."""
         return min(93, self.app.size.width - 10)
 
     async def _tell_diagnosis(self) -> None:

@@ -1,4 +1,4 @@
-"""What every view is: a container that draws the lab's state when it is asked to."""
+"""Base of every view: a container that draws the lab's state on request."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 
 class View(Vertical):
-    """One way to look at the run on the screen."""
+    """One way to look at the current run."""
 
     DEFAULT_CSS = "View { height: 1fr; }"
     wants: ClassVar[Change] = Change.FIGURES
-    """The changes after which it has to be drawn again."""
+    """The changes that require a redraw."""
 
     def __init__(self, lab: "Lab", viewing: ViewOptions, id: str | None = None) -> None:
         super().__init__(id=id)
         self.lab, self.viewing = lab, viewing
 
     def draw(self) -> None:
-        """Show the state as it is. Called whenever something changed and the view is open."""
+        """Show the current state. Called whenever something changed and the view is open."""
         raise NotImplementedError
 
     def on_resize(self) -> None:
-        """Draw anew, since what has room depends on the size."""
+        """Redraw, because the size determines what fits."""
         self.draw()
 
     def place(self) -> Widget | None:
-        """Return what takes the keys when the view does: the first thing in it that can."""
+        """Return the widget to focus with the view: the first focusable one."""
         return next((w for w in self.query("*") if w.focusable), None)
 
     def take_focus(self) -> None:
-        """Give the keys to the view."""
+        """Focus the view."""
         place = self.place()
         if place is not None:
             place.focus()
@@ -55,21 +55,20 @@ def marks(state: RunState) -> dict[str, Mark]:
 
 
 def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
-    """Return the figures of the arms that are drawn, by id."""
+    """Return the figures of the drawn arms, by id."""
     result = lab_state.result()
     drawn = viewing.drawn(lab_state.shown)
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
-    """Return the arms that are drawn, without those that cannot run here; all of them where none can."""
+    """Return the drawn arms, excluding those that cannot run here unless none can."""
     drawn = viewing.drawn(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
 
 def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> RunResult | None:
-    """Return what the run on the screen came to, with the arms that are drawn, as `folded`; None without a
-    run."""
+    """Return the current run's result with the drawn arms, folded by `folded`; None without a run."""
     result = lab_state.result()
     return (
         replace(result, arms=tuple(folded(list(figures(lab_state, viewing).values()), going=going)))
@@ -79,6 +78,6 @@ def folded_result(lab_state: LabState, viewing: ViewOptions, *, going: bool) -> 
 
 
 def fitting(table: Widget, rows: int, room: int) -> None:
-    """Give a table its rows and head, in at most `room` lines; nothing at all where two do not fit."""
+    """Give a table a line per row plus its head, at most `room` lines; hide it if two rows do not fit."""
     height = min(rows + 2, room)
     table.styles.height = height if rows and height >= 3 else 0

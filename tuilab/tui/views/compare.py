@@ -15,7 +15,7 @@ from tuilab.tui.widgets.race import Race
 
 
 class Compare(View):
-    """Bars, and under them the numbers where there is room."""
+    """Bars, with the numbers below if there is room."""
 
     HELP = """\
 ## Compare
@@ -52,21 +52,21 @@ date.
         bars.empty = why_empty(lab_state)
         run, rounds = self._raced
         if lab_state.shown.run != run or lab_state.shown.rounds < rounds:
-            # The lanes are of another run, or of rounds that a replay has gone back from.
+            # The lanes belong to another run, or to rounds that a replay has left.
             self.query_one(Race).end()
-        # A row an arm and a row for the scale; the rest is for the numbers, if it is enough.
+        # One row per arm and one for the scale; the numbers get the rest, if it is enough.
         bars.show_result(result, looks)
         fitting(numbers, len(arms), self.size.height - len(arms) - 3)
         numbers.update_arms(arms, looks)
 
     def action_race(self) -> None:
-        """Let the arms race, and recordings of other machines against them."""
+        """Start a race of the arms and of recordings from other machines."""
         state = self.lab.state
         self._raced = state.shown.run, state.shown.rounds
         self.query_one(Race).start(racers(state, self.viewing), marks(state.shown))
 
     def action_end_race(self) -> None:
-        """Take the lanes away."""
+        """Hide the lanes."""
         race = self.query_one(Race)
         if not race.display:
             raise SkipAction()

@@ -1,4 +1,4 @@
-"""A table with a line to filter it by."""
+"""A table with a filter line."""
 
 from typing import Any, ClassVar
 
@@ -15,23 +15,23 @@ from tuilab.tui.widgets.table import Table
 
 
 class Filter(LineInput):
-    """A line for words that a row of a table must contain. Enter or down goes back to the rows."""
+    """An input for words that a table row must contain. Enter or down returns to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down", "rows", "rows", show=False)]
     DEFAULT_CSS = "Filter { padding: 0 1; }"
 
     def __init__(self, what: str, table: Widget, key: str = "table.filter") -> None:
-        """key: the action that goes to this line."""
+        """key: the action that focuses this line."""
         super().__init__(placeholder=spoken(self, f"{{{key}}} filters the {what}"), select_on_focus=False)
         self._table = table
 
     def action_rows(self) -> None:
-        """Go back to the rows."""
+        """Return to the rows."""
         self._table.focus()
 
 
 class Filtered(Vertical):
-    """A table under its filter. what: what its rows are called."""
+    """A table below its filter. what: the name of its rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", show=False, id="table.filter"),
@@ -48,11 +48,11 @@ class Filtered(Vertical):
         yield self._table
 
     def action_filter(self) -> None:
-        """Go to the filter."""
+        """Focus the filter."""
         self.screen.set_focus(self.query_one(Filter))
 
     def action_rows(self) -> None:
-        """Go back to the rows; a second time, empty the filter."""
+        """Return to the rows; a second time, clear the filter."""
         line = self.query_one(Filter)
         if self._table.has_focus:
             if not line.value:

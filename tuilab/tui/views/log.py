@@ -1,4 +1,4 @@
-"""Log: what TensorFlow, the worker and the lab said."""
+"""Log: messages of TensorFlow, the worker and the lab."""
 
 from textual.app import ComposeResult
 from textual.widget import Widget
@@ -44,8 +44,9 @@ Every line printed by TensorFlow, by your code, or by the lab itself; nothing is
 
 
 def log_table() -> Table[Log]:
-    """Return the table of what TensorFlow, the user's code and the lab said, the newest below; it follows the
-    end."""
+    """Return the table of log lines from TensorFlow, user code and the lab, newest last; it follows
+    the end.
+    """
     columns: list[Column[Log]] = [
         Column("from", lambda line: line.source, most=12, drop=1, style=lambda _: MUTED),
         Column("level", lambda line: line.level, width=7, drop=2),

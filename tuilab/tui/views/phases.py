@@ -1,4 +1,4 @@
-"""Phases: where a call's time goes; of a model, layer by layer."""
+"""Phases: where a call's time goes; for a model, layer by layer."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ ROOM = 10
 
 
 class PhasesView(View):
-    """Stacked bars, and under them the layers of a model."""
+    """Stacked bars, with a model's layers below."""
 
     HELP = (
         Phases.HELP
@@ -50,7 +50,7 @@ and which roof that is. Other name scopes, such as the optimizer's, have rows to
         self.query_one(Sentences).show([*note, *roofs[:room]])
 
     def _show_layers(self, result: RunResult | None) -> None:
-        """Those of the arm under the cursor; where it has none, those of the fastest arm that has."""
+        """Show the layers of the arm under the cursor; if it has none, of the fastest arm that has some."""
         state, table, phases = self.lab.state.shown, self.query_one(LayerTable), self.query_one(Phases)
         layers: tuple[Layer, ...] = ()
         if result is not None and layers_in(result):
@@ -66,11 +66,11 @@ and which roof that is. Other name scopes, such as the optimizer's, have rows to
 
 
 class LayerTable(Table[Layer]):
-    """A model's layers, those that take longest first."""
+    """A model's layers, slowest first."""
 
     def __init__(self) -> None:
         self.of = ""
-        """The label of the arm whose they are."""
+        """The label of the arm with these layers."""
         keys: list[Callable[[Layer], float] | None] = [
             *(None, None, lambda layer: layer.share, lambda layer: layer.flop or 0.0),
             *(lambda layer: layer.bytes, lambda layer: layer.of_roof or 0.0, None),
@@ -96,6 +96,6 @@ class LayerTable(Table[Layer]):
         )
 
     def show(self, layers: tuple[Layer, ...]) -> None:
-        """Show these, where they are others than before."""
+        """Show these layers, if they changed."""
         if layers != self.rows:
             self.set_rows(layers)

@@ -1,4 +1,4 @@
-"""Placement: every op of the run, where it ran and why there; and the summary under the controls."""
+"""Placement: every op of the run, where it ran and why; and the summary below the controls."""
 
 from textual import on
 from textual.app import ComposeResult
@@ -31,7 +31,7 @@ MOST_LINES = 12
 
 
 def version(state: RunState) -> tuple[str, int]:
-    """Return the run whose placement is shown, and how many rows it has so far."""
+    """Return the run whose placement is shown, and its number of rows so far."""
     return state.run, sum(len(nodes) for arm in state.arms.values() for nodes in arm.placement.values())
 
 
@@ -39,7 +39,7 @@ NOTHING = "Placement: no op has been placed yet."
 
 
 class PlacementLog(Static):
-    """The summary: a line a group, as the Placement view lists and opens them."""
+    """The summary: one line per group, as listed in the Placement view."""
 
     HELP = """\
 ## Placement
@@ -54,11 +54,11 @@ op, with a filter.
         self._drawn: object = version(RunState())
 
     def on_show(self) -> None:
-        """Catch up: what was placed while there was no room for it was not drawn."""
+        """Draw what was placed while this was hidden."""
         self.draw()
 
     def draw(self) -> None:
-        """Show the groups, where there are others than before."""
+        """Show the groups, if they changed."""
         lab_state = self._lab.state
         if version(lab_state.shown) == self._drawn:
             return
@@ -139,11 +139,13 @@ def _row(group: Group | LayerGroup) -> Content:
 
 
 class PlacementTable(Table[PlacementRow]):
-    """Where each op ran: a row an op, copy or folded group. What ran elsewhere than asked stands out."""
+    """Where each op ran: one row per op, copy or folded group. Highlights ops that ran elsewhere than
+    requested.
+    """
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
-        """What the column of arms says, by an arm's id."""
+        """Text for the arms column, by arm id."""
         columns: list[Column[PlacementRow]] = [
             Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
             Column("device", device_of, width=16,

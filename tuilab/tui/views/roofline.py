@@ -1,4 +1,4 @@
-"""Roofline: every arm against what its device can do at most."""
+"""Roofline: every arm compared with its device's maximum."""
 
 from textual.app import ComposeResult
 
@@ -13,7 +13,7 @@ PLOT_ROWS = 10
 
 
 class RooflineView(View):
-    """The plot, and under it what each arm is bound by."""
+    """The plot, with the bound of each arm below."""
 
     HELP = """\
 ## Roofline

@@ -9,7 +9,7 @@ from tuilab.tui.widgets.wording import whole_words
 
 
 class Sentences(LineWidget):
-    """As many rows as there are sentences, four at most."""
+    """One row per sentence, at most four."""
 
     DEFAULT_CSS = "Sentences { height: 0; }"
 

@@ -22,11 +22,11 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.plot import Plot
 
 PLOT_ROWS = 12
-"""What the plot keeps before the sentences get more than one."""
+"""Rows that the plot keeps before the sentences get more than one."""
 
 
 class SweepView(View):
-    """Curves over one axis, a map over two, and under them what they say."""
+    """Curves over one axis or a map over two, with a description below."""
 
     HELP = """\
 ## Sweep
@@ -41,7 +41,7 @@ data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's s
 preset names.
 """
 
-    wants = Change.FIGURES | Change.PROGRESS  # until the first point it says what goes on
+    wants = Change.FIGURES | Change.PROGRESS  # it shows the progress until the first point
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "measure_here", "measure here", show=False, id="sweep.measure"),
     ]
@@ -75,7 +75,7 @@ preset names.
         if two:
             heat.show_heat(heat_of(result, *pair(result)), looks)
         else:
-            # Only what cannot run at all is folded: the others may have figures at another size.
+            # Only arms that cannot run at all are folded: the others may have figures at another size.
             drawn = folded_result(lab_state, self.viewing, going=True) or result
             plot.empty = why_empty(lab_state)
             chart = sweep_chart(drawn)
@@ -87,20 +87,20 @@ preset names.
                 here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
-        # What is still to be measured is in the header, as long as it is.
+        # The header shows what is still to be measured while the run continues.
         unmeasured = [] if lab_state.shown.running else unmeasured_lines(result)
         sentences.show([*here, *crossing_lines(result), *unmeasured][: max(most, len(here))])
 
     @property
     def _result(self) -> RunResult | None:
-        """What the sweep on the screen came to so far; None where there is none."""
+        """The current sweep's result so far; None without one."""
         return self.lab.state.result() if self.lab.state.shown.sweep else None
 
-    # One surface for slider and curve
+    # Slider and curve move together
 
     @on(Plot.Pointed)
     def _pointed(self, event: Plot.Pointed) -> None:
-        """Going along the curve moves the parameter."""
+        """Moving along the curve moves the parameter."""
         event.stop()
         state, result = self.lab.state, self._result
         if not event.kept or result is None or len(result.axis) != 1:
@@ -120,7 +120,7 @@ preset names.
         self.lab.begin()
 
     def _frame(self, family: str) -> None:
-        """Give the frame the colour of the family of devices that is faster here; "" for its own."""
+        """Give the frame the colour of the faster device family here; "" for its own colour."""
         for name in ("CPU", "GPU"):
             self.screen.query("#views").set_class(name == family, f"-{name.lower()}")
 

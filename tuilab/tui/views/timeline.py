@@ -1,4 +1,4 @@
-"""Timeline: the ops of profiled calls in time, and what they add up to."""
+"""Timeline: the ops of profiled calls over time, and their totals."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ TIMELINE_ROWS = 10
 
 
 class TimelineView(View):
-    """One arm at a time, profiled in a pass of its own when the view is first opened after a run."""
+    """One arm at a time, profiled separately when the view is first opened after a run."""
 
     HELP = """\
 ## Timeline
@@ -71,14 +71,14 @@ profiled then.
         self.draw()
 
     def action_profile(self, by: int) -> None:
-        """Profile the next arm (1), or the same again (0)."""
+        """Profile the next arm (1), or the same one again (0)."""
         if self._profiling.pick(by):
             if not by:
                 self._profile()
             self.draw()
 
     def action_pick(self) -> None:
-        """Choose the arm in a list of all."""
+        """Choose the arm from a list."""
         from tuilab.tui.screens.menu import MenuScreen
 
         def chosen(arm: str | None) -> None:
@@ -92,7 +92,7 @@ profiled then.
 
 
 def ops_table() -> Table[OpTime]:
-    """Return the table of ops by the time that they take in one call."""
+    """Return the table of ops by the time they take in one call."""
     columns: list[Column[OpTime]] = [
         Column("op", lambda op: op.op, most=24),
         Column("time a call", lambda op: seconds(op.seconds), align="right", key=lambda op: op.seconds),

@@ -1,4 +1,4 @@
-"""Verdict: what the document claims, what was measured, what its code got wrong, what to do."""
+"""Verdict: the document's claims, the measurements, errors in its code, advice."""
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -10,7 +10,7 @@ from tuilab.tui.views.base import View
 
 
 class VerdictView(View):
-    """A page of text, scrolled."""
+    """A scrollable page of text."""
 
     HELP = """\
 ## Verdict

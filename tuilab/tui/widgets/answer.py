@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 
 
 def numbers_strong(text: str) -> list[Run]:
-    """Return the text with its numbers and their units in strong style, intervals muted."""
+    """Return the text with numbers and units in strong style, and muted intervals."""
     out: list[Run] = []
     at = 0
     for match in _NUMBER.finditer(text):
@@ -32,7 +32,7 @@ def numbers_strong(text: str) -> list[Run]:
 
 
 class AnswerPanel(LineWidget):
-    """One sentence, wrapped; under it what else there is to say; the verdict at the lower right."""
+    """One sentence, wrapped, followed by details; the verdict is at the lower right."""
 
     DEFAULT_CSS = "AnswerPanel { height: 3; width: 1fr; }"
 
@@ -47,23 +47,23 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
 """
 
     def __init__(self, *, empty: str = "", whole: str = "{answer}") -> None:
-        """whole: the action that shows all of it, where there is more than has room."""
+        """whole: the action that shows all of it, if it does not fit."""
         super().__init__(empty=empty)
         self._whole = whole
         self._said = Said("")
 
     def show(self, said: Said) -> None:
-        """Show the sentence, with what stands under it and the claim's verdict."""
+        """Show the sentence, its details and the claim's verdict."""
         if said != self._said:
             self._said = said
             self.repaint()
 
     async def on_click(self) -> None:
-        """Open the whole answer."""
+        """Open the full answer."""
         await self.screen.run_action("page('answer')")
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Open the whole answer: to scroll is to read on."""
+        """Open the full answer: scrolling means that the user wants to read on."""
         event.stop()
         await self.screen.run_action("page('answer')")
 
@@ -80,7 +80,7 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
         sentence, more = spoken(self, said.sentence), f"{spoken(self, self._whole)}: more"
         if len(wrap(sentence, width)) > height:
             kept = width_of(tag) + len(more) + 2
-            # What the reader of a host without a GPU came for stands last in the answer.
+            # What users of a host without a GPU look for comes last in the answer.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
             words += [more] if kept < width / 2 else []
             for each in words:
@@ -92,7 +92,7 @@ _SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
 
 
 def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
-    """Return as many whole sentences as fit beside a tag of `kept` cells; the text if not even one does."""
+    """Return as many whole sentences as fit next to a tag of `kept` cells; the text if not even one does."""
     if len(wrap(text, width)) <= height:
         return text
     ends = [match.start() for match in _SENTENCE_ENDS.finditer(text)]
@@ -104,8 +104,7 @@ def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:
-    """Return the sentence, the detail under it where there is room, and the tag at the end of the last
-    line."""
+    """Return the sentence, the detail below it if there is room, and the tag at the end of the last line."""
     said = clip(whole_sentences(sentence, width, height, width_of(tag)), width, height)
     under = clip(detail, width, height - len(said)) if len(said) < height else []
     lines = [*said, *under, *[""] * (height - len(said) - len(under))]

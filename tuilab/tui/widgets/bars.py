@@ -1,4 +1,4 @@
-"""Arms as horizontal bars from nought, with whiskers for the interval and the ratio to the fastest."""
+"""Arms as horizontal bars from zero, with whiskers for the interval and the ratio to the fastest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,21 +28,23 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import fit
 
 RATIOS_FROM, INTERVALS_FROM = 44, 72
-"""Columns from which on there are ratios, and their intervals."""
+"""Minimum columns to show ratios, and their intervals."""
 LEAST_BAR = 12
-"""Cells that names leave to the bars."""
+"""Minimum cells that names leave to the bars."""
 
 
 class Bars(Picking):
-    """Medians side by side: bars from nought, or turned, dots on a log scale."""
+    """Medians side by side: bars from zero or, toggled, dots on a log scale."""
 
     DEFAULT_CSS = "Bars { height: 1fr; width: 1fr; }"
 
     def show_result(self, result: RunResult | None, marks: Mapping[str, Mark]) -> None:
-        """Show its arms, the fastest first, and last those that did not run, with the reason for a bar."""
+        """Show the result's arms, fastest first. Arms that did not run come last, with the reason instead of
+        a bar.
+        """
         self._ratios = to_fastest(result) if result else {}
         arms = result.arms if result else ()
-        # Of these the rounds tell otherwise than the medians.
+        # For these, the rounds give another order than the medians.
         self._beaten = {arm.does for arm in arms if (r := self._ratios.get(arm.id)) and r.ratio < 1}
         self.show_arms(sorted(arms, key=lambda arm: (arm.median_s is None, arm.median_s or 0.0)), marks)
 
@@ -82,14 +84,14 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """`1.27 × [1.24 1.30]`, `fastest`; `least median` where some arm's ratio to it is below 1."""
+        """Return `1.27 × [1.24 1.30]` or `fastest`; `least median` if some arm's ratio to it is below 1."""
         found = self._ratios.get(arm.id)
         if found is None:
             return "least median" if arm.does in self._beaten else "fastest"
         return f"{found.words} {found.span if width >= INTERVALS_FROM else ''}".rstrip()
 
     def _kind(self, width: int) -> str:
-        """What the ratios are, where they are of rounds."""
+        """Return how the ratios are computed, if they come from rounds."""
         compared = [found for found in self._ratios.values() if found.interval]
         if not compared:
             return ""
@@ -100,39 +102,39 @@ class Bars(Picking):
 
 @dataclass(frozen=True)
 class Scale:
-    """How many cells the bars have, and which seconds they span."""
+    """Number of cells of the bars, and the seconds they span."""
 
     cells: int
     ends: Limits
     log: bool
 
     def at(self, value: float) -> float:
-        """Return how many cells from the left a time lies."""
+        """Return a time's distance from the left in cells."""
         return min(1.0, max(0.0, place(value, self.ends, self.log))) * self.cells
 
     def drawn(self, arm: ArmResult, mark: Mark) -> list[Run]:
-        """Return an arm's bar, or dot, with its whiskers where they are two cells apart."""
+        """Return an arm's bar or dot, with whiskers if they are two cells apart."""
         exact, styles = self.at(arm.median_s or 0.0), [mark.style] * self.cells
         if self.log and self.cells:
             dot = min(self.cells - 1, round(exact))
             text = list((RULE * dot + THUMB).ljust(self.cells))
             styles[:dot] = [FAINT] * dot
         else:
-            # However small, a measured time is not nothing.
+            # Even the smallest measured time must be visible.
             text = list((blocks(exact) or BLOCKS[1]).ljust(self.cells)[: self.cells])
         low, high = (round(self.at(end)) for end in arm.ci95_s or (0.0, 0.0))
         for cell in range(low, min(self.cells, high + 1)) if high - low >= 2 else ():
             if text[cell] == THUMB:
                 continue
-            # Over the bar itself the whisker is cut out of the bar.
+            # Over the bar itself, the whisker is cut out of it.
             styles[cell] = TextStyle(mark.hue, reverse=text[cell] == BLOCKS[-1])
             text[cell] = "├" if cell == low else "┤" if cell == high else "─"
         return list(zip(text, styles, strict=True))
 
     def foot(self, start: int, after: str) -> list[Line]:
-        """Return the scale under the bars, which begin at column `start`.
+        """Return the scale below the bars, which begin at column `start`.
 
-        after: what stands beyond the bars, and how far labels may reach.
+        after: text beyond the bars, which also limits the labels.
         """
         marks = ticks(PlotAxis("", "time", self.log), self.ends, max(2, self.cells // 12))
         line, labels = ["─"] * self.cells, []
@@ -146,7 +148,7 @@ class Scale:
 
 
 def scale_for(arms: Sequence[ArmResult], cells: int, *, log: bool) -> Scale:
-    """Round ends that hold every median and interval."""
+    """Return a scale with round ends that contains every median and interval."""
     known = [value for arm in arms for value in (arm.median_s, *(arm.ci95_s or ())) if value]
     low = round_down(min(known, default=0.1) * 0.9) if log else 0.0
     return Scale(cells, (low, round_up(max(known, default=1.0))), log)

@@ -24,7 +24,7 @@ Marks = tuple[Mark, Mark]
 
 
 class HeatMap(LineWidget, can_focus=True):
-    """Cells in the hue and with the marker of the arm that wins there; the stronger, the more it wins by."""
+    """Cells in the hue and with the marker of the winning arm; a stronger hue means a larger lead."""
 
     DEFAULT_CSS = "HeatMap { height: 1fr; width: 1fr; }"
 
@@ -49,11 +49,11 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         self._heat: Heat | None = None
         self._marks: Marks = (UNKNOWN, UNKNOWN)
         self._at = (0, 0)
-        # Where the map begins, the columns and the rows of one of its cells, and which values of y show.
+        # Start of the map, columns and rows per cell, and the visible values of y.
         self._layout = (0, 1, 1, range(0))
 
     def show_heat(self, heat: Heat | None, marks: Mapping[str, Mark]) -> None:
-        """Show this map; None for none. marks: the hue and marker of each arm, by its id."""
+        """Show this map; None for none. marks: hue and marker of each arm, by id."""
         if heat != self._heat:
             self._heat = heat
             self._marks = marks_of(heat, marks) if heat else self._marks
@@ -65,7 +65,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         return self._at
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return head, map, the labels of x, and a line on the cell under the cursor."""
+        """Return head, map, the labels of x, and a line about the cell under the cursor."""
         heat = self._heat
         if heat is None or not heat.x.values or not heat.y.values:
             return self.empty_lines(width, height)
@@ -96,13 +96,13 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
         return [*lines, *(((" " + text, STRONG if self.has_focus else MUTED),) for text in words)]
 
     def _row(self, heat: Heat, j: int, width: int, middle: bool) -> list[Run]:
-        """One line of a row of cells; the middle one has their words."""
+        """Return one line of a row of cells; the middle line has their text."""
         out: list[Run] = []
         for i, cell in enumerate(heat.cells[j]):
             text = cell_text(cell, self._marks, width) if middle else " " * width
             style = cell_style(cell, self._marks)
             if (i, j) == self._at:
-                # The cursor is a frame of strong characters, so that it shows without colour too.
+                # The cursor is a frame of bold characters, so that it is visible without colour too.
                 style = TextStyle(bold=True, on=style.on, reverse=self.has_focus)
                 text = FOCUS + text[1:] if middle and width >= 3 else text
             out.append((text, style))
@@ -127,7 +127,7 @@ noise. The bottom line describes the cell under the cursor, which **{map.left} {
 
 
 def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
-    """Mark the two arms of the map in two hues: shades of one family would look alike on a ground."""
+    """Mark the map's two arms in two hues, because shades of one family look alike as backgrounds."""
     low, high = (marks.get(arm, UNKNOWN) for arm, _ in heat.arms)
     if low.hue[:3] == high.hue[:3]:
         return Mark("h0", low.marker), Mark("h1", high.marker)
@@ -135,7 +135,7 @@ def marks_of(heat: Heat, marks: Mapping[str, Mark]) -> Marks:
 
 
 def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
-    """Say what stands in a cell: the winner's marker and by how much it wins, as far as there is room."""
+    """Return a cell's text: the winner's marker and its lead, as far as they fit."""
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker
@@ -145,7 +145,7 @@ def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
 
 
 def cell_style(cell: HeatCell, marks: Marks) -> TextStyle:
-    """Return the hue of the winner, the stronger the more it wins by; a neutral ground where none wins."""
+    """Return the winner's hue, stronger for a larger lead; a neutral background if there is no winner."""
     if cell.even:
         return TextStyle("text", on="text/12")
     if cell.ratio is None:

@@ -1,4 +1,4 @@
-"""A line to type into, of one row."""
+"""An input of one row."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from textual.widgets import Input
 
 
 class LineInput(Input):
-    """Its cursor stands still, so that nothing is sent while nobody types. Arguments as those of `Input`."""
+    """Its cursor does not blink, so nothing is sent while nobody types. Arguments as for `Input`."""
 
     DEFAULT_CSS = "LineInput { background: $panel; }"
 

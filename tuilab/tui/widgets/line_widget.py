@@ -1,4 +1,4 @@
-"""The base of the widgets that draw themselves line by line, in the styles of the present theme."""
+"""Base of the widgets that draw themselves line by line, in the styles of the current theme."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -18,24 +18,24 @@ from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
 
-# How far towards the text colour, from the ground.
+# Blend from the background towards the text colour.
 _SHADES = {"text": 1.0, "muted": 0.62, "faint": 0.4}
 STRONG_TINT = 30
-"""Per cent of a hue from which on a ground is to be told by it."""
+"""Minimum per cent of a hue for a background to be recognised by it."""
 _ROLES = {"accent": "accent", "good": "success", "bad": "error", "warn": "warning"}
 
 
 class LineWidget(Widget):
     """A widget whose content is `paint(width, height)`: lines of (text, style).
 
-    `repaint` says that the data changed. The lines are then painted once, however often it was called, and
-    those that differ are sent. A hidden widget is painted when it shows.
+    `repaint` reports that the data changed. The lines are then painted once, however often it was called, and
+    changed lines are sent. A hidden widget is painted when it becomes visible.
     """
 
-    # A drag would repaint the whole screen at each step, for a selection that none draws.
+    # A drag would repaint the whole screen at each step, for a selection that no widget draws.
     ALLOW_SELECT = False
     empty: var[str] = var("", init=False)
-    """Why there is nothing here, in a sentence."""
+    """Sentence that explains why this is empty."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -46,11 +46,11 @@ class LineWidget(Widget):
         self._rich_styles: dict[TextStyle, Style] = {}
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
-        """Return the lines of the content: at most `height` of them, each of at most `width` cells."""
+        """Return the lines of the content: at most `height`, each of at most `width` cells."""
         raise NotImplementedError
 
     def repaint(self) -> None:
-        """Say that the data changed."""
+        """Report that the data changed."""
         if not self._due and self.is_attached:
             self._due = True
             self.call_later(self._repaint)
@@ -74,7 +74,7 @@ class LineWidget(Widget):
             self.refresh()
 
     def _safely(self, width: int, height: int) -> Sequence[Line]:
-        """The lines, without any character that a terminal would act on, however it came there."""
+        """Return the lines without control characters, wherever they came from."""
         return [
             line
             if all(text.isprintable() for text, _ in line)
@@ -83,7 +83,7 @@ class LineWidget(Widget):
         ]
 
     def render_line(self, y: int) -> Strip:
-        """Return one line of the content as Textual shows it."""
+        """Return one line of the content for Textual."""
         width, height = self.size
         if self._lines is None or self._painted_size != (width, height):
             self._painted_size = (width, height)
@@ -93,7 +93,7 @@ class LineWidget(Widget):
         return Strip(segments).simplify().adjust_cell_length(width, self.rich_style)
 
     def empty_lines(self, width: int, height: int, sentence: str = "") -> Sequence[Line]:
-        """Return the sentence that says why there is nothing here, wrapped and centred."""
+        """Return the sentence that explains why this is empty, wrapped and centred."""
         text = wrap(spoken(self, sentence or self.empty), max(1, min(width - 2, 72)))[:height]
         top = max(0, (height - len(text)) // 2)
         body = [((" " * max(0, (width - cell_len(line)) // 2) + line, MUTED),) for line in text]
@@ -106,7 +106,7 @@ class LineWidget(Widget):
         super().notify_style_update()
 
     def style_of(self, style: TextStyle) -> Style:
-        """Return the Rich style of a text style under the present theme."""
+        """Return the Rich style of a text style in the current theme."""
         found = self._rich_styles.get(style)
         if found is None:
             found = self._rich_styles[style] = self._resolve(style)
@@ -119,7 +119,8 @@ class LineWidget(Widget):
         if ground and self.app.console.color_system == "256":
             sent, ground = of_256(ground, faint=int(style.on.partition("/")[2] or 100) < STRONG_TINT)
         if ground:
-            # On a strong ground the widget's own ground may be read better than its text.
+            # On a strong background, the widget's own background colour may be more readable than its text
+            # colour.
             best = max(self.color_of("text"), self.background_colors[1], key=lambda c: contrast(c, ground))
             color = best if style.name == "text" else readable(color, ground, best)
         return self.rich_style + Style(
@@ -130,9 +131,9 @@ class LineWidget(Widget):
         )
 
     def color_of(self, name: str) -> Color:
-        """Return the colour of a text style's name: a shade, a role of the theme, a hue, or `#rrggbb`.
+        """Return the colour for a text style's name: a shade, a theme role, a hue, or `#rrggbb`.
 
-        `name/20` is 20 % of that colour laid on the ground.
+        `name/20` is 20 % of that colour over the background.
         """
         ground, text = self.background_colors[1], self.colors[3]
         name, _, share = name.partition("/")
@@ -148,9 +149,9 @@ class LineWidget(Widget):
 
 
 def of_256(ground: Color, *, faint: bool) -> tuple[Color, Color]:
-    """Return a ground to be sent to a terminal of 256 colours, and as it shows there.
+    """Return a background colour to send to a terminal with 256 colours, and how it appears there.
 
-    A faint one becomes grey: the faintest tint that such a terminal has hides the lines on it.
+    A faint one becomes grey, because the faintest tint of such a terminal hides the lines on it.
     """
     if faint:
         red, green, blue = ground.rgb

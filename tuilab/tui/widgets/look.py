@@ -1,7 +1,7 @@
-"""Styles, hues, markers and characters: the one place that says how things look.
+"""Styles, hues, markers and characters: the only place that defines how things look.
 
-Drawing functions are pure: they return lines of (text, style). What colour a style is, the theme decides
-when the line is shown. A series is told apart by its marker and label as well as by its hue.
+Drawing functions are pure and return lines of (text, style). The theme determines a style's colour when the
+line is shown. Series differ by marker and label as well as by hue.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextStyle:
-    """How a piece of text is drawn: a role, a hue or `#rrggbb`, on a ground (`""` for the widget's own)."""
+    """How a piece of text is drawn: a role, a hue or `#rrggbb`, and a background ("" for the widget's
+    own).
+    """
 
     name: str = "text"
     bold: bool = False
@@ -31,9 +33,9 @@ TEXT, MUTED, FAINT, ACCENT = TextStyle(), TextStyle("muted"), TextStyle("faint")
 GOOD, BAD, WARN = TextStyle("good"), TextStyle("bad"), TextStyle("warn")
 STRONG = TextStyle(bold=True)
 
-# After Okabe and Ito (2008), lightened for dark grounds and darkened for light ones. CPU hues are blues and
-# GPU hues oranges, which every kind of colour blindness keeps apart; lightness says the mode. These are
-# colours of the 256 that every terminal has, so that they stay as far apart there.
+# Based on Okabe and Ito (2008), lightened for dark backgrounds and darkened for light ones. CPU hues are
+# blues and GPU hues oranges, which remain distinct with every kind of colour blindness; lightness shows the
+# mode. All are among the 256 colours that every terminal has, so that they remain distinct there.
 DARK_HUES = {
     "cpu0": "#AFDFFF", "cpu1": "#5FAFFF", "cpu2": "#5F87FF",
     "cpu3": "#87FFFF", "cpu4": "#00AFAF", "cpu5": "#AFAFFF",
@@ -55,7 +57,7 @@ CATEGORICAL = tuple(f"h{i}" for i in range(8))
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A series' own hue and marker. The same in every view of a run."""
+    """A series' hue and marker, the same in every view of a run."""
 
     hue: str
     marker: str
@@ -67,23 +69,23 @@ class Mark:
 
 
 UNKNOWN = Mark("muted", "•")
-"""Of an arm that the run has not named."""
+"""For an arm that the run has not named."""
 SHADES = 6
-"""Hues of a device's family."""
+"""Number of hues per device family."""
 MARKERS = ("•", "×", "+", "○", "◆", "▲", "□", "▽", "■", "◇", "△", "*",
            "=", "<", ">", "~", "/", "\\")  # fmt: skip
 
 
-# What drawings are made of. A terminal that has ASCII alone gets another for each (tui/filters.py).
+# Drawing characters. tui/filters.py has an ASCII replacement for each.
 HOLLOW = "◌"
-"""Stands for the marker of a point that is not finished."""
+"""Replaces the marker of an unfinished point."""
 FOCUS, THUMB, FILLED, TRACK, CROSSOVER = "▸", "●", "━", "─", "┊"
 VERTICAL, RULE, SEPARATOR = "│", "┄", "·"
 BLOCKS, LEVELS = " ▏▎▍▌▋▊▉█", " ▁▂▃▄▅▆▇█"
 
 
 def blocks(cells: float) -> str:
-    """Return a bar of that length, to an eighth of a cell."""
+    """Return a bar of that length, accurate to an eighth of a cell."""
     full, part = divmod(round(cells * 8), 8)
     return BLOCKS[8] * full + BLOCKS[part].strip()
 
@@ -95,12 +97,12 @@ def gauge(share: float, cells: int, style: TextStyle) -> list[Run]:
 
 
 def hue_color(hue: str, dark: bool) -> str:
-    """Return the `#rrggbb` of a hue on a dark or a light ground."""
+    """Return the `#rrggbb` of a hue on a dark or light background."""
     return (DARK_HUES if dark else LIGHT_HUES)[hue]
 
 
 def contrast(a: Color, b: Color) -> float:
-    """Return the contrast ratio of two colours, 1 … 21 (WCAG 2.2, relative luminance)."""
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2, relative luminance)."""
 
     def luminance(color: Color) -> float:
         r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.normalized)
@@ -111,7 +113,7 @@ def contrast(a: Color, b: Color) -> float:
 
 
 def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Color:
-    """Return `color`, moved towards the text's colour until it stands out from the ground."""
+    """Return `color`, blended towards the text colour until it contrasts with the background."""
     for step in range(11):
         moved = color.blend(text, step / 10, alpha=1.0)
         if contrast(moved, ground) >= least:
@@ -120,11 +122,11 @@ def readable(color: Color, ground: Color, text: Color, least: float = 3.0) -> Co
 
 
 def marks_for(arms: "Sequence[Arm]") -> dict[str, Mark]:
-    """Return a mark for each arm, by its id.
+    """Return a mark for each arm, by id.
 
-    The hue's family says on which kind of device it runs. Its lightness says the mode, as long as that tells
-    the arms apart but for where the input lives; else it goes by order. The marker's shape says the mode:
-    round for eager, square or crossed for a graph, pointed for XLA; all differ up to eighteen arms, as many
+    The hue's family shows the device kind. Its lightness shows the mode if that distinguishes the arms, apart
+    from the input's place; otherwise it follows the order. The marker's shape shows the mode: round for
+    eager, square or crossed for a graph, pointed for XLA. All marks differ for up to eighteen arms, as many
     as a model on a CPU and a GPU has.
     """
     from tuilab.model.arms import family  # after the first paint, which draws no arm

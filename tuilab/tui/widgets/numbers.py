@@ -1,4 +1,4 @@
-"""The figures of a run's arms, aligned, one row an arm."""
+"""The figures of a run's arms, aligned, one row per arm."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from tuilab.tui.widgets.table import Column, Table
 
 
 class Numbers(Table[ArmResult]):
-    """A table of arms: median with interval, n, first call, latency, the device observed, caveats."""
+    """A table of arms: median with interval, n, first call, latency, the observed device, caveats."""
 
     HELP = """\
 ## The numbers

@@ -1,4 +1,4 @@
-"""Where a call's time goes: a stacked bar an arm, its phases told apart by fill, hue and share."""
+"""Where a call's time goes: a stacked bar per arm, with phases distinguished by fill, hue and share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.picked import Picking
 from tuilab.tui.widgets.wording import clip, fit
 
 Look = tuple[TextStyle, str]
-"""A phase's style, and what its bar is filled with."""
+"""A phase's style, and the fill of its bar."""
 KNOWN: Mapping[str, Look] = {
     "python": (TextStyle("h6"), "▞"),
     "dispatch": (TextStyle("h7"), "▒"),
@@ -26,12 +26,12 @@ KNOWN: Mapping[str, Look] = {
     "copy": (TextStyle("h1"), "▤"),
     "copy_out": (TextStyle("h3"), "▚"),
 }
-"""The phases in the order in which a call goes through them; the same look in every run."""
+"""Phases in the order of a call, with the same look in every run."""
 OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
 
 
 class Phases(Picking):
-    """Stacked bars of phases, to one scale or turned (`%`), each to its own whole."""
+    """Stacked bars of phases, on one scale or, toggled (`%`), each on its own."""
 
     DEFAULT_CSS = "Phases { height: 1fr; width: 1fr; }"
 
@@ -56,7 +56,7 @@ of the arm under the cursor.
         drawn = self._bars(looks, width - 1)
         apart = phases_known_from(self.picked)
         words = clip(phase_line(self.picked), width - 1, 2)
-        # The parts first; whence they are known has the second line where there is no third.
+        # The parts come first; their source gets the second line if there is no third.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
         foot: list[Line] = [((" " + line, MUTED),) for line in words]
@@ -66,7 +66,7 @@ of the arm under the cursor.
         return [*above, *body, *foot]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
-        """Each arm's marker, label, total and stacked bar; or why it has none."""
+        """Return each arm's marker, label, total and stacked bar, or why it has none."""
         arms = self._arms
         label = min(max(cell_len(arm.label) for arm in arms) + 1, max(8, width * 2 // 5))
         totals = {
@@ -91,7 +91,7 @@ of the arm under the cursor.
 
 
 def looks_of(arms: Iterable[ArmResult]) -> dict[str, Look]:
-    """Choose a style for every phase that some arm has: the usual phases first, what is not known last."""
+    """Choose a style for every phase that an arm has: the usual phases first, unknown time last."""
     seen = dict.fromkeys(name for arm in arms for name in arm.phases_s)
     known = {name: look for name, look in KNOWN.items() if name in seen}
     others = dict(zip((name for name in seen if name not in (*KNOWN, NOT_KNOWN)), cycle(OTHERS)))
@@ -103,7 +103,7 @@ def _length(arm: ArmResult) -> float:
 
 
 def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
-    """Return the fills with their names, in as many lines as it takes."""
+    """Return the fills with their names, in as many lines as needed."""
     lines: list[list[Run]] = [[]]
     used = 0
     for name, (style, fill) in looks.items():
@@ -117,8 +117,7 @@ def legend(looks: Mapping[str, Look], width: int) -> list[Line]:
 
 
 def stacked(arm: ArmResult, looks: Mapping[str, Look], whole: float, cells: int) -> list[Run]:
-    """Return the segments in at most `cells` cells, which stand for `whole` seconds; shares where they
-    fit."""
+    """Return the segments in at most `cells` cells, which represent `whole` seconds, with shares that fit."""
     if cells <= 0 or whole <= 0:
         return []
     out: list[Run] = []

@@ -1,4 +1,4 @@
-"""The base of the widgets that draw an arm a row, one of them under the cursor."""
+"""Base of the widgets that draw one row per arm, with a cursor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from tuilab.tui.widgets.wording import width_of
 
 
 class Picking(LineWidget, can_focus=True):
-    """A row an arm; the one under the cursor is told in full."""
+    """One row per arm; the one under the cursor is described in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "up", show=False, id="arms.up"),
@@ -27,7 +27,7 @@ class Picking(LineWidget, can_focus=True):
         """Another arm is under the cursor."""
 
     def __init__(self, *, turned: bool = False, empty: str = "") -> None:
-        """turned: to the other scale."""
+        """turned: use the other scale."""
         super().__init__(empty=empty)
         self._arms: tuple[ArmResult, ...] = ()
         self._marks: Mapping[str, Mark] = {}
@@ -36,7 +36,7 @@ class Picking(LineWidget, can_focus=True):
         self._pitch, self._above = 1, 0
 
     def show_arms(self, arms: Sequence[ArmResult], marks: Mapping[str, Mark]) -> None:
-        """Show these arms, in this order. marks: the hue and marker of each, by its id."""
+        """Show these arms, in this order. marks: hue and marker of each, by id."""
         self._marks = marks
         if tuple(arms) != self._arms:
             self._arms = tuple(arms)
@@ -44,13 +44,13 @@ class Picking(LineWidget, can_focus=True):
 
     @property
     def picked(self) -> ArmResult:
-        """The arm under the cursor; there must be some."""
+        """The arm under the cursor; requires at least one arm."""
         return self._arms[min(self._cursor, len(self._arms) - 1)]
 
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
-        """Return the rows that fit, spaced out where there is room, the one under the cursor marked.
+        """Return the rows that fit, spaced out if there is room, with the row under the cursor marked.
 
-        above: lines that are drawn above them.
+        above: number of lines drawn above them.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))

@@ -1,7 +1,7 @@
-"""The plot, and the one place that knows the plotting library.
+"""The plot, and the only place that uses the plotting library.
 
-plotext joins points with dots of braille; axes, legend and colours are ours, so that they fit the theme, stay
-still while data grows, and read the same without colour.
+plotext connects points with braille dots. Axes, legend and colours are our own, so that they fit the theme,
+stay still while data grows, and read the same without colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,25 +39,25 @@ from tuilab.tui.widgets.look import (
 from tuilab.tui.widgets.wording import fit, width_of
 
 LEGEND_FROM, NOTES_FROM = 40, 64
-"""Columns of a plot that has a legend, and of one with more in it than names."""
+"""Minimum columns of a plot for a legend, and for a legend with more than names."""
 ABSENT = 26
-"""Cells of a legend that the name of a series without points, and why it has none, may have."""
+"""Cells of a legend for the name of a series without points, and the reason."""
 STRIP, MOST_SAMPLES = 8, 500
-"""Cells of a distribution; of a longer run every so many'th sample makes it."""
+"""Cells of a distribution, and the maximum samples it is drawn from; longer runs are thinned."""
 APART = 14
-"""Columns from one marker of a trace to its next."""
+"""Columns between two markers of a trace."""
 BAND, COLUMN = "/22", "warn/18"
 BLANK_DOTS = "\u2800"
 RULES = {"line": "─", "dashes": "╌"}
-"""Markers of what no arm did."""
+"""Markers of lines that do not belong to an arm."""
 
 _loading = Lock()
 
 
 def figure() -> Any:
-    """Return the plotting library's one figure.
+    """Return the plotting library's only figure.
 
-    Its import takes longer than a first paint may, so a thread may ask for it ahead.
+    Its import takes too long for the first paint, so a thread may call this in advance.
     """
     with _loading:
         return _figure()
@@ -80,15 +80,15 @@ def _figure() -> Any:
 def raster(columns: int, rows: int, points: Points, connected: bool, marker: str) -> list[str]:
     """Return a series drawn on `columns` × `rows` cells, as text, top row first.
 
-    points: from 0 to 1, from the middle of the first cell to that of the last; what lies beyond is cut off.
-    marker: one character, or `braille` for dots of an eighth of a cell.
+    points: 0 to 1, from the middle of the first cell to that of the last; others are cut off. marker: one
+    character, or `braille` for dots of an eighth of a cell.
     """
     dots_across, dots_up = (2 * columns - 1, 4 * rows - 1) if marker == "braille" else (columns - 1, rows - 1)
     grid = [
         (round(x * dots_across) / max(1, dots_across), round(y * dots_up) / max(1, dots_up))
         for x, y in zip(*points, strict=True)
     ]
-    # Each point is a call into the library, so that those on the dot before them are left out.
+    # Each point is a library call, so skip points on the same dot as the last one.
     kept = [point for point, _ in groupby(grid)]
     plot = figure()
     plot.clear.data()
@@ -101,8 +101,8 @@ def raster(columns: int, rows: int, points: Points, connected: bool, marker: str
 class Canvas:
     """Cells of (character, style), rows from the top.
 
-    Rules, bars and ghosts lie below the series. Where series meet, markers come before lines and take turns
-    from column to column, as lines do.
+    Rules, bars and ghosts are below the series. Where series meet, markers hide lines, and several of a kind
+    alternate by column.
     """
 
     def __init__(self) -> None:
@@ -111,7 +111,7 @@ class Canvas:
         self.grounds: dict[tuple[int, int], str] = {}
 
     def stamp(self, lines: Sequence[str], style: TextStyle, *, below: bool = False) -> None:
-        """Lay a drawing of a series on the canvas."""
+        """Draw a series on the canvas."""
         for row, line in enumerate(lines):
             for column, character in enumerate(line):
                 if character in (" ", BLANK_DOTS):
@@ -126,11 +126,11 @@ class Canvas:
         self.series.setdefault((row, column), []).append((character, style))
 
     def shade(self, rows: range, columns: range, ground: str) -> None:
-        """Give a rectangle a ground."""
+        """Set the background of a rectangle."""
         self.grounds.update(((row, column), ground) for row in rows for column in columns)
 
     def shown(self, row: int, column: int) -> Run:
-        """Return what shows of all that lies on a cell: of several lines the dots of all of them together."""
+        """Return what is visible in a cell; for several lines, the dots of all."""
         runs = self.series.get((row, column))
         if not runs:
             return self.below.get((row, column), (" ", TEXT))
@@ -148,7 +148,7 @@ class Canvas:
             if ground:
                 style = replace(style, on=ground)
             elif character == " " and seen and not seen[-1][1].on:
-                # A blank has no colour: with that of the character before it, fewer colours need be sent.
+                # A blank has no colour; using that of the previous character sends fewer colours.
                 style = seen[-1][1]
             seen.append((character, style))
         groups = groupby(seen, key=lambda cell: cell[1])
@@ -160,10 +160,10 @@ def _is_line(character: str) -> bool:
 
 
 class Picture:
-    """One painting of a chart: how its width and height are shared out, where values lie, and its lines.
+    """One painting of a chart: its layout, the positions of values, and its lines.
 
-    points: of each series by its key the extremes and the medians, few enough for the width. ends: from and
-    to where the axes go. ascii_only: lines are drawn with the series' markers, not with dots of braille.
+    points: extremes and medians of each series by key, few enough for the width. ends: limits of the axes.
+    ascii_only: draw lines with the series' markers instead of braille dots.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Picture:
         self.chart, self.ends = chart, ends
         self._marks, self._points, self._ascii = marks, points, ascii_only
         self.width, self.height = size
-        # Above the curves the unit and the labels of verticals, under them the axis and its labels.
+        # Above the curves, the unit and the labels of verticals; below, the axis and its labels.
         self.head, self._foot = int(self.height >= 6), 2 * (self.height >= 5)
         self.rows = max(1, self.height - self.head - self._foot)
         self._ticks = ticks(chart.y, ends[1], max(2, (self.height - 3) // 2))
@@ -190,7 +190,7 @@ class Picture:
         self._note = max((cell_len(series.note) for series in drawn), default=0)
         self._strips = (STRIP + 1) * any(series.median is not None for series in drawn)
         notes = self._strips + self._note if self.width >= NOTES_FROM else 0
-        # What has no points, and why, is cut before it takes the room of the curves.
+        # Shorten series without points, and the reason, before they take room from the curves.
         absent = max((cell_len(f"{series.label} {series.note}") for series in self._named), default=0)
         wanted = 5 + max(self._label + notes, min(absent, ABSENT))
         self._right = min(wanted, self.width * 14 // 25) if self._named and self.width >= LEGEND_FROM else 0
@@ -198,12 +198,12 @@ class Picture:
         self._canvas = Canvas()
 
     def column(self, x: float) -> int:
-        """Return the column of an x; far outside stays outside."""
+        """Return the column of an x; far outside values stay outside."""
         at = place(x, self.ends[0], self.chart.x.log)
         return round(min(2.0, max(-1.0, at)) * (self.columns - 1))
 
     def row(self, y: float) -> int:
-        """Return the row, from the top, of a y; far outside stays outside."""
+        """Return the row of a y, from the top; far outside values stay outside."""
         at = place(y, self.ends[1], self.chart.y.log)
         return self.rows - 1 - round(min(2.0, max(-1.0, at)) * (self.rows - 1))
 
@@ -213,8 +213,7 @@ class Picture:
         return self._marks.get(series.arm) or Mark("muted", RULES.get(series.style, without))
 
     def lines(self, pointed: tuple[Series, int] | None = None, text: str = "") -> list[Line]:
-        """Return the whole plot. pointed: a point that is read out, by its index; text: what is said of
-        it."""
+        """Return the whole plot. pointed: the point that is read out, by index; text: its description."""
         for vertical in self.chart.verticals:
             at = self.column(vertical.at)
             if vertical.band is not None:
@@ -239,9 +238,9 @@ class Picture:
         self._canvas.below.update(((row, column), (character, style)) for row in rows)
 
     def _span(self, band: Limits) -> range:
-        """The rows from the band's high end to its low one; none where it is lower than one row.
+        """Return the rows from the band's high end to its low one; empty if it is less than one row high.
 
-        To draw a whole row for less would show an interval that is not so wide.
+        A whole row would show an interval wider than it is.
         """
         low, high = (place(y, self.ends[1], self.chart.y.log) for y in band)
         return (
@@ -272,7 +271,8 @@ class Picture:
             self._stamp(points, True, mark.marker, style, below=series.ghost)
         cells = [(self.row(y), self.column(x)) for x, y in zip(*points, strict=True)]
         if series.style == "trace":
-            # Told apart without colour too: markers at columns of the series' own, and at its last point.
+            # Distinguishable without colour too: markers at columns specific to the series, and at its last
+            # point.
             own = sum(map(ord, series.key)) % APART
             seen = {column: row for row, column in reversed(cells) if (column - own) % APART == 0}
             cells = [] if series.ghost else [*((row, column) for column, row in seen.items()), *cells[-1:]]
@@ -288,7 +288,7 @@ class Picture:
                 self._canvas.put(row, column, mark.marker, style)
 
     def _stamp(self, points: Points, joined: bool, marker: str, style: TextStyle, *, below: bool) -> None:
-        """The points as dots, or joined by lines of dots; what lies far beyond, or nowhere, is left out."""
+        """Draw the points as dots, or connected; omits points that are far outside or not finite."""
         (across, up), (x_log, y_log) = self.ends, (self.chart.x.log, self.chart.y.log)
         places = [(place(x, across, x_log), place(y, up, y_log)) for x, y in zip(*points, strict=True)]
         kept = [at for at in places if all(-1.0 <= each <= 2.0 for each in at)]
@@ -304,10 +304,10 @@ class Picture:
         blank = character in (" ", VERTICAL) or _is_line(character)
         self._canvas.series[row, column] = [(THUMB if blank else character, style)]
 
-    # Around it
+    # Around the canvas
 
     def _head(self) -> list[Line]:
-        """The unit above the axis, the verticals' labels above them, the title at the right."""
+        """Return the unit above the axis, the verticals' labels above them, and the title at the right."""
         unit = self._ticks.unit.rjust(self.left - 1) or self.chart.y.label
         line: list[Run] = [(unit, MUTED)]
         used, width = cell_len(unit) + 1, self.left + self.columns
@@ -338,7 +338,9 @@ class Picture:
         return out
 
     def _legend(self) -> dict[int, list[Run]]:
-        """Each series' marker, label and note at the height of its level, moved apart where they collide."""
+        """Return each series' marker, label and note at the height of its level, moved apart if they
+        collide.
+        """
         shown, room = self._named[: self.rows], self._right - 4
         levels = [s.median if s.median is not None else next(reversed(s.y), None) for s in shown]
         log = self.chart.y.log
@@ -362,10 +364,10 @@ class Picture:
         columns = [self.column(value) for value in marks.values]
         drawn = "".join("┬" if column in columns else "─" for column in range(self.columns))
         name = f"{axis.label} ({marks.unit})" if marks.unit else axis.label
-        # The axis's name stands under the legend where there is one, else behind the last label that fits.
+        # The axis's name is below the legend if there is one, else after the last label that fits.
         width = self.left + self.columns
         if cell_len(name) > (self.width - width - 1 if self._right else width // 2):
-            name = name.partition(":")[0]  # without what explains it
+            name = name.partition(":")[0]  # without its explanation
         starts = [
             (min(self.left + column - cell_len(label) // 2, width - cell_len(label)), label)
             for column, label in zip(columns, marks.labels, strict=True)
@@ -376,7 +378,7 @@ class Picture:
 
 
 def spread(wanted: Sequence[float], rows: int) -> list[int]:
-    """Return rows as near to the wanted ones as they can be, no two the same, in the order of what is wanted.
+    """Return distinct rows as close as possible to the wanted ones, in the same order.
 
     There must be at least as many rows as wanted ones.
     """
@@ -392,15 +394,15 @@ def spread(wanted: Sequence[float], rows: int) -> list[int]:
 
 
 def points_of(series: Series) -> range:
-    """Return the indices of its points: of x and y one may have grown since they were drawn."""
+    """Return the indices of its points: x or y may have grown since they were drawn."""
     return range(min(len(series.x), len(series.y)))
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """Return the distribution of a series about its 5 % to 95 % quantiles, those beyond in the end cells.
+    """Return the distribution of a series over its 5 % to 95 % quantiles, with outliers in the end cells.
 
-    Bars as high as there are samples: the median's strong, its interval's in the hue, the rest fainter.
-    Blank where there are fewer than four.
+    Bar heights show the number of samples: the median's is strong, its interval's has the hue, the rest is
+    fainter. Blank for fewer than four samples.
     """
     some = sorted(series.y[:: len(series.y) // MOST_SAMPLES + 1])
     middle = series.median
@@ -427,10 +429,9 @@ def strip(series: Series, hue: str) -> list[Run]:
 
 
 class Plot(LineWidget, can_focus=True):
-    """A chart of series over two axes. A cursor reads points out; `Pointed` says which.
+    """A chart of series over two axes. A cursor reads out points and posts `Pointed`.
 
-    The mouse moves the cursor, and a click keeps it; the arrows go from point to point and from series to
-    series.
+    The mouse moves the cursor, and a click keeps it; the arrows move between points and between series.
     """
 
     DEFAULT_CSS = "Plot { height: 1fr; width: 1fr; }"
@@ -461,7 +462,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
     ]
 
     class Pointed(Message):
-        """The cursor is on a point of the series with this key, at `x`. By keys or a click: `kept`."""
+        """The cursor is on a point of the series with this key, at `x`. kept: by keys or a click."""
 
         def __init__(self, key: str, x: float, kept: bool) -> None:
             super().__init__()
@@ -478,7 +479,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self._kept = False
 
     def show_chart(self, chart: Chart, marks: Mapping[str, Mark]) -> None:
-        """Show this. marks: the hue and marker of each arm, by its id."""
+        """Show this chart. marks: hue and marker of each arm, by id."""
         before, self.chart, self._marks = self.chart, chart, marks
         if (chart.key, chart.x, chart.y) != (before.key, before.x, before.y):
             self._ends = None, None
@@ -504,7 +505,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         return thinned.points(columns)
 
     def _limits(self, points: Mapping[str, Points]) -> tuple[Limits, Limits]:
-        """From where to where the axes go: ghosts never move them, but where nothing else is there."""
+        """Return the limits of the axes. Ghosts affect them only if there is nothing else."""
         chart = self.chart
         own = [series for series in chart.series if not series.ghost and len(series.x)] or chart.series
         xs = [x for series in own for x in points[series.key][0]] + [
@@ -519,12 +520,12 @@ Each series has a marker, a hue and a label at the height of its last point or i
 
     @property
     def _series(self) -> dict[str, Series]:
-        """The series that can be pointed at."""
+        """The series that the cursor can reach."""
         return {s.key: s for s in self.chart.series if not s.ghost and len(s.x) and len(s.y)}
 
     @property
     def _pointed(self) -> tuple[Series, int] | None:
-        """The point under the cursor, while it is there."""
+        """The point under the cursor, if any."""
         key, index = self._at or ("", 0)
         series = self._series.get(key)
         return (series, index) if series is not None and index < len(points_of(series)) else None
@@ -543,7 +544,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self.post_message(self.Pointed(series.key, series.x[index], kept))
 
     def action_along(self, by: int) -> None:
-        """Go to the next point of the series or the one before; in a long one as far as a column is wide."""
+        """Go to the next or previous point of the series; in a long one, by the width of a column."""
         if (pointed := self._pointed) is not None:
             series, index = pointed
             points = points_of(series)
@@ -563,14 +564,14 @@ Each series has a marker, a hue and a label at the height of its last point or i
         self._go(*there[min(len(there) - 1, max(0, now + by))], kept=True)
 
     def action_release(self) -> None:
-        """Let the point go."""
+        """Deselect the point."""
         if self._at is None:
             raise SkipAction()
         self._at, self._kept = None, False
         self.repaint()
 
     def _under(self, event: events.MouseEvent) -> tuple[Series, int] | None:
-        """The series and the point nearest to the mouse."""
+        """Return the series and point nearest to the mouse."""
         at, picture = event.get_content_offset(self), self._picture
         if at is None or picture is None or not self._series:
             return None

@@ -1,4 +1,4 @@
-"""A race: each arm runs the same number of calls at its measured pace, the fastest in three seconds."""
+"""A race: each arm runs the same number of calls at its measured speed, the fastest in three seconds."""
 
 from collections.abc import Mapping, Sequence
 from time import monotonic
@@ -12,12 +12,12 @@ from tuilab.tui.widgets.look import MUTED, STRONG, TEXT, Line, Mark, TextStyle, 
 from tuilab.tui.widgets.wording import fit
 
 FIRST_S, LAST_S = 3.0, 9.0
-"""When the fastest arrives, and when the race ends for those that are still on their way."""
+"""Seconds until the fastest arrives, and until the race ends for those still running."""
 FRAME_S = 0.1
 
 
 class Race(LineWidget):
-    """A lane an arm. `start` sets them off; at the end everything stands still."""
+    """One lane per arm. `start` starts the race; everything stops at its end."""
 
     DEFAULT_CSS = "Race { height: auto; width: 1fr; display: none; }"
 
@@ -28,7 +28,7 @@ class Race(LineWidget):
         self._begun = 0.0
 
     def start(self, racers: Sequence[Racer], marks: Mapping[str, Mark]) -> None:
-        """Set these off, the fastest first. marks: the hue and marker of the run's arms, by their ids."""
+        """Start the race of these, fastest first. marks: hue and marker of the run's arms, by id."""
         self._racers, self._marks = racers, marks
         self._begun = monotonic()
         self.display = True
@@ -37,7 +37,7 @@ class Race(LineWidget):
         self.repaint()
 
     def end(self) -> None:
-        """Take the lanes away."""
+        """Hide the lanes."""
         self.auto_refresh = None
         self.display = False
 
@@ -53,8 +53,7 @@ class Race(LineWidget):
 
 
 def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, width: int) -> list[Line]:
-    """Return a head that says what is raced, and the lanes so many seconds into the race. racers: fastest
-    first."""
+    """Return a heading and the lanes `elapsed_s` seconds into the race. racers: fastest first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
     speed = f"slowed {significant(pace, 2)} ×" if pace >= 1 else f"sped up {significant(1 / pace, 2)} ×"

@@ -1,4 +1,4 @@
-"""A slider of one row for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
+"""A one-row slider for a declared parameter: drag, keys, typed values, marks, bounds with reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -41,9 +41,9 @@ MESSAGE_S = 6.0
 TYPED = frozenset("0123456789.,_ kKmMgGiI")
 MOST_TYPED = 16
 NUMBER_LABEL, WORD_LABEL = 14, 10
-"""Cells of the label where there is room: choices stand two in a row."""
+"""Cells of the label if there is room: choices are two in a row."""
 VALUE_WIDTH, WORD_WIDTH = 10, 9
-"""Cells of the value; a word that is cut stands in full among its choices."""
+"""Cells of the value; a shortened word appears in full among its choices."""
 HIGH_WIDTH = 5
 MIN_TRACK = 8
 
@@ -76,7 +76,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         Binding("pageup", f"step(1, {PAGE})", "much more", show=False, id="slider.more-page"),
         Binding("home", "end(-1)", "least", show=False, id="slider.least"),
         Binding("end", "end(1)", "most", show=False, id="slider.most"),
-        # First of all, so that what is typed in one breath with it comes after it.
+        # First of all, so that text typed right after it arrives later.
         Binding("enter", "edit", "type a value", id="slider.type", priority=True),
         Binding("n", "mark(1)", "next mark", id="slider.next-mark"),
         Binding("N,shift+n", "mark(-1)", "previous mark", show=False, id="slider.previous-mark"),
@@ -84,14 +84,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
     ]
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
-    """What it sets, as the owner has it."""
+    """What it sets, as its owner has it."""
     message: var[str] = var("", init=False)
-    """Why something was refused."""
+    """Why a value was rejected."""
     typed: var[str | None] = var(None, init=False)
-    """The text being typed, None while none is."""
+    """The text being typed, None if there is none."""
 
     class Changed(Message):
-        """The person moved the slider. `final` is False while the thumb is being dragged."""
+        """The user moved the slider. `final` is False while the thumb is being dragged."""
 
         def __init__(self, name: str, value: Value, final: bool) -> None:
             super().__init__()
@@ -102,7 +102,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self.set_reactive(Slider.control, control)
         self.parameter = control.parameter
         self._numeric = is_numeric(control.parameter)
-        # Where things lie on the row, in columns.
+        # Column ranges on the row.
         self._track = self._value = range(0)
         self._names: dict[range, Value] = {}
 
@@ -111,7 +111,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     def watch_control(self, before: Control, control: Control) -> None:
         self.repaint()
         if control.value != before.value:
-            self.message = ""  # it was of another value
+            self.message = ""  # it belonged to another value
 
     def watch_message(self, _: str, message: str) -> None:
         self.repaint()
@@ -124,7 +124,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
     @property
     def value(self) -> Value:
-        """The present value."""
+        """The current value."""
         return self.control.value
 
     # Drawing
@@ -139,7 +139,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._track = range(start + 1, start + 1 + cells)
         body: list[Run] = [("┣", MUTED), *self._drawn_track(cells), ("┫", MUTED)] if cells else []
         if text := self.message or self._hint():
-            # Behind the track where it fits there, else over it.
+            # After the track if it fits there, else over it.
             style, used = BAD if self.message else MUTED, cells + 2 if cells else 0
             fits = used + 1 + cell_len(text) <= room
             body, behind = (body, [(" " + text, style)]) if fits else ([(fit(text, room), style)], [])
@@ -172,10 +172,10 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return f"{reach.low:,} to {reach.high:,}{of}{example}; Enter sets"
 
     def _cells_and_end(self, start: int, room: int) -> tuple[int, list[Run]]:
-        """The cells of the track, and what stands behind it: upper end and note, or the choices' names."""
+        """Return the cells of the track, and what follows it: upper end and note, or the choices' names."""
         self._names.clear()
         if isinstance(self.parameter, Integer | LogInteger):
-            # A function of the room alone, so that the rows align.
+            # Depends on the room only, so that the rows align.
             note = 0 if room < 44 else 1 + min(26, room // 3)
             right = 0 if room < 24 else 1 + HIGH_WIDTH + note
             cells = room - right - 2
@@ -187,7 +187,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
             end = " " + fit(high, HIGH_WIDTH) + fit(" " + self.control.note, note)
             return cells, [(end, MUTED)] if right else []
         there = stops(self.parameter)
-        # Of the longest at least its beginning has room, between the two "…" that stand for the others.
+        # The longest name gets room for at least its beginning, between the two "…" for the others.
         names = [fit(name, min(cell_len(name), max(1, room - 5))) for name in map(words, there)]
         widths = [3 + cell_len(name) for name in names]
         cells = min(6 * (len(there) - 1) + 1, room - sum(widths))
@@ -196,7 +196,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return cells, self._listed(names, widths, start + (cells + 2 if cells else 0), room)
 
     def _listed(self, names: Sequence[str], widths: Sequence[int], column: int, room: int) -> list[Run]:
-        """The names of the choices, or as many on either side of the chosen one as there is room for."""
+        """Return the names of the choices, or as many on either side of the chosen one as fit."""
         there = stops(self.parameter)
         at, first, behind = there.index(self.value), 0, len(names)
         while behind - first > 1:
@@ -215,7 +215,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         return [*out, (" …", FAINT)] if behind < len(names) else out
 
     def _drawn_track(self, cells: int) -> Iterator[Run]:
-        """The track in pieces of one style."""
+        """Yield the track in pieces of one style."""
         control, parameter = self.control, self.parameter
         at = cell_of(parameter, self.value, cells)
         drawn: list[Run] = [(TRACK, MUTED)] * cells
@@ -239,16 +239,16 @@ One parameter of the scenario, with its value on the left and its upper end on t
         for style, group in groupby(drawn, key=lambda cell: cell[1]):
             yield "".join(text for text, _ in group), style
 
-    # Taking and refusing values
+    # Accepting and rejecting values
 
     def _take(self, value: Value) -> None:
-        """Set `value` if it is allowed; else say why not."""
+        """Set `value` if it is allowed; else show why not."""
         self.message = self.control.reach.why_not(value)
         if not self.message:
             self._set(value)
 
     def _go(self, wanted: Value, direction: int, *, final: bool = True) -> None:
-        """Towards `wanted` as far as the bounds allow; where it goes no further, say why."""
+        """Move towards `wanted` as far as the bounds allow; if blocked, show why."""
         reach, before = self.control.reach, self.value
         held = reach.held(wanted, direction)
         self._set(held, final)
@@ -266,11 +266,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
         self._go(next_stop(self.parameter, self.value, direction, times), direction)
 
     def action_fine(self, direction: int) -> None:
-        """Go a little in that direction."""
+        """Go a small step in that direction."""
         self._go(fine_step(self.parameter, self.value, direction), direction)
 
     def action_end(self, direction: int) -> None:
-        """Go as far as is allowed."""
+        """Go as far as allowed."""
         self._go(stops(self.parameter)[0 if direction < 0 else -1], direction)
 
     def action_mark(self, direction: int) -> None:
@@ -284,14 +284,14 @@ One parameter of the scenario, with its value on the left and its upper end on t
             self._take(mark)
 
     def action_edit(self) -> None:
-        """Begin to type a value; on a choice, take the next one."""
+        """Start typing a value; for choices, take the next one."""
         if self._numeric:
             self._type("")
         else:
             self.action_cycle()
 
     def action_cycle(self) -> None:
-        """Choose the next option, round and round."""
+        """Choose the next option, wrapping around."""
         if not self._numeric:
             there = stops(self.parameter)
             self._take(there[(there.index(self.value) + 1) % len(there)])
@@ -299,11 +299,11 @@ One parameter of the scenario, with its value on the left and its upper end on t
     # Typing
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key goes into the value being typed, so that no binding is offered for it."""
+        """Return True if a key goes into the value being typed, so that no binding is offered for it."""
         return self.typed is not None and character is not None and character.isprintable()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let the key that began typing end it, and offer none that would be typed."""
+        """Let the key that started typing end it, and offer no key that would be typed."""
         return self.typed is None or action not in ("edit", "mark")
 
     def on_key(self, event: events.Key) -> None:
@@ -324,7 +324,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         event.prevent_default()
 
     def _type(self, text: str | None) -> None:
-        """What is being typed, None to end that."""
+        """Set the text being typed, None to stop."""
         begun = (self.typed is None) is not (text is None)
         self.typed, self.message = text, ""
         if begun:
@@ -334,7 +334,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
         try:
             value = parse_value(self.parameter, text) if text else self.value
         except InputError as error:
-            self.message = f"{error.expected} is expected"  # what was typed stands before it
+            self.message = f"{error.expected} is expected"  # the typed text precedes it
             return
         if reason := self.control.reach.why_not(value):
             self.message = f"{words(value)}: {reason}"
@@ -381,5 +381,5 @@ One parameter of the scenario, with its value on the left and its upper end on t
 
 
 def words(value: Value) -> str:
-    """Write a number with every digit, `10240` → `10,240`, so that nobody wonders which k is meant."""
+    """Format a number with every digit, `10240` → `10,240`, so that nobody wonders which k is meant."""
     return value if isinstance(value, str) else f"{value:,}"

@@ -1,4 +1,4 @@
-"""A table that draws only the rows that show, so that a hundred thousand cost no more than a hundred."""
+"""A table that draws only the visible rows, so that a hundred thousand cost no more than a hundred."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,10 +18,10 @@ Row = TypeVar("Row")
 
 HEAD = TextStyle("muted", bold=True)
 SAMPLED = 200
-"""Rows, taken evenly from all, by which a column's width is chosen."""
+"""Number of rows, evenly spaced, that determine a column's width."""
 WHEEL = 3
 LITTLE = 8
-"""Cells that a column of no fixed width keeps, as long as one of a fixed width has more."""
+"""Cells that a column without a fixed width keeps, as long as a fixed one has more."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,25 @@ class Column(Generic[Row]):
     """Cells; 0 for as wide as its texts, up to `most`."""
     most: int = 32
     least: int = 12
-    """A flexible column keeps so many cells."""
+    """Minimum cells of a flexible column."""
     align: Literal["left", "right"] = "left"
     flex: bool = False
-    """Takes what is left over."""
+    """Takes the remaining room."""
     drop: int = 0
-    """On a narrow screen the column with the highest number goes first; 0 stays."""
+    """On a narrow screen, the column with the highest number is dropped first; 0 is kept."""
     sparse: bool = False
-    """Left out where no row has anything in it."""
+    """Omitted if it is empty in every row."""
     style: Callable[[Row], TextStyle | None] | None = None
     key: Callable[[Row], Any] | None = None
-    """What to sort by; None for the text."""
+    """Sort key; None for the text."""
 
 
 class Table(LineWidget, Generic[Row], can_focus=True):
-    """Rows of any kind in columns, with a filter, an order and a row under the cursor.
+    """Rows of any kind in columns, with a filter, an order and a cursor.
 
-    columns: see `Column`. detail: a sentence on the row under the cursor, shown in the last line.
-    style: how a whole row is drawn. text: what the filter looks in; all cells if not given.
-    follow: while the cursor is on the last row, stay there as rows are added.
+    columns: see `Column`. detail: a sentence about the row under the cursor, shown in the last line. style:
+    of a whole row. text: what the filter searches; all cells by default. follow: while the cursor is on the
+    last row, stay there as rows are added.
     """
 
     DEFAULT_CSS = "Table { height: 1fr; width: 1fr; }"
@@ -117,7 +117,7 @@ about the row under the cursor, and how many rows there are.
         self.rearrange()
 
     def grew(self) -> None:
-        """Take note that rows were added at the end of the list, or some taken away."""
+        """Handle rows added at the end of the list, or removed."""
         at_end = self.cursor >= self.shown - 1
         self._places = self._rearranged()
         last = max(0, self.shown - 1)
@@ -125,14 +125,14 @@ about the row under the cursor, and how many rows there are.
         self.repaint()
 
     def rearrange(self) -> None:
-        """Find the rows that show and their order anew; the cursor is on the first, or on the last one."""
+        """Update the visible rows and their order; the cursor moves to the first or last row."""
         self._places = self._rearranged()
         self.cursor = max(0, self.shown - 1) if self._follow and not self._sorted else 0
         self._top = 0
         self.repaint()
 
     def _rearranged(self) -> Sequence[int]:
-        """The places in `rows` of those whose text has every word of the filter, in their order."""
+        """Return the indices in `rows` whose text contains every word of the filter, in order."""
         places: Sequence[int] = range(len(self.rows))
         if self._filter:
             if len(self._texts) > len(self.rows):
@@ -148,7 +148,7 @@ about the row under the cursor, and how many rows there are.
 
     @property
     def filter(self) -> str:
-        """Words that a row must contain to be shown, in any case."""
+        """Words that a visible row must contain, ignoring case."""
         return self._filter
 
     @filter.setter
@@ -158,21 +158,21 @@ about the row under the cursor, and how many rows there are.
 
     @property
     def found_by(self) -> str:
-        """The words that the rows that show were found by."""
+        """The words that found the visible rows."""
         return self._filter
 
     def order_by(self, column: int | None, reverse: bool = False) -> None:
-        """Order by that column, None for as the rows came."""
+        """Sort by that column, None for the original order."""
         self._sorted = None if column is None else (column, reverse)
         self.rearrange()
 
     def sortable(self, column: int) -> bool:
-        """Return whether one may order by that column."""
+        """Return whether the table can be sorted by that column."""
         return self._natural_widths()[column] > 0
 
     @property
     def shown(self) -> int:
-        """How many rows pass the filter."""
+        """Number of rows that pass the filter."""
         return len(self._places)
 
     @property
@@ -206,11 +206,11 @@ about the row under the cursor, and how many rows there are.
         return lines
 
     def body(self, height: int) -> int:
-        """Return how many rows there is room for."""
+        """Return how many rows fit."""
         return max(1, height - (2 if height >= 5 else 1))
 
     def _natural_widths(self) -> list[int]:
-        # Measured again when the list has doubled: often enough for a log that grows, and no jumping.
+        # Measure again when the list has doubled: often enough for a growing log, without jumping.
         if not self._widths or len(self.rows) > 2 * self._measured:
             self._measured = len(self.rows)
             some = self.rows[:: max(1, self._measured // SAMPLED)]
@@ -221,7 +221,7 @@ about the row under the cursor, and how many rows there are.
         return self._widths
 
     def _cells(self, cell: Callable[[Column[Row]], Run]) -> list[Run]:
-        """A text for each column that shows, in its width, with a blank between them."""
+        """Return a text for each visible column, in its width, separated by a blank."""
         line: list[Run] = []
         for index, width in self._layout:
             column = self.columns[index]
@@ -248,7 +248,7 @@ about the row under the cursor, and how many rows there are.
         return ((mark, TextStyle("accent", on=ground)), *self._cells(cell), (rest, TextStyle(on=ground)))
 
     def _foot(self) -> str:
-        """`3 of 20 runs with “stft” (of 50)`, and what there is to say of the row under the cursor."""
+        """Return `3 of 20 runs with “stft” (of 50)`, and the description of the row under the cursor."""
         total = len(self.rows)
         counted = ("" if self.shown == 1 else f"{self.cursor + 1:,} of ") + plural(self.shown, self._noun)
         found = f" with “{self.found_by}”" if self.found_by else ""
@@ -256,7 +256,7 @@ about the row under the cursor, and how many rows there are.
         said = self._detail(self.row) if self.row is not None else ""
         return f" {counted}{found}{every}" + (f"  {SEPARATOR}  {said}" if said else "")
 
-    # Moving and ordering
+    # Moving and sorting
 
     def _go(self, place: int) -> None:
         place = max(0, min(self.shown - 1, place))
@@ -266,11 +266,11 @@ about the row under the cursor, and how many rows there are.
             self.post_message(self.Moved())
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor by so many rows."""
+        """Move the cursor by that many rows."""
         self._go(self.cursor + rows)
 
     def action_page(self, pages: int) -> None:
-        """Move the cursor by so many screenfuls."""
+        """Move the cursor by that many screenfuls."""
         self._go(self.cursor + pages * self.body(self.size.height))
 
     def action_select(self) -> None:
@@ -279,12 +279,12 @@ about the row under the cursor, and how many rows there are.
             self.post_message(self.Selected())
 
     def action_order(self) -> None:
-        """Order by the next column, after the last one as the rows came."""
+        """Sort by the next column; after the last one, restore the original order."""
         following = range(self._sorted[0] + 1 if self._sorted else 0, len(self.columns))
         self.order_by(next(filter(self.sortable, following), None))
 
     def action_turn(self) -> None:
-        """Turn the order round."""
+        """Reverse the order."""
         if self._sorted:
             self.order_by(self._sorted[0], not self._sorted[1])
 
@@ -330,18 +330,18 @@ about the row under the cursor, and how many rows there are.
 
 
 def natural_width(column: Column[Row], rows: Sequence[Row]) -> int:
-    """Measure its label and the texts of these rows, in cells."""
+    """Return the width of its label and the texts of these rows, in cells."""
     if column.width:
         return column.width
     widest = max((cell_len(column.cell(row)) for row in rows), default=0)
-    # Two more for the arrow that says that the table is sorted by this column.
+    # Two more for the arrow that marks the sorted column.
     return max(cell_len(column.label) + 2, min(column.most, widest))
 
 
 def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Return (index, width) of the columns that show in `room` cells with one cell between them.
+    """Return (index, width) of the columns that fit in `room` cells, with one cell between them.
 
-    natural: the width of each; one without any is left out.
+    natural: the width of each; columns without one are omitted.
     """
     shown = [index for index, width in enumerate(natural) if width]
 
@@ -355,12 +355,12 @@ def share_out(columns: Sequence[Column[Row]], natural: Sequence[int], room: int)
         shown.remove(gone)
     widths = {index: least(index) for index in shown}
     while sum(widths.values()) + len(shown) - 1 > room and max(widths.values()) > 1:
-        # The widest gives way; one of a fixed width, such as a date, only where the others have little left.
+        # Shrink the widest; one with a fixed width, such as a date, only if the others have little left.
         can = [index for index in shown if not columns[index].width and widths[index] > LITTLE] or shown
         widths[max(can, key=lambda index: widths[index])] -= 1
     left = max(0, room - sum(widths.values()) - (len(shown) - 1))
     flexible = [index for index in shown if columns[index].flex]
     for place, index in enumerate(flexible):
-        # What is left goes evenly to the flexible columns.
+        # The flexible columns share the rest equally.
         widths[index] += left // len(flexible) + (place < left % len(flexible))
     return [(index, widths[index]) for index in shown]

@@ -1,4 +1,4 @@
-"""Events in time, a lane a device or thread: pan, zoom, and read the one under the cursor."""
+"""Events over time, one lane per device or thread: pan, zoom, and read the one under the cursor."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -26,17 +26,18 @@ HUES = {
     "sync": "h6",
     "python": "h3",
 }
-"""Of the phases; what belongs to none has its lane's."""
+"""By phase; an event without one has its lane's hue."""
 FILL = 70
-"""Per cent of a phase's colour in its events' ground: with fewer, two phases become one colour of 256."""
+"""Per cent of a phase's colour in its events' background; with less, two phases become the same of 256
+colours."""
 LEAST_WITH_LEGEND = 6
-"""Rows beyond which there is room for a line that says which colour is which; else it ends the last one."""
+"""Minimum rows for a separate legend line; with fewer, the legend ends the last line."""
 LEAST_WORDS = 16
-"""Cells that what is said of an event keeps beside it."""
+"""Cells reserved next to it for an event's description."""
 
 
 class Timeline(LineWidget, can_focus=True):
-    """A profile's events on lanes between two moments."""
+    """A profile's events in lanes between two times."""
 
     DEFAULT_CSS = "Timeline { height: 1fr; width: 1fr; }"
 
@@ -64,9 +65,9 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     ]
 
     window: var[tuple[float, float]] = var((0.0, 1.0))
-    """The moments between which the events show, in seconds."""
+    """First and last visible time, in seconds."""
     cursor: var[tuple[int, int]] = var((0, 0))
-    """The track of the event under the cursor, and its place there."""
+    """The track of the event under the cursor, and its index there."""
 
     def __init__(self, *, empty: str = "Nothing has been recorded in time yet.") -> None:
         super().__init__(empty=empty)
@@ -77,13 +78,13 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._top = self._lost = 0
 
     def show_profile(self, profile: Profile | None) -> None:
-        """Show all of these events; nothing moves where they show already."""
+        """Show all of these events. Keeps the position if they are already shown."""
         if profile is self._profile:
             return
         self._profile = profile
         spans = profile.spans if profile else ()
         self._lanes = [f"{lane.device} {lane.name}" for lane in profile.lanes] if profile else []
-        # A GPU's own lanes first: on a short screen those of the host's threads leave them no room.
+        # A GPU's own lanes first: on a short screen the host's threads would leave them no room.
         self._tracks = sorted(tracks(spans), key=lambda track: not self._lanes[track.lane].startswith("GPU"))
         self._lost = len(spans) - sum(len(track.spans) for track in self._tracks)
         begin = min((span.start_s for span in spans), default=0.0)
@@ -99,7 +100,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return self._tracks[track].spans[index] if self._tracks else None
 
     def validate_window(self, window: tuple[float, float]) -> tuple[float, float]:
-        """Keep the window as near as the recording allows."""
+        """Keep the window within the recording."""
         (begin, finish), (first, last) = window, self._whole
         length = min(last - first, max((last - first) * 1e-7, finish - begin))
         begin = min(max(begin, first), last - length)
@@ -144,7 +145,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
 
     @property
     def _label(self) -> int:
-        """Cells that the names of the lanes take."""
+        """Return the cells of the lane names."""
         longest = max(cell_len(self._lanes[track.lane]) for track in self._tracks)
         return min(longest + 2, self.size.width // 3)
 
@@ -163,7 +164,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         ]
 
     def _legend(self, width: int) -> Line:
-        """Which colour is which phase, of those that are drawn; nothing where there are no colours."""
+        """Return the colours of the drawn phases; empty without colours."""
         if self.app.no_color:
             return ()
         there = {span.phase for track in self._tracks for span in track.spans}
@@ -174,7 +175,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
-        """A track's events in `columns` cells; the chosen one stands out."""
+        """Return a track's events in `columns` cells; the chosen one is highlighted."""
         out: list[Run] = []
         lane, at = CATEGORICAL[track.lane % len(CATEGORICAL)], 0
         for piece in stretches(track, *self.window, columns):
@@ -189,7 +190,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))
             else:
-                # Its left edge tells a span from its neighbour.
+                # Its left edge separates a span from its neighbour.
                 name = fit(piece.span.name if width > 3 else "", width - 1)
                 out.append(("▏" + name, TextStyle(bold=picked, reverse=picked, on=f"{hue}/{FILL}")))
         return out
@@ -212,7 +213,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self.window = begin + step, finish + step
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom in or out, around the event under the cursor if it shows, else around the middle."""
+        """Zoom in or out, around the event under the cursor if it is visible, else around the middle."""
         begin, finish = self.window
         span = self.span
         middle = span.start_s + span.duration_s / 2 if span else begin
@@ -239,7 +240,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         self._go(track, index + direction)
 
     def action_lane(self, direction: int) -> None:
-        """Go to the event at the same moment a row above or below."""
+        """Go to the event at the same time one row above or below."""
         if span := self.span:
             self._go_to(self.cursor[0] + direction, span.start_s)
 

@@ -1,4 +1,4 @@
-"""Text in cells, cut or wrapped. Pure."""
+"""Text in cells, cut or wrapped. Pure functions."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,11 @@ from tuilab.tui.widgets.look import Run
 
 
 def fit(text: str, width: int, align: str = "left") -> str:
-    """Return `text` in exactly `width` cells, cut with an ellipsis where it is too long."""
+    """Return `text` in exactly `width` cells, cut with an ellipsis if it is too long."""
     if width <= 0:
         return ""
     if not text.isprintable():
-        # A text of several lines, cleaned at the door, in a place that has one.
+        # A text of several lines, sanitized on input, in a place for one line.
         text = sanitize_line(text)
     length = cell_len(text)
     if length > width:
@@ -25,16 +25,16 @@ def fit(text: str, width: int, align: str = "left") -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Return `text` in lines of at most `width` cells, broken between words where that is possible.
+    """Return `text` in lines of at most `width` cells, broken between words if possible.
 
-    A figure stays with its unit, and an interval is whole.
+    A figure stays with its unit, and an interval stays whole.
     """
     lines = Content(held(" ".join(text.split()))).wrap(max(1, width))
     return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
 
 
 def clip(text: str, width: int, lines: int) -> list[str]:
-    """Return `text` wrapped in at most so many lines, the last one cut after a word where there is more."""
+    """Return `text` wrapped in at most `lines` lines, the last one cut after a word if there is more."""
     wrapped = wrap(text, width)
     if len(wrapped) <= lines:
         return wrapped
@@ -42,7 +42,7 @@ def clip(text: str, width: int, lines: int) -> list[str]:
 
 
 def whole_words(text: str, width: int) -> str:
-    """Return `text`, cut after a word where it is too long: half a figure would be another figure."""
+    """Return `text`, cut after a word if it is too long: half a number would be a different number."""
     if cell_len(text) <= width:
         return text
     text = held(text)
@@ -53,5 +53,5 @@ def whole_words(text: str, width: int) -> str:
 
 
 def width_of(line: Sequence[Run]) -> int:
-    """Return how many cells the line takes."""
+    """Return the number of cells that the line takes."""
     return sum(cell_len(text) for text, _ in line)
