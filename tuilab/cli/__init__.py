@@ -1,1 +1,1 @@
-"""The commands: parse, call, print. Data goes to standard output, narration to standard error."""
+"""The commands: parse, call, print. Data goes to standard output, messages to standard error."""

@@ -1,4 +1,4 @@
-"""`tuilab check`: what is wrong with documents' benchmarks."""
+"""`tuilab check`: mistakes in documents' benchmarks."""
 
 import sys
 import textwrap
@@ -38,7 +38,7 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
 
 WIDTH = 100
-# From so many files on it is worth saying how far it is.
+# Number of files from which progress is shown.
 _PROGRESS = 20
 SEVERITY = click.Choice(["error", "warning", "note"])
 CODES = "CODE[,CODE…]"
@@ -177,7 +177,7 @@ def check(
 def _settings(
     config: Path | None, baseline: Path | None, select: str | None, ignore: str | None, **given: Any
 ) -> tuple[CheckSettings, Path | None]:
-    """The project's settings with what the command line says, and the baseline's file."""
+    """Return the project's settings, overridden by the command line, and the baseline file."""
     file = config or settings.find(Path.cwd())
     out = settings.load(file) if file is not None else CheckSettings()
     changes = {key: value for key, value in given.items() if value is not None}
@@ -204,7 +204,7 @@ def _check(paths: Sequence[str], job: CheckJob, jobs: int | None) -> list[FileRe
 
 
 def _progress(total: int) -> Callable[[int, int], None] | None:
-    """How far it is, on a terminal's last line."""
+    """Show progress on a terminal's last line."""
     if total < _PROGRESS or not sys.stderr.isatty():
         return None
 
@@ -218,7 +218,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
-    """Mend the files, or show how. Whether anything changed, or would."""
+    """Fix the files, or show how. Returns True if anything changed or would."""
     from tuilab.documents import read
 
     if list(paths) == [STDIN]:
@@ -241,13 +241,13 @@ def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
                 click.echo(fixed.diff(), nl=False)
             else:
                 fixed.write()
-        except InputError as error:  # which keeps nobody from the others
+        except InputError as error:  # the other files are still fixed
             unread.append(error)
         except OSError as error:
             raise InputError("--fix", str(path), f"a file that can be written ({error.strerror})") from None
     word = "would be fixed" if only_show else "fixed"
     click.echo(f"{output.counted(changed, 'place')} {word}", err=True)
-    if unread and only_show:  # else the check tells of each
+    if unread and only_show:  # otherwise the check reports each
         raise unread[0]
     return changed > 0
 
@@ -264,7 +264,7 @@ def _print(
     elif layout == "full":
         lines = [line for result in results for line in full(result, chosen)]
     else:
-        # The path at the head of a finding's line stays the line's first word, for terminals that open it.
+        # The path stays the first word of a finding's line, for terminals that open it.
         lines = list(wrapped(output.text(results, chosen.level), 0 if file is not None else columns()))
     if file is not None:
         try:
@@ -291,7 +291,7 @@ def rule_lines(as_json: bool = False) -> Iterator[str]:
 
 
 def _explained(code: str) -> Iterator[str]:
-    """A rule with a wrong and a right example."""
+    """Yield a rule with a wrong and a right example."""
     settings.check_codes("--explain", [code.upper()])
     try:
         rule = rule_of(code.upper())
@@ -307,7 +307,7 @@ def _explained(code: str) -> Iterator[str]:
 
 
 def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
-    """Tell a person of one document: its examples, faults, what measures it, what was not understood."""
+    """Describe one document: examples, faults, presets that measure it, and unknown calls."""
     document = result.check.document if result.check else None
     date = f" ({document.date})" if document and document.date else ""
     yield f"{output.shown_path(result)}: {result.title or 'untitled'}{date}"

@@ -1,4 +1,4 @@
-"""The options that say what is measured and where, shared by every command that measures."""
+"""The options for what is measured and where, shared by every measuring command."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -30,11 +30,10 @@ def chosen(
     envs: Sequence[Environment] = (),
     claimed: bool = False,
 ) -> Callable[[Lab], Awaitable[Settings]]:
-    """Return what the options choose, checked before a worker starts as far as that is possible without one.
+    """Return a function that resolves the options, checked as far as possible before a worker starts.
 
-    Of a person's own code only a worker can say what it declares. check: called with the settings, as soon
-    as they are known. envs: to measure in, beside the hosts. claimed: its claims are to be checked, so that
-    one at least is needed. Raises InputError.
+    Only a worker knows what a user's code declares. check: called with the settings once known. envs:
+    environments to measure in, next to the hosts. claimed: require at least one claim. Raises InputError.
     """
     words = {**words}
     given = words.pop("settings")
@@ -72,14 +71,14 @@ def chosen(
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:
-    """Raise InputError where `--check` would have nothing to check: own code (None) claims nothing."""
+    """Raise InputError if `--check` has nothing to check: own code (None) has no claims."""
     if settings is None or not settings.preset.claims:
         expected = "a preset with a claim, as those of `tuilab presets` have"
         raise InputError("--check", name, expected, f"{name} claims nothing to check; expected {expected}")
 
 
 def opened(words: dict[str, Any]) -> Opening:
-    """Take what the options allow and give a model's file out of the words. Raises InputError."""
+    """Remove the options for a model file from the words and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
         if path:
@@ -91,12 +90,12 @@ def opened(words: dict[str, Any]) -> Opening:
 
 
 class InputWord(click.ParamType[str]):
-    """`resident` or `copied`, or a shape as in `a=float32[batch=32,64]`."""
+    """`resident` or `copied`, or a shape such as `a=float32[batch=32,64]`."""
 
     name = "input"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word as typed, if it is one of the two, or a shape."""
+        """Return the word unchanged if it is valid."""
         if "=" not in value and value not in INPUTS:
             self.fail(
                 f"{value!r} is not one of 'resident', 'copied' or a shape, as in a={EXAMPLE}.", param, ctx
@@ -116,7 +115,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def together(*options: Decorator) -> Decorator:
-    """Return one decorator that gives a command all these options, in this order."""
+    """Return one decorator that adds all these options in order."""
 
     def given(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -127,7 +126,7 @@ def together(*options: Decorator) -> Decorator:
 
 
 def _remembered(*names: str, help: str) -> Callable[..., Any]:
-    """A switch about what is said, not about what is measured: no command takes it as an argument."""
+    """A switch for the output, not the measurement: no command takes it as an argument."""
 
     def remember(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
         ctx.meta[f"tuilab.{parameter.name}"] = value
@@ -141,7 +140,7 @@ model_options = together(
     click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
-"""How a model's file is opened."""
+"""How to open a model file."""
 _many = partial(click.option, multiple=True)
 arm_options = together(
     _many(
@@ -163,7 +162,7 @@ arm_options = together(
     _remembered("--details", help="Print every caveat and all advice, not a summary."),
     quiet_option,
 )
-"""What is measured."""
+"""What to measure."""
 host_option = click.option(
     "--host",
     "hosts",

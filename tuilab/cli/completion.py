@@ -1,4 +1,4 @@
-"""`tuilab completion`: what a shell needs to complete commands, options, presets, parameters and runs."""
+"""`tuilab completion`: shell completion for commands, options, presets, parameters and runs."""
 
 import os
 
@@ -38,7 +38,7 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
     from tuilab.catalogue.load import load
     from tuilab.workloads import find
 
-    # click gives up on the words before an option that still lacks its value: the line itself is looked at.
+    # click ignores the words before an option without its value, so read the line itself.
     typed = os.environ.get("COMP_WORDS", "").split()
     preset = next((p for p in load().presets if p.name in typed), None)
     if preset is None:
@@ -49,7 +49,7 @@ def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the latest runs by the beginning of their ids, and `last`."""
+    """Return the latest runs with matching ids, and `last`."""
     from tuilab.lab import Lab
 
     lab = Lab()

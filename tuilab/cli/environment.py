@@ -1,4 +1,4 @@
-"""The options that say in whose Python is measured."""
+"""The option for the Python that measures."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ python_option = click.option(
     expose_value=False,
     callback=_remember,
 )
-"""No command takes it as an argument: `chosen_environment` has it."""
+"""Not passed to the command: `chosen_environment` returns it."""
 env_option = click.option(
     "--env",
     "envs",
@@ -37,9 +37,9 @@ env_option = click.option(
 
 
 def chosen_environment(tensorflow: bool = True) -> Environment | None:
-    """Return the environment of `--python`, None where it is the lab's own.
+    """Return the environment of `--python`; None for the lab's own.
 
-    Raises InputError as `interpreter.environment`.
+    Raises InputError like `interpreter.environment`.
     """
     context = click.get_current_context(silent=True)
     place = context.meta.get(_PYTHON, "") if context else ""
@@ -49,7 +49,7 @@ def chosen_environment(tensorflow: bool = True) -> Environment | None:
 def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = "") -> tuple[str, ...]:
     """Return the hosts to measure on: environments by their names in `Arm.host`, and the others.
 
-    file: of a person's own code. Raises InputError for a name that ssh could misread, or that both have.
+    file: of a user's code. Raises InputError for a name that ssh could misread, or that occurs twice.
     """
     names = tuple(one.name for one in envs)
     others = checked_hosts(hosts, file) if hosts or not names else ()

@@ -6,17 +6,19 @@ FINDINGS = 1
 BAD_INPUT = 2
 WORKER_FAILED = 3
 NOT_CONFIRMED = 4
-# A run was measured, and no history has it.
+# A run was measured but could not be saved.
 NOT_KEPT = 5
 INTERRUPTED = 130
 FAULT = 70
 
 unkept: list[str] = []
-"""Messages about runs of this command that no history has."""
+"""Messages about this command's runs that could not be saved."""
 
 
 def final(code: int) -> int:
-    """Return the exit code of a command that has printed all: another one if its run was not kept."""
+    """Return the exit code of a command that has printed everything: another one if its run could not be
+    saved.
+    """
     lost = bool(unkept)
     unkept.clear()
     return NOT_KEPT if lost and code == DONE else code

@@ -28,9 +28,9 @@ from tuilab.report.explained import op_text, scenario_text
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @quiet_option
 def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str], as_json: bool) -> None:
-    """Say whether a GPU of this TensorFlow would run OP, or each op of PRESET or of your own code, and why.
+    """Show whether a GPU would run OP, or each op of PRESET or of your own code, and why.
 
-    Needs no GPU: the kernel registry knows. Where there is a GPU, a preset is also run on it once.
+    Needs no GPU: the kernel registry has the answer. With a GPU, a preset is also run on it once.
     """
     subject = resolve(name)
     if not isinstance(subject, NamedPreset) or is_preset(subject.name):

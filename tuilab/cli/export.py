@@ -12,7 +12,7 @@ from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
 SHORT = {"md": "markdown", "htm": "html"}
-"""Other names of formats, and endings of their files."""
+"""Other names of formats, and their file suffixes."""
 
 
 @click.command()

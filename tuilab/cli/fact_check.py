@@ -1,4 +1,4 @@
-"""`tuilab check DOCUMENT --measure`: its claims measured one after another, each verdict as it comes."""
+"""`tuilab check DOCUMENT --measure`: measure its claims one after another and print each verdict."""
 
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from tuilab.report.fact_check import WRITERS, Statement, stamp
 
 
 def measure_document(document: str, target: Path | None, budget: BudgetName) -> int:
-    """Measure the claims of a file, or of a bundled document by its number; the exit code.
+    """Measure the claims of a file, or of a bundled document by number; returns the exit code.
 
-    target: a page to write at the end, by its ending: .html, .md or .txt. Raises InputError.
+    target: a page to write, by suffix: .html, .md or .txt. Raises InputError.
     """
     write = WRITERS.get(target.suffix.lower()) if target is not None else None
     if target is not None and write is None:
@@ -39,7 +39,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     try:
         with_lab(measure)
     except KeyboardInterrupt:
-        pass  # What was measured is told and written all the same.
+        pass  # The results so far are still printed and written.
     click.echo(f"{check.summary()}. {stamp(check)}")
     if target is not None and write is not None:
         write_text(target, [write(check)])

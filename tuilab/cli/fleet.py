@@ -1,4 +1,4 @@
-"""Commands with `--on`: what they measure goes to the nodes of a Dask cluster."""
+"""Commands with `--on` measure on the nodes of a Dask cluster."""
 
 import asyncio
 import math
@@ -36,10 +36,10 @@ fleet_options = together(
 
 
 def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
-    """Open the fleet, act, close it."""
+    """Open the fleet, act, and close it."""
 
     async def main() -> T:
-        # A queue may keep a job waiting for hours; Ctrl-C ends the wait.
+        # A queued job may wait for hours; Ctrl-C ends the wait.
         patience_s = math.inf if on == SLURM else PATIENCE_S
         narrator = FleetNarrator()
         async with Fleet(await open_grid(on, jobs), narrator, tell, patience_s) as fleet:
@@ -52,7 +52,7 @@ def on_fleet(on: str, jobs: int, act: Callable[[Fleet], Awaitable[T]]) -> T:
 
 
 class FleetNarrator:
-    """Says what every node does on standard error: one line on a terminal, elsewhere a line for each step."""
+    """Prints each node's activity to standard error: one line on a terminal, elsewhere a line per step."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""`tuilab history`: earlier runs, listed, compared, tagged, pruned, taken along."""
+"""`tuilab history`: list, compare, tag, prune and export earlier runs."""
 
 import sqlite3
 from pathlib import Path
@@ -19,9 +19,9 @@ from tuilab.model.quantity import plural
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
-"""Characters of an id that a deletion asks for."""
+"""Minimum characters of an id for a deletion."""
 MOST = 1e9
-"""Days, or megabytes."""
+"""Maximum days or megabytes."""
 
 
 def _in_utc(ctx: click.Context, parameter: click.Parameter, utc: bool) -> None:
@@ -70,12 +70,12 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
 
 
 ROOM = 120
-"""Columns of a terminal from which on a run has one line."""
+"""Minimum terminal columns for one line per run."""
 
 
 def echo_line(head: str, answer: str) -> None:
-    """Print a run's or program's line; on a terminal it is cut to it, and a narrow one has the
-    answer below.
+    """Print the line of a run or program; a terminal gets it shortened, and a narrow one shows the answer
+    below.
     """
     most = columns()
     if most >= ROOM or not most:
@@ -91,7 +91,7 @@ def echo_line(head: str, answer: str) -> None:
 @click.argument("tag")
 @click.option("--off", is_flag=True, help="Remove the tag.")
 def tag(run: str, tag: str, off: bool) -> None:
-    """Put TAG on RUN."""
+    """Add TAG to RUN, or remove it with --off."""
     with kept_runs() as kept:
         kept.tag([kept.find(run).run], put=[] if off else [tag], take=[tag] if off else [])
 
@@ -113,7 +113,7 @@ def note(run: str, text: str) -> None:
 def pin(run: str, as_: str) -> None:
     """Pin RUN, as a ghost or as the baseline.
 
-    A ghost is drawn under new runs, the baseline is what others are compared with; neither is pruned.
+    A ghost is drawn under new runs; others are compared with the baseline. Pinned runs are never pruned.
     """
     with kept_runs() as kept:
         kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
@@ -124,7 +124,7 @@ def pin(run: str, as_: str) -> None:
 @utc_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def programs_(limit: int, as_json: bool) -> None:
-    """List the programs that were watched, latest first."""
+    """List the watched programs, latest first."""
     from tuilab.lab.watch import earlier
     from tuilab.model.quantity import seconds
     from tuilab.report.program import called, headline
@@ -148,7 +148,7 @@ def programs_(limit: int, as_json: bool) -> None:
 def compare_(a: str, b: str, as_json: bool) -> None:
     """Compare run A with run B, arm by arm.
 
-    Sweeps are compared at each place that both measured.
+    Sweeps are compared at each size that both measured.
 
     Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
     """
@@ -176,7 +176,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def delete(run: str) -> None:
-    """Delete RUN. For a week `tuilab history undelete` with its whole id, or `last`, brings it back."""
+    """Delete RUN. For a week, `tuilab history undelete` with its whole id, or `last`, restores it."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
     with kept_runs() as kept:
@@ -188,7 +188,7 @@ def delete(run: str) -> None:
 @history.command()
 @click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
-    """Bring a deleted RUN back, by its whole id. `last` undoes the last deletion, a prune as a whole."""
+    """Restore a deleted RUN by its whole id. `last` undoes the last deletion, or a whole prune."""
     with kept_runs() as kept:
         runs = kept.undelete(run)
     if not runs:
@@ -198,7 +198,7 @@ def undelete(run: str) -> None:
 
 
 def number(text: str) -> float:
-    """Return a number from 0 on, neither infinite nor none at all. Raises click.BadParameter."""
+    """Return a finite number of at least 0. Raises click.BadParameter."""
     try:
         found = float(text)
     except ValueError:
@@ -217,7 +217,7 @@ def number(text: str) -> float:
 def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
     """Delete old runs that are not pinned, and print their ids.
 
-    Also where the history's disk is full. What was deleted a week ago is removed, and makes room.
+    Works even if the history's disk is full. Runs deleted a week ago are removed, which frees space.
     """
     if days is None and megabytes is None:
         raise InputError("tuilab history prune", "nothing", "--days, --megabytes or both")
@@ -251,10 +251,9 @@ def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
 def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     """Verify the history, or a damaged FILE.
 
-    Every event of it is read; FILE is one that was kept aside.
+    Reads every event; FILE is a history that was set aside.
 
-    With --repair, what can be read of a FILE is added to the history. Exits with 4 if something is damaged
-    and not repaired.
+    With --repair, adds the readable part of FILE to the history. Exits with 4 if damage remains.
     """
     with kept_runs() as kept:
         report, done = kept.check(file, repair=repair)

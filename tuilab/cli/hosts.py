@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
-    """Where `a` overtakes `b` along the axis."""
+    """`a` overtakes `b` at this size of the axis."""
 
     axis: str
     a: str
@@ -26,7 +26,7 @@ class CrossoverLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One machine under one preset, as scripts read it. unlike: versions that most others do not have."""
+    """One machine for one preset, for scripts. unlike: versions that most others do not have."""
 
     machine: str
     origin: str
@@ -47,7 +47,7 @@ class MachineRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ComparedPreset(msgspec.Struct, frozen=True, kw_only=True):
-    """One preset on every machine that measured it with equal parameters."""
+    """One preset on every machine that measured it with the same parameters."""
 
     preset: str
     differing: dict[str, Value]
@@ -56,7 +56,7 @@ class ComparedPreset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hosts(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab hosts --json` prints."""
+    """The object printed by `tuilab hosts --json`."""
 
     schema: int
     presets: tuple[ComparedPreset, ...]
@@ -66,7 +66,7 @@ class Hosts(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--search", "words", default="", help="Only lines that contain each of these words.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def hosts(words: str, as_json: bool) -> None:
-    """Compare the machines whose runs are in the history, preset by preset.
+    """Compare the machines in the history, preset by preset.
 
     Runs of other machines come from --host, --on, or `tuilab history import`. The latest run of each preset
     on each machine counts.
@@ -92,7 +92,7 @@ def _at(done: int, total: int) -> None:
 
 
 def line(found: PresetRows) -> ComparedPreset:
-    """Return a preset's rows as scripts read them."""
+    """Return a preset's rows for scripts."""
     return ComparedPreset(
         preset=found.preset,
         differing=found.differing,

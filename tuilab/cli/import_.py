@@ -1,4 +1,4 @@
-"""`tuilab import`: presets of a document's examples, as files."""
+"""`tuilab import`: write presets of a document's examples."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
 
 
 def _put(preset: Preset, folder: Path, overwrite: bool) -> bool:
-    """Write one preset and say so; False where another file has its name."""
+    """Write one preset and report it; False if the name is taken."""
     target = folder / f"{preset.name}.toml"
     try:
         if target.exists() and not overwrite and read_regular(target, LARGEST_FILE) != dumps(preset).encode():

@@ -1,4 +1,4 @@
-"""The lab as commands use it: its events narrated, Ctrl-C obeyed."""
+"""The lab for commands: prints events and handles Ctrl-C."""
 
 import asyncio
 import os
@@ -30,24 +30,24 @@ T = TypeVar("T")
 
 
 class Stoppable(Protocol):
-    """What Ctrl-C stops."""
+    """Something that Ctrl-C stops."""
 
     def stop(self) -> object:
-        """Stop it; False where there is nothing to stop."""
+        """Stop it; False if there is nothing to stop."""
 
 
 def columns() -> int:
-    """Return how wide what is printed may be; 0 where that is no terminal: then nothing is cut or broken."""
+    """Return the terminal's width; 0 without a terminal: then nothing is shortened or wrapped."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
 
 
 def file_or_output(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Return the file that an option names; None, which is standard output, for `-`."""
+    """Return the file of an option; None, which is standard output, for `-`."""
     return None if path == Path("-") else path
 
 
 def not_over(option: str, file: Path | None, sources: Iterable[Path | str]) -> None:
-    """Raise InputError where the file that an option names is one of the sources, which would be gone."""
+    """Raise InputError if the file of an option is one of the sources, which would be overwritten."""
     if file is not None and any(_same(file, source) for source in sources):
         raise InputError(option, str(file), "another file than one that is read")
 
@@ -60,7 +60,7 @@ def _same(file: Path, other: Path | str) -> bool:
 
 
 def emit(data: Any) -> None:
-    """Print the one object of `--json` to standard output."""
+    """Print the object of `--json` to standard output."""
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=2).decode())
 
 
@@ -70,10 +70,11 @@ def with_lab(
     environments: Sequence[Environment] = (),
     forks: bool = False,
 ) -> T:
-    """Open the lab, act, close it. Raises as `act`, and KeyboardInterrupt where nothing could be stopped.
+    """Open the lab, act, and close it. Raises like `act`, and KeyboardInterrupt if there was nothing to
+    stop.
 
-    environments: those of `hosts` that are Pythons of this machine, beside the one of `--python`.
-    forks: it is opened to measure in forked processes.
+    environments: those of `hosts` that are Pythons of this machine, next to `--python`.
+    forks: the command will measure in forked processes.
     """
     own = chosen_environment()
     every = (own, *environments) if own is not None else environments
@@ -96,21 +97,24 @@ def with_lab(
 
 
 def first_answer(lab: Lab) -> str:
-    """Say what the processes of the run say so far, "" where that is nothing yet."""
+    """Return the answer of the run so far; "" if there is none yet."""
     result = lab.state.result()
     measured = result is not None and any(arm.median_s is not None for arm in result.arms)
     return result.answer if result is not None and measured else ""
 
 
 def note(about: dict[str, Any], faults: list[BaseException]) -> None:
-    """Remember what went wrong where nobody waited for it; that nobody reads any more is no fault."""
+    """Record an exception that nobody awaited; a reader that is gone is not an error."""
     fault = about.get("exception")
     if isinstance(fault, Exception) and not isinstance(fault, OSError):
         faults.append(fault)
 
 
 async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
-    """Await it; Ctrl-C stops what goes on, or all of it where nothing does. Raises KeyboardInterrupt."""
+    """Await it; Ctrl-C stops the current operation, or everything if there is none.
+
+    Raises KeyboardInterrupt.
+    """
     task = asyncio.ensure_future(acting)
     loop = asyncio.get_running_loop()
 
@@ -129,9 +133,9 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 
 @contextmanager
 def kept_runs() -> Iterator[History]:
-    """Open the history of a lab without workers, say its messages on standard error, close it at the end.
+    """Open the history without workers, print its messages to standard error, and close it at the end.
 
-    One that takes nothing now can be read all the same. What was damaged of the runs that were read is said.
+    A read-only history is opened too. Damage in the runs that were read is reported.
     """
     lab = Lab(say=tell, store=to_read)
     history = lab.history

@@ -1,4 +1,4 @@
-"""`tuilab machine`: what this machine can do at most."""
+"""`tuilab machine`: the hardware limits of this machine."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ against_option = click.option(
 
 
 class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
-    """What `tuilab machine --json` prints."""
+    """The object printed by `tuilab machine --json`."""
 
     machine: Machine
     roofs: Roofs
@@ -40,8 +40,9 @@ class MachineRoofs(msgspec.Struct, frozen=True, kw_only=True):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @host_option
 def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) -> None:
-    """Measure what this machine can do at most: bandwidth, arithmetic, copies, the cost of an empty call.
-    Measured once and kept, and again when the machine changes. Each figure is the best ever seen.
+    """Measure the limits of this machine: bandwidth, arithmetic, copies, the cost of an empty call.
+
+    Measured once and saved, and again when the machine changes. Each figure is the best ever seen.
     """
     found: list[MachineRoofs] = []
     for host in checked_hosts(hosts):
@@ -53,7 +54,7 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
-    """Return the roofs of each host's machine, measured there where they are not known."""
+    """Return the roofs of each host's machine, measured there if not known."""
     out = []
     for there in (await lab.ready()).values():
         kept = next((known for known in roofs.known() if known.machine == there.key), None)

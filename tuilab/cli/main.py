@@ -50,7 +50,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 class Unread(Exception):
-    """Whoever read what is printed has gone: that is no fault, and none of the exit codes'."""
+    """The reader of the output is gone: not an error, and without its own exit code."""
 
 
 class Lazy(click.Group):
@@ -60,7 +60,7 @@ class Lazy(click.Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            raise Unread from None  # click would end with 1, which is the code of findings
+            raise Unread from None  # click would exit with 1, the code for findings
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -88,7 +88,7 @@ class Lazy(click.Group):
 
 
 def with_command(words: str) -> str:
-    """Return what to type where a person named a file or model and no command; "" of what is neither."""
+    """Return what to type if the user named a file or model without a command; "" for anything else."""
     from tuilab.lab.naming import resolve
     from tuilab.model.files import expanded
     from tuilab.model.subject import Article, Recording, Script
@@ -98,7 +98,7 @@ def with_command(words: str) -> str:
     if not file.exists():
         return ""
     name = sanitize_line(words, 200)
-    # A line each: a terminal breaks a longer one inside a word.
+    # One line each, because a terminal would break a longer one inside a word.
     match resolve(words):
         case Recording():
             means = f"`tuilab --replay {name}` plays it"
@@ -144,10 +144,10 @@ def cli(ctx: click.Context, /, served: bool, utc: bool, **options: Any) -> None:
 
     moments.in_utc = utc
     if ctx.invoked_subcommand is None:
-        if served:  # to a page, whose server may be killed
+        if served:  # for a browser page, whose server may be killed
             from tuilab.processes import die_with_parent
 
-            # Ctrl-C at the server's terminal must reach the server alone, which closes its pages in order.
+            # Ctrl-C at the server's terminal must reach only the server, which closes its pages properly.
             os.setsid() if hasattr(os, "setsid") else None
             die_with_parent()
         from tuilab.tui.options import Options
@@ -192,11 +192,11 @@ _UNNAMED = {
     **dict.fromkeys((errno.ENOSPC, errno.EBADF, errno.EFBIG), "standard output"),
     errno.ENOENT: "the folder that this runs in",
 }
-"""What it is of which an error tells no name: whatever opens or writes a file names it."""
+"""The subject of an error that names no file: code that opens or writes a file names it."""
 
 
 def about_history(error: sqlite3.Error) -> str:
-    """Say what is wrong with the history, and what helps."""
+    """Describe the history's problem, and what helps."""
     if "locked" in str(error) or "busy" in str(error):
         return f"another program is using the history ({error}); try again in a moment"
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
@@ -209,7 +209,7 @@ def about_history(error: sqlite3.Error) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """End; what is still to be written goes nowhere."""
+    """Exit and discard remaining output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -218,12 +218,12 @@ def _leave(code: int) -> NoReturn:
 
 
 def _fail_usage(error: click.ClickException) -> NoReturn:
-    """What click says of the arguments, which may hold anything."""
+    """Print click's message about the arguments, which may contain anything."""
     said = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
-            # `--batch 4` is what one tries for a model.
+            # Users try `--batch 4` for a model.
             told = f"{error.message} A parameter is changed with --set {name}=VALUE."
             error = click.NoSuchOption(error.option_name, told, error.possibilities, error.ctx)
     error.show(said)
@@ -234,7 +234,7 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
 
 def _fail(error: Exception | str, code: int) -> None:
     try:
-        # The traceback of a person's own code says more than its last line.
+        # A traceback of user code says more than its last line.
         say(str(getattr(error, "detail", "") or error))
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a command says on standard error while it works: the state it is in, how far, and how much longer."""
+"""Messages on standard error while a command works: state, progress, and remaining time."""
 
 import contextlib
 import shutil
@@ -23,17 +23,19 @@ from tuilab.model.events import (
 from tuilab.model.quantity import count
 
 SAID_AT_ONCE = ("unlike-software",)
-"""Codes of caveats that a person may want to stop a run for."""
+"""Codes of caveats for which a user may want to stop a run."""
 EACH_ARM = ("warming up",)
-"""Stages that are said of each arm, not once for a run: they take seconds."""
+"""Stages reported for each arm, because they take seconds."""
 BAR = 20
 
 
 class Narrator:
-    """Says each event in a line; on a terminal that of a state is overwritten, else each is said once."""
+    """Prints each event as a line; on a terminal, state lines overwrite each other, elsewhere each is
+    printed once.
+    """
 
     def __init__(self, quiet: bool = False, answer: Callable[[], str] = lambda: "") -> None:
-        """answer: of the run so far; said once, when its first process is over and others follow."""
+        """answer: of the run so far; printed once, when the first of several processes is over."""
         self._answer = answer
         self._terminal = sys.stderr.isatty()
         self._quiet = quiet
@@ -45,7 +47,7 @@ class Narrator:
         self._open = False
 
     def __call__(self, event: Event) -> None:
-        # Whoever read it may have gone; the run goes on.
+        # The reader may be gone; the run continues.
         with contextlib.suppress(OSError, ValueError):
             self._narrate(event)
 
@@ -79,7 +81,8 @@ class Narrator:
                 more = f", at most {left:.0f} s more" if self._limit_s else ""
                 self._say("measuring", f" {_bar(done)} round {event.index + 1}{more}")
             case ArmStatus() if event.status != "ok" and event.reason not in self._absent:
-                # Six arms without a GPU have one reason: said once here, and counted in the result.
+                # Six arms without a GPU share one reason: report it once here, and count the arms in the
+                # result.
                 self._absent.add(event.reason)
                 self._line(f"{self._labels.get(event.arm, event.arm)}: {event.status}: {event.reason}")
             case Finished():
@@ -95,7 +98,7 @@ class Narrator:
         if self._quiet:
             return
         if self._terminal:
-            # A line that breaks could not be overwritten.
+            # A wrapped line could not be overwritten.
             sys.stderr.write("\r\x1b[K" + f"{state}{detail}"[: shutil.get_terminal_size().columns - 1])
             self._open = True
         elif (origin, state) not in self._said:
@@ -121,6 +124,6 @@ def _of(host: str) -> str:
 
 
 def _bar(share: float) -> str:
-    """`━━━━━━━╌╌╌`: how much is done, 0 … 1."""
+    """Return a bar, `━━━━━━━╌╌╌`, for a share of 0 … 1."""
     full = round(share * BAR)
     return "━" * full + "╌" * (BAR - full)

@@ -1,4 +1,4 @@
-"""`tuilab new`: a starter file for a person's own code."""
+"""`tuilab new`: a starter file for your own code."""
 
 import keyword
 import os

@@ -1,4 +1,4 @@
-"""`tuilab presets`: what there is to run."""
+"""`tuilab presets`: list what can be run."""
 
 import click
 import msgspec
@@ -9,7 +9,7 @@ from tuilab.report.rows import cut
 
 
 class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One preset as scripts read it. `error` is set, and most else empty, where its file is wrong."""
+    """One preset for scripts. If its file is wrong, `error` is set and most fields are empty."""
 
     name: str
     title: str = ""
@@ -21,7 +21,7 @@ class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lines(found: catalogue.Catalogue) -> list[PresetLine]:
-    """Return a line for each preset and for each file that is wrong."""
+    """Return a line for each preset and each invalid file."""
     good = [
         PresetLine(
             name=p.name,

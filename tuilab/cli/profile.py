@@ -1,4 +1,4 @@
-"""`tuilab profile`: where the time of a preset's call goes, op by op."""
+"""`tuilab profile`: where a preset's call spends its time, op by op."""
 
 import os
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ TRACE = "trace.json"
 def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
     """Profile one arm of PRESET (or your own path/to/file.py:name): per-op times, phases, a timeline.
 
-    Without --device, --mode and the like: the GPU's graph with its input resident, or the CPU's.
+    By default, the GPU's graph with resident input, or the CPU's.
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
@@ -61,9 +61,9 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
 async def ask(
     lab: Lab, settings: Settings, seconds: float, raw: bool
 ) -> tuple[str, Profile, list[ProfileFile]]:
-    """Ask a worker for the profile of the chosen arm, and for the profiler's own file where `raw`.
+    """Ask a worker for the profile of the chosen arm, and for the profiler's own file if `raw`.
 
-    Returns the arm's name for people first.
+    Returns the arm's label first.
     """
     arm = pick(settings, (await lab.ready())[HERE])
     question = ProfileArm(scenario=settings.scenario, arm=arm, seconds=seconds, raw=raw)
@@ -78,7 +78,7 @@ async def ask(
 
 
 def pick(settings: Settings, machine: Machine) -> Arm:
-    """Return the arm to profile: on a GPU that is here rather than the CPU, a graph, its input resident."""
+    """Return the arm to profile: on a GPU if there is one, in graph mode, with resident input."""
     devices = [d.name for d in machine.devices]
     arms = settings.arms_on(machine)
     present = [arm for arm in arms if arm.device in devices] or list(arms)
@@ -88,9 +88,9 @@ def pick(settings: Settings, machine: Machine) -> Arm:
 
 
 def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Path]:
-    """Write the trace and the profiler's files into `folder`; returns what was written.
+    """Write the trace and the profiler's files into `folder`; returns their paths.
 
-    Raises InputError where the folder cannot be written.
+    Raises InputError if the folder cannot be written.
     """
     targets = [(folder / TRACE, trace_json(answer))]
     targets += [(folder / inside(file.path), file.data) for file in files]
@@ -106,6 +106,6 @@ def save(folder: Path, answer: Profile, files: Sequence[ProfileFile]) -> list[Pa
 
 
 def inside(path: str) -> PurePosixPath:
-    """Keep a relative path that a worker named inside the folder: its parts without any that lead out."""
+    """Keep a worker's relative path inside the folder by removing parts that lead out."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("..", "/", ".")]
     return PurePosixPath(*parts)

@@ -1,4 +1,4 @@
-"""`tuilab check DOCUMENT --prove`: by how much its figures are off on this machine."""
+"""`tuilab check DOCUMENT --prove`: how far its figures are off on this machine."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,17 @@ from tuilab.report.rows import wrapped
 
 
 class Proofs(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab check --prove --json` prints."""
+    """The object printed by `tuilab check --prove --json`."""
 
     path: str
     proofs: Sequence[Proven]
 
 
 def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
-    """Measure the patterns of a document's findings; the exit code. Raises InputError, WorkerError."""
+    """Measure the patterns of a document's findings; returns the exit code.
+
+    Raises InputError, WorkerError.
+    """
     report = read_document(document, tell, preview=False)
     if report.unreadable:
         raise InputError(sanitize_line(document, 300), "", report.unreadable)

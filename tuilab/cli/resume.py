@@ -1,4 +1,4 @@
-"""`tuilab resume`: go on with a run that was broken off where it stopped, or make one more precise."""
+"""`tuilab resume`: continue an interrupted run, or make one more precise."""
 
 import click
 
@@ -20,12 +20,11 @@ from tuilab.model.run import RunState
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
-    """Measure what RUN is missing, into the same run. RUN: the beginning of an id, or `last`.
+    """Measure what RUN is missing, into the same run. RUN: the start of an id, or `last`.
 
-    One that is whole, but less precise than its budget asks, is measured in further processes.
-    Sizes and hosts that have their rounds and precision are left as they are; the others are measured again,
-    and their rounds added, in the environments that they were measured in. A file of your own code must be
-    unchanged since the run began.
+    A complete run that is less precise than its budget asks gets further processes. Sizes and hosts that have
+    their rounds and precision are skipped; the others are measured again in their environments, and their
+    rounds added. Your own code must not have changed since the run started.
     """
     with kept_runs() as kept:
         earlier = kept.state(run)

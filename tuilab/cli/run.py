@@ -107,7 +107,7 @@ def _styled(role: Role, line: str) -> str:
 
 
 def _more_precise(state: RunState, result: RunResult) -> None:
-    """Tell what would make a run as precise as its budget asks, and about how long that takes."""
+    """Print what would make a run as precise as its budget asks, and about how long that takes."""
     from tuilab.lab.resume import further, told
 
     reached = result.confidence.half_width if result.confidence else None
@@ -117,15 +117,15 @@ def _more_precise(state: RunState, result: RunResult) -> None:
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
-    """Return the exit code of a finished run, as the README's table states; what went wrong is told."""
+    """Return the exit code of a finished run by README's table, and print what went wrong."""
     if state.scenario is not None and state.scenario.file:
-        # The tracebacks of a person's own code, one for each thing that went wrong.
+        # Tracebacks of user code, one for each distinct error.
         broken_arms = [arm for arm in state.arms.values() if arm.status == "failed" and arm.detail]
         for detail in {arm.reason: arm.detail for arm in reversed(broken_arms)}.values():
             click.echo(detail, err=True)
     broken = result.status == "failed" or (result.status == "ok" and bool(result.message))
     if broken:
-        # A run of several hosts is not failed where one of them ended, but it is not whole either.
+        # A run on several hosts is not failed if one of them ended, but it is incomplete.
         tell(result.message)
     interrupted = result.status == "cancelled"
     if result.rounds and (broken or interrupted) and not state.where:
@@ -134,7 +134,7 @@ def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:
         return INTERRUPTED
     if not broken and not quiet():
         _more_precise(state, result)
-    # Where nothing ran because the code that was to run raised, there is no result to be content with.
+    # If nothing ran because the code raised, there is no result.
     statuses = {arm.status for arm in result.arms}
     if broken or ("failed" in statuses and "ok" not in statuses):
         return WORKER_FAILED

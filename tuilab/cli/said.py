@@ -1,4 +1,4 @@
-"""What is said to a person on standard error, broken between words where that is a terminal."""
+"""Messages on standard error, wrapped if it is a terminal."""
 
 import contextlib
 import shutil
@@ -11,20 +11,20 @@ from tuilab.model.quantity import HELD, held
 
 
 def say(text: str) -> None:
-    """Say it on standard error. Raises OSError, ValueError where nobody is there to read it."""
+    """Print to standard error. Raises OSError, ValueError if it is closed."""
     click.echo(broken(f"tuilab: {text}"), err=True)
 
 
 def tell(text: str) -> None:
-    """Say it on standard error, if anybody is there to read it."""
+    """Print to standard error if it is open."""
     with contextlib.suppress(OSError, ValueError):
         say(text)
 
 
 def broken(text: str) -> str:
-    """Return the text broken between words to standard error's width; as it is where that is no terminal.
+    """Wrap the text to standard error's width; unchanged without a terminal.
 
-    A word that is longer, such as a path, stays whole, so that it can be copied.
+    A longer word, such as a path, stays whole, so that it can be copied.
     """
     if not sys.stderr.isatty():
         return text

@@ -1,4 +1,4 @@
-"""`tuilab selftest`: the instrument tested before your eyes."""
+"""`tuilab selftest`: test the instrument."""
 
 import click
 import msgspec
@@ -13,7 +13,7 @@ from tuilab.model.selftest import NAMES, Check, Selftest, SelftestSummary
 
 
 class SelfTestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What `--json` prints."""
+    """The object printed by `--json`."""
 
     checks: tuple[Check, ...]
     passed: bool
@@ -44,7 +44,7 @@ def selftest(ctx: click.Context, /, as_json: bool, long: bool, only: tuple[str, 
 
 
 async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestReport:
-    """Have a worker test itself; unless `quiet`, each check is printed as it ends."""
+    """Run a worker's self-test; prints each check when it ends, unless `quiet`."""
     checks: list[Check] = []
     async for answer in lab.questions.answers("selftest", question):
         if answer.kind == "SelftestSummary":
@@ -63,7 +63,7 @@ async def ask(lab: Lab, question: Selftest, quiet: bool = False) -> SelfTestRepo
 
 
 def line(check: Check) -> str:
-    """Return one check in two lines: whether it passed, its figure and its limit; and what that means."""
+    """Return a check as two lines: result, figure and limit; and what it means."""
     width = max(len(name) for name in NAMES)
     figure = "–" if check.figure is None else f"{check.figure:.4g}"
     word = "ok    " if check.passed else "FAILED"

@@ -46,7 +46,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
 
 
 def check_free(address: str, port: int) -> None:
-    """Raise OSError where somebody listens there already, before anything else is said."""
+    """Raise OSError if the address is taken, before anything is printed."""
     for family, kind, protocol, _, place in socket.getaddrinfo(address, port, type=socket.SOCK_STREAM):
         with socket.socket(family, kind, protocol) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""`tuilab sweep`: measure a preset over a range of sizes, and say where one arm overtakes another."""
+"""`tuilab sweep`: measure over a range of sizes, and find where one arm overtakes another."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -60,7 +60,7 @@ def sweep(
     against: str,
     **words: Any,
 ) -> None:
-    """Measure PRESET (or your own path/to/file.py:name) at many sizes; find where another arm wins."""
+    """Measure PRESET (or your own path/to/file.py:name) at many sizes and find the crossover."""
     refine = not no_refine
     if on is not None:
         if hosts or envs or isinstance(resolve(preset), Code | Model):

@@ -1,4 +1,4 @@
-"""`tuilab verdicts`: every preset measured, and what became of each claim."""
+"""`tuilab verdicts`: measure every preset and print the verdict on each claim."""
 
 import itertools
 import re
@@ -28,11 +28,11 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 INDENT, PRESET_AT, NARROWEST = 14, 11, 60
 PROSE = "prose"
 SPAN = re.compile(r"\[[\d.,]+ [\d.,]+\]")
-"""An interval in the evidence."""
+"""Matches an interval in the evidence."""
 
 
 class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One claim of one preset, as scripts read it. example: 0 for a statement made in prose."""
+    """One claim of a preset, for scripts. example: 0 for a statement in prose."""
 
     document: str
     example: int
@@ -41,7 +41,7 @@ class VerdictLine(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     evidence: str
     interval: str = ""
-    """What the evidence's 95 % intervals are of."""
+    """What the evidence's 95% intervals cover."""
 
 
 @click.command()
@@ -61,7 +61,7 @@ def verdicts(
     on: str | None,
     jobs: int,
 ) -> None:
-    """Measure every preset that makes a claim, or the PRESETS named, and print the verdicts."""
+    """Measure every preset with a claim, or the named PRESETS, and print the verdicts."""
     found = catalogue.load()
     names = presets or [p.name for p in found.presets if p.claims]
     choices = [choose(name) for name in names]
@@ -80,9 +80,9 @@ def verdicts(
 
 
 async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]) -> int:
-    """Measure one preset after another, adding to `said`. Returns the exit code.
+    """Measure the presets one after another and add to `said`; returns the exit code.
 
-    A preset whose worker ends is undecided, and the next one gets a fresh worker.
+    If a worker dies, its preset is undecided, and the next one gets a fresh worker.
     """
     code = DONE
     for number, choice in enumerate(choices, 1):
@@ -104,7 +104,7 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said:
 async def judge_on(
     fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]
 ) -> int:
-    """Measure each preset on a node of a fleet, adding to `said` in the presets' order. The exit code."""
+    """Measure each preset on a node of a fleet and add to `said` in order; returns the exit code."""
     found: dict[str, list[VerdictLine]] = {}
 
     def told(choice: Settings, result: RunResult) -> None:
@@ -139,7 +139,7 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
 
 
 def table(said: Sequence[VerdictLine], width: int) -> str:
-    """Return under each preset its claims: the verdict, the claim, and the evidence."""
+    """Return each preset with its claims: verdict, claim, evidence."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(

@@ -1,4 +1,4 @@
-"""`tuilab watch`: somebody's own program, its steps and what to change in it."""
+"""`tuilab watch`: a user's program, its steps, and what to change."""
 
 import contextlib
 import os
@@ -29,10 +29,10 @@ USUAL_SIZE = (80, 24)
 
 
 class Watch(click.Command):
-    """What stands after a program is the program's own; after kept pages it is an option, too."""
+    """Arguments after a program are the program's own; after saved pages, an option is ours."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line as click does."""
+        """Parse the command line like click."""
         found, _, _ = self.make_parser(ctx).parse_args(list(args))
         if found.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
@@ -141,7 +141,7 @@ def watch(
             program = on_screen(command, options) if screen else watch_program(command, options)
         ended, pages = program.exit_code or DONE, together([program.page()])
     sys.stdout.flush()
-    with contextlib.ExitStack() as rest:  # of two files, one may be written where the other cannot
+    with contextlib.ExitStack() as rest:  # if one of two files cannot be written, the other still may
         if json_file is not None:
             rest.callback(lambda: write_text(json_file, [together_json(pages)]))
         if output is None and not (kept and screen):
@@ -150,24 +150,24 @@ def watch(
             try:
                 write_text(output, [together_text(pages) + "\n"])
             except OSError:
-                tell(pages)  # it is told at least
+                tell(pages)  # it is at least printed
                 raise
     return FINDINGS if ended == DONE and fails(pages, fail_on) else end_as(ended)
 
 
 OWN = ("--against", "--fail-on", "--json", "--plain", "--once", "--every", "--attach")
-"""Options that somebody may write behind the program, where they are the program's."""
+"""Options that users may put after the program, where they are the program's."""
 
 
 def misplaced(command: Sequence[str]) -> list[str]:
-    """Return those of the program's arguments that look like options of this command."""
+    """Return the program's arguments that look like options of this command."""
     return [word for word in command[1:] if word.partition("=")[0] in OWN]
 
 
 def check_options(
     fail_on: tuple[str, ...], files: Mapping[str, Path | None], command: tuple[str, ...]
 ) -> None:
-    """Raise InputError for what would only fail once the program has run. files: to be written, by option."""
+    """Raise InputError for what would fail only after the program has run. files: to write, by option."""
     for code in fail_on:
         if code != "any" and code not in get_args(Code):
             raise InputError("--fail-on", code, f"any, or one of {', '.join(get_args(Code))}")
@@ -184,13 +184,13 @@ def check_options(
 
 
 def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
-    """Return whether anything was found that is to fail the command."""
+    """Return True if a finding makes the command fail."""
     found = {finding.code for page in pages.programs for finding in page.findings}
     return bool(found if "any" in fail_on else found.intersection(fail_on))
 
 
 def tell(pages: Together, *, err: bool = True) -> None:
-    """Print the pages, to standard error, if anybody is there to read them."""
+    """Print the pages to standard error if it is open."""
     with contextlib.suppress(OSError, ValueError):
         text = together_text(pages)
         click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
@@ -199,8 +199,7 @@ def tell(pages: Together, *, err: bool = True) -> None:
 def several(
     hosts: tuple[str, ...], command: tuple[str, ...], options: WatchOptions, *, screen: bool
 ) -> tuple[int, Together]:
-    """Watch a program on these hosts, or open kept pages where there is none; returns the exit code and the
-    pages."""
+    """Watch a program on these hosts, or open saved pages if there is none; returns exit code and pages."""
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))
     live = started(hosts, command, options, size, lines)
@@ -210,7 +209,7 @@ def several(
         from tuilab.tui.start import open_lab
 
         open_lab(Options(watching=shown))
-        screen = False  # what is still written goes to the terminal
+        screen = False  # the remaining output goes to the terminal
     ended = follow(live, lines) if live else DONE
     return ended, shown.together
 
@@ -223,7 +222,7 @@ def write(data: bytes) -> None:
 
 
 def on_screen(command: tuple[str, ...], options: WatchOptions) -> Watched:
-    """Watch a program in the lab; it has the terminal again once the lab is left, to its end."""
+    """Watch a program in the lab; after the lab closes, it has the terminal again until it ends."""
     from tuilab.tui.options import Options
     from tuilab.tui.start import open_lab
 

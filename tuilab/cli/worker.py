@@ -1,4 +1,4 @@
-"""`tuilab worker`: the far end of the protocol, as started through ssh."""
+"""`tuilab worker`: the remote end of the protocol, started through ssh."""
 
 import os
 import re

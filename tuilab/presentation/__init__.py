@@ -1,6 +1,7 @@
-"""What only a screen says of the lab, and when it is painted; without Textual, so that tests read it as text.
+"""Text and data that only a screen needs, and the paint schedule; without Textual, so that tests read it
+as text.
 
-answer, status, pages: sentences, which name actions rather than keys. demo, titles, run_list: what is listed.
-placement, timeline, devices, race: rows and lanes of a picture. painter: when it is painted. keymap: a
-person's keys. view_options: what they want drawn.
+answer, status, pages: sentences, which name actions instead of keys. demo, titles, run_list: lists.
+placement, timeline, devices, race: rows and lanes of a picture. painter: the paint schedule. keymap: the
+user's keys. view_options: what to draw.
 """

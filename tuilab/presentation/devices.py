@@ -1,4 +1,4 @@
-"""What a sample of the machine's devices says: the figures of host, worker and GPUs, with their words."""
+"""The figures of host, worker and GPUs in a sample, with wording."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,42 +9,42 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuProcess, GpuSampl
 
 UNKNOWN = "not reported"
 MOST_LISTED = 8
-"""Processes of a GPU."""
+"""Maximum processes listed per GPU."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One thing that a device tells."""
+    """One reading of a device."""
 
     label: str
-    """In a word, such as `use`."""
+    """A word, such as `use`."""
     words: str
     """`38 %`, or that it is not reported."""
     value: float | None = None
-    """In a unit of its own, None for what is no number; what has one has a history."""
+    """In its own unit; None if it is not a number. Numbers have a history plot."""
     most: float | None = None
-    """What the value can be at most, None where that is not known."""
+    """Maximum of the value; None if not known."""
     more: tuple[str, ...] = ()
-    """What else belongs to it."""
+    """Additional text."""
     each: tuple[float, ...] = ()
-    """Shares of the parts of which it is the mean, from 0 to 1."""
+    """Shares (0 to 1) of the parts whose mean it is."""
     warn: bool = False
-    """Whether it slows the device down."""
+    """True if it slows the device down."""
 
 
 @dataclass(frozen=True)
 class DeviceReadings:
-    """A device with its figures."""
+    """A device with its readings."""
 
     family: Literal["CPU", "GPU"]
     name: str
     """`host` or `GPU:0`."""
     title: str
-    """`96 logical CPUs`, or what the GPU is called; "" where it is not known."""
+    """`96 logical CPUs`, or the GPU's name; "" if not known."""
     figures: tuple[Reading, ...]
-    """Those that it tells; what it should tell and does not is said to be unknown."""
+    """Its readings; expected but missing ones are marked as unknown."""
     processes: tuple[str, ...] = ()
-    """Who holds memory on it, a line each under their head, those that hold most first."""
+    """Processes with memory on it, one line each below a header, largest first."""
 
 
 def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
@@ -118,7 +118,7 @@ def _gpu(gpu: GpuSample) -> Iterator[Reading]:
 
 
 def processes(gpu: GpuSample, own: int = 0) -> list[str]:
-    """Return `pid user memory use command`, and a line for each; nothing where the driver lists none.
+    """Return `pid user memory use command`, and a line for each; nothing if the driver lists none.
 
     own: the lab's worker.
     """
@@ -156,7 +156,7 @@ def _of(label: str, used: int | None, total: int | None) -> Reading:
 def _told(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
-    """A figure of those parts that are told; none where none is."""
+    """Return a reading of the known parts; none if none is known."""
     words, *more = [part for part in parts if part] or [""]
     if words:
         yield Reading(label, words, value, most, tuple(more), warn=warn)
@@ -168,7 +168,7 @@ def percent(share: float | None) -> str:
 
 
 def link_words(link: Link) -> str:
-    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing where it is not known."""
+    """Return `PCIe 1 ×16 now, up to 5 ×16`; nothing if not known."""
     if link.generation is None or link.width is None:
         return ""
     now = f"PCIe {link.generation} ×{link.width}"

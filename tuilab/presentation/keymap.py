@@ -1,4 +1,4 @@
-"""The person's own keys: `keymap.toml` in their configuration folder. What is wrong in it is said.
+"""The user's own keys: `keymap.toml` in the configuration folder. Errors in it are reported.
 
 [keys]
 run = "r,f5"
@@ -20,21 +20,21 @@ LARGEST = 100_000
 
 
 def default_path() -> Path:
-    """Return where the file is looked for."""
+    """Return the default path of the file."""
     import platformdirs
 
     return Path(platformdirs.user_config_dir("tuilab")) / "keymap.toml"
 
 
 def read(path: Path, known: Callable[[], Collection[str]]) -> tuple[dict[str, str], list[str]]:
-    """Return the keys by action, and a sentence for each thing in the file that is wrong. No file is no
-    fault.
+    """Return the keys by action, and a sentence for each error in the file. A missing file is not an
+    error.
 
-    known: the ids of the actions that there are; asked only where there is a file.
+    known: returns the ids of all actions; called only if there is a file.
     """
     shown = sanitize_line(str(path), 300)
     try:
-        os.lstat(path)  # a link to nowhere, or to itself, is not nothing
+        os.lstat(path)  # a broken or circular link is not a missing file
         data = tomllib.loads(toml_text(read_regular(path, LARGEST), shown))
     except (FileNotFoundError, NotADirectoryError):
         return {}, []
@@ -75,7 +75,7 @@ def _problem(name: str, value: object, ids: Collection[str]) -> str:
 
 
 def clashes(chosen: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each key that was given to two actions of the same place."""
+    """Return a sentence for each key that two actions of the same place share."""
     owner: dict[tuple[str, str], str] = {}
     out = []
     for name, keys in chosen.items():

@@ -1,7 +1,8 @@
-"""When a face is told what changed: a run's first sample and what a person did at once, the rest paced.
+"""Decides when screens are updated: a run's first sample and the user's actions at once, the rest at a
+limited rate.
 
-The first round of a run is drawn at once, later ones the more seldom the longer it goes on, and no more often
-than the bytes of the last paint are worth.
+The first round is drawn at once, later ones less often the longer the run takes, and limited by the bytes of
+the last paint.
 """
 
 import asyncio
@@ -12,29 +13,29 @@ from tuilab.lab.lab import Lab
 from tuilab.model.events import Event
 
 STEPS = ((4.0, 0.25), (12.0, 0.5), (30.0, 1.0), (float("inf"), 2.0))
-"""Until so many seconds into its rounds, a run is painted no more often than this."""
+"""Minimum seconds between paints, by seconds into the run's rounds."""
 MOST_SHARE = 0.2
-"""What drawing may take of a run's time: a very long one takes a while to sum up."""
+"""Maximum share of a run's time for drawing: summarizing a very long run takes a while."""
 BYTES_S = 14_000.0
-"""Bytes a second that a run's paints take of the line to the terminal, on average."""
+"""Average bytes per second that a run's paints may send to the terminal."""
 LONGEST_S = 4.0
-"""However much a paint sent, the next comes by then."""
+"""Maximum seconds between paints, whatever a paint sent."""
 LATE_S = 0.5
-"""A report that was not painted when it came waits for the next one so much longer than it had to."""
+"""Extra seconds that a delayed report waits for the next one."""
 LEAST_S = 0.1
-"""Paints for anything but measured rounds are no closer than this."""
+"""Minimum seconds between paints for anything but rounds."""
 TICK_S = 1.0
 
 SUMMED = Change.RUN | Change.REPORT
-"""What shows a summary."""
+"""Changes that show a summary."""
 WAITED_FOR = Change.SETTINGS | Change.OVER | Change.FIRST | Change.LOOK
 
 Draw = Callable[[Change, Callable[[], None]], None]
-"""Shows what changed, and calls back once it is on the terminal."""
+"""Draws a change, and calls back once it is on the terminal."""
 
 
 class Pacing:
-    """Decides when a report is painted. Seconds of `clock`; sent: bytes that went to the terminal so far."""
+    """Decides when a report is painted. Seconds of `clock`; sent: total bytes sent to the terminal."""
 
     def __init__(self, clock: Callable[[], float], sent: Callable[[], int] = lambda: 0) -> None:
         self._clock, self._sent = clock, sent
@@ -43,29 +44,29 @@ class Pacing:
         self._took = self._before = 0.0
 
     def wait(self, elapsed_s: float, rounds: int) -> float:
-        """Return for how long not to paint a report, so many seconds and rounds into its run."""
+        """Return how long not to paint a report, given the seconds and rounds of its run."""
         if rounds <= 1:
             return 0.0
         every = next(every for until, every in STEPS if elapsed_s < until)
-        # The lesser of two, since the first paint of a kind loads what it needs.
+        # The smaller of two, because the first paint of a kind loads what it needs.
         every = max(every, min(self._took, self._before) / MOST_SHARE)
         return max(0.0, self._painted + every - self._clock(), self.owed())
 
     def owed(self) -> float:
-        """Return for how long to paint nothing unasked: until the last paint's bytes are gone."""
+        """Return how long to paint nothing unasked: until the last paint's bytes are sent."""
         every = min(LONGEST_S, (self._sent() - self._sent_before) / BYTES_S)
         return max(0.0, self._painted + every - self._clock())
 
     def painting(self, took: float = 0.0) -> None:
-        """Note that a paint has been drawn, in so many seconds."""
+        """Record the duration of a paint."""
         self._painted, self._sent_before = self._clock(), self._sent()
         self._before, self._took = self._took, took
 
 
 class Painter:
-    """Gathers what changes in the lab, and has it drawn; the worker waits, so that no paint disturbs it.
+    """Collects changes and draws them; the worker waits, so that no paint disturbs it.
 
-    sent: bytes that went to the terminal so far.
+    sent: total bytes sent to the terminal.
     """
 
     def __init__(self, lab: Lab, draw: Draw, sent: Callable[[], int] = lambda: 0) -> None:
@@ -84,7 +85,7 @@ class Painter:
         self._closed = False
 
     def close(self) -> None:
-        """Draw nothing any more."""
+        """Stop drawing."""
         self._closed = True
         self._unsubscribe()
         for handle in (self._due, self._tick, self._answer, self._late):
@@ -93,21 +94,21 @@ class Painter:
 
     @property
     def idle(self) -> bool:
-        """Nothing is about to be drawn."""
+        """True if nothing is about to be drawn."""
         return not (self._due or self._answer or self._late or self._lab.state.summing)
 
     def _heard(self, change: Change, event: Event | None) -> None:
         self.soon(change)
 
     def soon(self, change: Change) -> None:
-        """Draw that change: at once where a person or the worker waits for it."""
+        """Draw a change: at once if the user or the worker waits for it."""
         if self._closed or not change:
             return
         self._dirty |= change
         self._ticking()
         loop, shown = asyncio.get_running_loop(), self._lab.state.shown
         if change & (Change.REPORT | Change.OVER | Change.SETTINGS | Change.FIRST):
-            # The worker waits for this paint, or a person does. Events of one write come in one go.
+            # The worker or the user waits for this paint. Events of one write arrive together.
             wait = self.pacing.wait(shown.elapsed_s, shown.rounds) if Change.REPORT in change else 0.0
             if wait:
                 if self._due is None:
@@ -123,21 +124,21 @@ class Painter:
             self._due = loop.call_later(wait, self._paint)
         elif self._due is None and not self.pacing.wait(shown.elapsed_s, shown.rounds):
             self._due = loop.call_soon(self._paint)
-        # Else a report that was put off takes it along: the worker waits while the next one is painted, and a
-        # paint of its own would come in the middle of a measurement.
+        # Otherwise draw it with a delayed report: the worker waits for that paint, but a separate one would
+        # fall into a measurement.
         due = self._due
         if due is None or (isinstance(due, asyncio.TimerHandle) and due.when() > loop.time() + LEAST_S):
             self._let_go()
 
     def _put_off(self, wait: float) -> None:
-        """Leave a report to the paint after the next one."""
+        """Postpone a report to the paint after the next one."""
         self._let_go()
         if self._late is not None:
             self._late.cancel()
         self._late = asyncio.get_running_loop().call_later(wait + LATE_S, self._paint)
 
     def _let_go(self) -> None:
-        """Nothing is painted for now, so that the worker need not wait for it."""
+        """Nothing is painted for now, so the worker need not wait."""
         if self._answer is None:
             self._answer = asyncio.get_running_loop().call_soon(self._acknowledge)
 
@@ -148,7 +149,8 @@ class Painter:
             self._late = None
         state, begun = self._lab.state, asyncio.get_running_loop().time()
         if state.summing:
-            # Drawn beside the summary, both would take twice as long; its own paint takes the rest along.
+            # Drawing during a summary would double the time of both; the summary's own paint includes the
+            # rest.
             if self._dirty & WAITED_FOR:
                 self._draw(begun)
         elif self._dirty & SUMMED and state.long:
@@ -176,9 +178,9 @@ class Painter:
         self._lab.painted()
 
     def _ticking(self) -> None:
-        """While something is waited for, count the seconds; a still screen sends nothing.
+        """Count the seconds while something is awaited; a still screen sends nothing.
 
-        In a run the next second may be the first of a wait, so each is looked at; none is painted for that.
+        During a run, a wait may start in the next second, so each second is checked without painting.
         """
         state = self._lab.state
         if (

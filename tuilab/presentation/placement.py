@@ -1,4 +1,4 @@
-"""Where the ops of a run went: a row each, groups of rows, and the words for both."""
+"""The placement of a run's ops: a row each, groups of rows, and their wording."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -15,20 +15,20 @@ from tuilab.model.run import RunState
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that went to the same place for the same reason."""
+    """Rows with the same place and reason."""
 
     kind: str
     """`op`, `copy` or `folded`."""
     device: str
-    """Where they ran; for copies, from where to where; "" for folded ones of which it is not known."""
+    """The device; for copies, source and target; "" for folded ops if not known."""
     reason: str
-    """Why there; empty where it is what was asked for."""
+    """The reason; empty if it is the requested place."""
     count: int
-    """How many, folded ones included."""
+    """Number of rows, including folded ones."""
     ops: tuple[str, ...] = ()
-    """The ops among them, the most frequent first."""
+    """The ops, most frequent first."""
     elsewhere: bool = False
-    """None of them computed on the device that was asked for."""
+    """True if none computed on the requested device."""
 
     def __str__(self) -> str:
         """`4,002 ops on CPU:0: no GPU is visible`."""
@@ -39,7 +39,7 @@ class Group:
         return said + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
-        """Return whether the row is one of these."""
+        """Return True if the row belongs to the group."""
         return (row.kind, _where(row.kind, row.device, row.to), row.reason) == (
             self.kind,
             self.device,
@@ -49,13 +49,13 @@ class Group:
 
 @dataclass(frozen=True)
 class LayerGroup:
-    """The rows of a layer of a model, of all arms whose graph tells it."""
+    """The rows of a model's layer, over all arms with layer names."""
 
     layer: str
     devices: tuple[tuple[str, int], ...]
-    """Where its ops ran, and how many, the most first."""
+    """Devices and counts of its ops, largest first."""
     ops: tuple[str, ...] = ()
-    """The ops among them, the most frequent first."""
+    """The ops, most frequent first."""
 
     def __str__(self) -> str:
         """`encoder/attention: 40 ops on GPU:0, 2 ops on CPU:0`."""
@@ -63,12 +63,12 @@ class LayerGroup:
         return f"{self.layer}: " + ", ".join(where)
 
     def has(self, row: PlacementRow) -> bool:
-        """Return whether the row is one of these."""
+        """Return True if the row belongs to the group."""
         return row.layer == self.layer
 
 
 def layers(state: RunState) -> list[LayerGroup]:
-    """List a model's layers, in the order of its graph, with where the ops of each ran; [] without one."""
+    """List a model's layers in graph order, with the places of their ops; [] without a model."""
     where: dict[str, Counter[str]] = {}
     ops: dict[str, Counter[str]] = {}
     for arm in state.arms.values():
@@ -86,9 +86,10 @@ KINDS = {"op": ("op", "ops", "on"), "copy": ("copy", "copies", "from"), "folded"
 
 
 def groups(state: RunState) -> list[Group]:
-    """Return the rows of a run by kind, device and reason: first what did not compute where it was asked to,
-    then the largest group, folded ones last."""
-    # By what a node says of itself, then by group: of 100,000 nodes only some tens differ.
+    """Group a run's rows by kind, device and reason: first those that did not compute where requested,
+    then the largest group, folded ones last.
+    """
+    # Count by the node's own description first: of 100,000 nodes, only some tens differ.
     alike: Counter[tuple[str, str, str, str, bool, str]] = Counter()
     for arm in state.arms.values():
         for node in chain.from_iterable(arm.placement.values()):
@@ -114,10 +115,9 @@ def _where(kind: str, device: str, to: str) -> str:
 
 
 class PlacementRows(Sequence[PlacementRow]):
-    """A row for each op of the run, copies and folded groups included.
+    """A row for each op of the run, including copies and folded groups.
 
-    Made when it is looked at: a hundred thousand are then no more than the run's own state, however many
-    tables show them.
+    Created on access: a hundred thousand rows cost no more than the run's own state, in any number of tables.
     """
 
     def __init__(self, state: RunState) -> None:
@@ -148,7 +148,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return placement_row(arm, nodes[at - self._ends[part] + count])
 
     def counts(self) -> Counter[str]:
-        """Return how many ops, copies and folded ones there are; of a sweep at the size with the most."""
+        """Count ops, copies and folded ops; in a sweep, at the size with the most."""
         at: dict[int, Counter[str]] = {}
         for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
             out = at.setdefault(point, Counter())
@@ -171,7 +171,7 @@ class PlacementRows(Sequence[PlacementRow]):
 
 
 def moved(row: PlacementRow) -> bool:
-    """Return whether the op ran elsewhere than it was asked to."""
+    """Return True if the op ran elsewhere than requested."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
 
@@ -183,7 +183,7 @@ def device_of(row: PlacementRow) -> str:
 
 
 def about(row: PlacementRow) -> str:
-    """Say where it ran instead of where it was asked to, where its output lies if elsewhere, and why."""
+    """Describe where it ran instead of the requested device, where its output is, and why."""
     parts = [row.node]
     if moved(row):
         parts.append(f"requested {row.requested}, ran on {row.device}")

@@ -1,4 +1,4 @@
-"""Who races: the arms of the run on the screen, and recordings of other machines against them."""
+"""The participants of a race: the arms of the run on the screen, and recordings of other machines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tuilab.model.run import RunState
 from tuilab.presentation.view_options import ViewOptions
 
 CALLS = 1_000
-"""That each has to run."""
+"""Number of calls in a race."""
 
 
 @dataclass(frozen=True)
@@ -21,21 +21,20 @@ class Racer:
     arm: Arm
     label: str
     seconds: float
-    """The median time of a call."""
+    """Median time of a call."""
     recorded: str = ""
-    """The machine and date of the recording, for an opponent that does not run here."""
+    """Machine and date of the recording, for an opponent from another machine."""
 
     @property
     def name(self) -> str:
-        """The label, and that it is a recording where it is one."""
+        """The label, marked if it is a recording."""
         return f"{self.label} (recorded: {self.recorded})" if self.recorded else self.label
 
 
 def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
-    """Return the measured arms that are drawn, and opponents from each recording that may be; the fastest
-    first.
+    """Return the drawn arms with figures, and comparable opponents from each recording; fastest first.
 
-    Of arms that do different work those race that do what the first of them does.
+    Only arms with the same work as the first one race.
     """
     result, shown = state.result(), state.shown
     drawn = [
@@ -52,7 +51,7 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
 
 
 def _fastest(run: RunState, work: str) -> Iterator[Racer]:
-    """The fastest arm of each family of devices in another machine's run, of those that do that work."""
+    """Yield the fastest arm with that work for each device family in another machine's run."""
     where = f"{run.machine.host if run.machine else ''}, {run.at[:10]}"
     best: dict[str, Racer] = {}
     for arm in run.arms.values():

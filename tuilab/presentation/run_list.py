@@ -1,4 +1,4 @@
-"""The list of runs: a search of the history of which only those pages are read that are looked at."""
+"""The list of runs: a search in the history that reads only the visible pages."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.quantity import median_of
 
 MOST_PAGES = 30
-"""Pages that are remembered; those that were read longest ago go first."""
+"""Maximum number of cached pages; the least recently read ones are dropped."""
 LATEST = ("at", False)
 WAITING = Entry(
     line=RunLine(
@@ -28,17 +28,17 @@ WAITING = Entry(
 
 
 class RunList(Sequence[Entry]):
-    """All runs that a search finds, in an order. Rows that are not here yet are `WAITING`.
+    """All runs that match a search, in an order. Rows that are not loaded are `WAITING`.
 
-    Whoever shows them says what is looked at, and calls `read_next` for as long as something is wanted: a new
-    search before a page, a page before the line of a run that has none.
+    The user of this class reports the visible rows, and calls `read_next` while anything is wanted: a new
+    search before a page, a page before a missing summary.
     """
 
     def __init__(self, client: HistoryClient, titles: Mapping[str, str]) -> None:
-        """titles: of presets, by name, in which a search looks as well."""
+        """titles: of presets by name, also searched."""
         self._client, self._titles = client, titles
         self.search, self.order = "", LATEST
-        """What the runs that are here were found by."""
+        """The search and order of the loaded runs."""
         self.extent = Extent()
         self._wanted: tuple[str, tuple[str, bool], int] | None = None
         self._window = range(0)
@@ -46,11 +46,11 @@ class RunList(Sequence[Entry]):
         self._tried: set[str] = set()
 
     def find(self, search: str, order: tuple[str, bool] = LATEST, place: int = 0) -> None:
-        """Search anew. order: by what, and whether it rises. place: where the cursor is to be."""
+        """Start a new search. order: by what, and True for ascending. place: of the cursor."""
         self._wanted = search, order, place
 
     def look(self, first: int, behind: int) -> None:
-        """Note which places show."""
+        """Record the visible rows."""
         self._window = range(first, behind)
 
     def __len__(self) -> int:
@@ -62,7 +62,7 @@ class RunList(Sequence[Entry]):
     def __getitem__(self, place: slice) -> list[Entry]: ...
 
     def __getitem__(self, place: int | slice) -> Entry | list[Entry]:
-        if isinstance(place, slice):  # those that are here, as for the widths of columns
+        if isinstance(place, slice):  # only loaded rows, as for column widths
             return [entry for entries in self._pages.values() for entry in entries]
         number, row = divmod(range(len(self))[place], PAGE)
         return next(iter(self._pages.get(number, ())[row : row + 1]), WAITING)
@@ -71,14 +71,14 @@ class RunList(Sequence[Entry]):
 
     @property
     def wants(self) -> bool:
-        """Whether something is to be read."""
+        """True if something needs to be read."""
         return self._next() is not None
 
     async def read_next(self) -> int | None:
         """Read what is wanted most. Returns the cursor's place after a search, else None.
 
-        Raises sqlite3.Error: of a search that failed nothing is here, and nothing else is wanted until
-        something is looked at again.
+        Raises sqlite3.Error: after a failed search the list is empty, and nothing is wanted until rows are
+        shown again.
         """
         step = self._next()
         try:
@@ -90,7 +90,7 @@ class RunList(Sequence[Entry]):
     def _next(self) -> Callable[[], Awaitable[int | None]] | None:
         if self._wanted is not None:
             return self._read_search
-        # What is looked at while a search goes on may be more than it finds.
+        # During a search, the visible rows may exceed its result.
         window = range(self._window.start, min(self._window.stop, len(self)))
         for place in window:
             if place // PAGE not in self._pages:
@@ -127,11 +127,11 @@ class RunList(Sequence[Entry]):
             entries[:] = [found if known.run == entry.run else known for known in entries]
 
 
-# A run in the words of a list
+# Wording of a list row.
 
 
 def name(entry: Entry) -> str:
-    """Return `stft-small`, and of a sweep `stft-small by samples`."""
+    """Return `stft-small`, or `stft-small by samples` for a sweep."""
     return f"{entry.name} by {entry.brief.swept}" if entry.brief and entry.brief.swept else entry.name
 
 
@@ -141,12 +141,12 @@ def tags(entry: Entry) -> str:
 
 
 def status(entry: Entry) -> str:
-    """Say in a word how a run ended."""
+    """Describe in a word how a run ended."""
     return (entry.line.status or "not finished") if entry.run else ""
 
 
 def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
-    """Return the parameters that are not as usual, all where nobody knows what is usual."""
+    """Return the parameters that differ from the defaults, or all if those are not known."""
     known: Mapping[str, Any] = usual or {}
     return " ".join(f"{n}={typed(v)}" for n, v in entry.parameters.items() if known.get(n) != v)
 
@@ -162,14 +162,12 @@ def fastest(entry: Entry) -> str:
 
 
 def against(entry: Entry) -> str:
-    """Return the arm that the fastest one is held against: of the other kind of device, where there is
-    one."""
+    """Return the arm to compare with the fastest one: of the other device kind, if there is one."""
     return entry.brief.next if entry.brief is not None else ""
 
 
 def lead(entry: Entry) -> str:
-    """Say how many times as long the next arm takes; `≈ 1 ×` where they are known to be alike, `≈` where the
-    noise decides nothing."""
+    """Describe how many times as long the next arm takes; `≈ 1 ×` if they are equal, `≈` if noise decides."""
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
@@ -179,7 +177,7 @@ def lead(entry: Entry) -> str:
 
 
 def sentence(entry: Entry) -> str:
-    """Return the answer of a run; of one that has kept none, from its line."""
+    """Return the answer of a run; if none was saved, one from its summary."""
     found = entry.brief
     if entry.line.answer:
         later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
@@ -203,6 +201,6 @@ def sentence(entry: Entry) -> str:
 
 
 def _estimate(brief: Brief) -> RatioEstimate:
-    """The next arm's time over the fastest's."""
+    """Return the next arm's time over the fastest's."""
     assert brief.ratio is not None
     return RatioEstimate(brief.ratio, brief.low, brief.high, brief.rounds)

@@ -1,4 +1,4 @@
-"""A profile as a timeline: which arm is profiled, its events laid in tracks, and what is said of them."""
+"""A profile as a timeline: the profiled arm, its events in tracks, and their description."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -20,50 +20,50 @@ if TYPE_CHECKING:
 
 DEPTH = 4
 WORK = ("compute", "copy", "input")
-"""Phases for which a call is made."""
+"""Phases that do the work of a call."""
 MOST_SPANS = 4_000
-"""Of a few calls; they are kept with the run."""
+"""For a few calls; they are saved with the run."""
 
 
 class Profiling:
-    """One arm at a time of the run on the screen, profiled in a pass of its own."""
+    """One arm at a time of the run on the screen, profiled in a separate pass."""
 
     def __init__(self, lab: "Lab") -> None:
         self._lab = lab
         self.arm = ""
-        """The arm that is looked at, "" for none."""
+        """The selected arm; "" for none."""
         self._picked = self._asking = False
         self._failed = ""
 
     @property
     def profile(self) -> Profile | None:
-        """The profile of that arm; None until it was profiled."""
+        """The profile of that arm; None until it is profiled."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.profile if known else None
 
     @property
     def account(self) -> Account | None:
-        """The profile of that arm in the run; None where it has none."""
+        """The account of that arm in the run; None if it has none."""
         result = self._lab.state.result()
         return next((arm.account for arm in result.arms if arm.id == self.arm), None) if result else None
 
     @property
     def label(self) -> str:
-        """Of that arm, "" for none."""
+        """The label of that arm; "" for none."""
         known = self._lab.state.shown.arms.get(self.arm)
         return known.label if known else ""
 
     @property
     def due(self) -> bool:
-        """Whether that arm is to be profiled now."""
+        """True if that arm should be profiled now."""
         state = self._lab.state
         known = self.profile is not None or self._asking or self._failed
         return bool(self.arm) and not (known or state.running or state.replay)
 
     def look(self) -> None:
-        """Look at the arm that was picked, else at the one that answers the lab's question.
+        """Select the arm that the user picked, else the one that answers the lab's question.
 
-        That is the fastest of the GPU's, where there are any, else of all; of those profiled, if some were.
+        That is the fastest GPU arm if there is one, else the fastest; preferably a profiled one.
         """
         arms = self._arms()
         if self._picked and self.arm in arms:
@@ -80,7 +80,9 @@ class Profiling:
             self.arm, self._failed = arm, ""
 
     def pick(self, by: int) -> bool:
-        """Take the next arm (1), or the same again (0); False where there is none, or one is under way."""
+        """Select the next arm (1), or the same again (0); False if there is none, or one is being
+        profiled.
+        """
         arms = self._arms()
         if self._asking or not arms:
             return False
@@ -88,20 +90,20 @@ class Profiling:
         return self.take(arms[(at + by) % len(arms)])
 
     def take(self, arm: str) -> bool:
-        """Look at that arm; False where it cannot be, or another is being profiled."""
+        """Select that arm; False if impossible, or another is being profiled."""
         if self._asking or arm not in self._arms():
             return False
         self.arm, self._failed, self._picked = arm, "", True
         return True
 
     def offers(self) -> list[Offer]:
-        """Return every arm that can be looked at, with what is known of it."""
+        """Return every arm that can be selected, with what is known about it."""
         known = self._lab.state.shown.arms
         told = {True: "profiled", False: ""}
         return [Offer(arm, known[arm].label, told[known[arm].profile is not None]) for arm in self._arms()]
 
     async def ask(self) -> None:
-        """Profile the arm; what went wrong is said by `why_none`."""
+        """Profile the arm. On failure, `why_none` has the reason."""
         state = self._lab.state.shown
         if state.scenario is None or self._lab.state.running or self._lab.state.replay:
             return
@@ -115,7 +117,7 @@ class Profiling:
             self._asking = False
 
     def why_none(self) -> str:
-        """Say why there is no timeline, and what to do for one."""
+        """Describe why there is no timeline, and how to get one."""
         state = self._lab.state
         if self._asking or self.due:
             return f"profiling {self.label}…"
@@ -125,7 +127,7 @@ class Profiling:
             )
         if state.replay:
             where = f" ({state.shown.machine.host})" if state.shown.machine else ""
-            # Where its preset is not here, the settings beside it are not its own.
+            # If its preset is unknown here, the current settings are not its own.
             own = state.settings is not None and not state.stale
             return (
                 "This arm was not profiled when the run was recorded; to profile it now needs the machine "
@@ -138,7 +140,7 @@ class Profiling:
         return "No arm of this run can be profiled."
 
     def _arms(self) -> list[str]:
-        """The arms that ran."""
+        """Return the arms that ran."""
         arms = self._lab.state.shown.arms
         return [arm for arm, known in arms.items() if known.status in (None, "ok") and known.cells]
 
@@ -146,7 +148,7 @@ class Profiling:
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
     """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44 %, dispatch 38 %`.
 
-    account: the run's own of that arm, which every view reads; None where it has none.
+    account: the run's own for that arm, used by every view; None if it has none.
     """
     known = account or profile.account
     shares = {part.phase: known.share(part.phase) for part in known.parts} if known else {}
@@ -168,14 +170,14 @@ class Track:
     """Spans of a lane that do not overlap, by start."""
 
     lane: int
-    """Its index."""
+    """Index of the lane."""
     depth: int
     """0 for the outermost."""
     spans: Sequence[Span]
     starts: Sequence[float]
 
     def index_at(self, time: float) -> int:
-        """Return the first span that ends after `time`; as many as there are if none does."""
+        """Return the first span that ends after `time`; the number of spans if none does."""
         index = max(0, bisect_right(self.starts, time) - 1)
         while index < len(self.spans) and self.spans[index].end_s <= time:
             index += 1
@@ -185,7 +187,7 @@ class Track:
 def tracks(spans: Sequence[Span]) -> list[Track]:
     """Return the lanes, each in as many tracks as its spans overlap (at most four).
 
-    Of what overlaps deeper the last track has the work itself: it matters more than what starts it.
+    If spans are nested deeper, the last track has the innermost work: it matters more than its callers.
     """
     lanes: dict[int, list[list[Span]]] = {}
     for span in sorted(spans, key=lambda s: (s.start_s, -s.duration_s)):
@@ -206,7 +208,9 @@ def tracks(spans: Sequence[Span]) -> list[Track]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Columns of a track, `first` up to `end`: one span, or (span None) several too short to tell apart."""
+    """Columns of a track, from `first` to before `end`: one span, or (span None) several that are too
+    short to separate.
+    """
 
     first: int
     end: int
@@ -215,9 +219,9 @@ class Stretch:
 
 
 def stretches(track: Track, begin: float, finish: float, columns: int) -> list[Stretch]:
-    """Return what a track shows between `begin` and `finish` on so many columns.
+    """Return what a track shows between `begin` and `finish` in that many columns.
 
-    Takes time in proportion to the columns, however many spans there are.
+    Takes time proportional to the columns, for any number of spans.
     """
     per_column = (finish - begin) / columns
     out: list[Stretch] = []
@@ -230,13 +234,13 @@ def stretches(track: Track, begin: float, finish: float, columns: int) -> list[S
         end = min(columns, max(first + 1, round((span.end_s - begin) / per_column)))
         following = bisect_left(track.starts, begin + (first + 1) * per_column, index + 1)
         if out and first < out[-1].end:
-            # Rounded into a column that is taken: leave it to what is there.
+            # Rounded into an occupied column: keep the existing span.
             first = out[-1].end
         if (
             following - index > 1
             and round((track.spans[following - 1].end_s - begin) / per_column) > first + 1
         ):
-            following -= 1  # the last that begins in this column reaches beyond it and is drawn by itself
+            following -= 1  # the last one that starts in this column extends beyond it and is drawn alone
         if following - index > 1 and end - first <= 1:
             if first < columns:
                 out.append(Stretch(first, first + 1, None, index))

@@ -1,7 +1,7 @@
-"""The titles of the presets, kept from one start to the next, so that the first screen already has them.
+"""Preset titles, saved between starts, so that the first screen has them at once.
 
-They are shown only while no folder and no file that they were read from has changed; the presets themselves
-are read and checked after the first paint, at every start.
+They are shown only if no folder or preset file has changed. The presets themselves are read and checked after
+the first paint, at every start.
 """
 
 import json
@@ -15,27 +15,27 @@ from tuilab.lab.files import at_once, state_folder, write_private
 if TYPE_CHECKING:
     from tuilab.catalogue import Catalogue
     from tuilab.catalogue.load import Problem
-    from tuilab.model.preset import Preset  # after the first paint, which needs no more than titles
+    from tuilab.model.preset import Preset  # after the first paint, which needs only titles
 
 MOST_BYTES = 2_000_000
 PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 class Title(NamedTuple):
-    """One row of the list of presets."""
+    """One row of the preset list."""
 
     text: str
-    """What the row says: a document's name, a preset's title, a file's name."""
+    """The row's text: a document's name, a preset's title, a file's name."""
     name: str = ""
-    """The preset's name, or that of the file that could not be read."""
+    """The preset's name, or that of an unreadable file."""
     about: str = ""
-    """The preset's first claim, or what is wrong with the file."""
+    """The preset's first claim, or the problem with the file."""
     kind: str = "preset"
     """heading, preset or problem."""
 
 
 def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[Title, ...]:
-    """List each document's presets under its heading, then the person's own, then files that are wrong."""
+    """List each document's presets under its heading, then the user's own, then invalid files."""
     out: list[Title] = []
     document: str | None = None
     for preset in presets:
@@ -55,9 +55,9 @@ def titles(presets: "Sequence[Preset]", problems: "Sequence[Problem]") -> tuple[
 
 
 def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | None]":
-    """Return the titles for the first screen, and the presets where these had to be read for that.
+    """Return the titles for the first screen, and the presets if they had to be read.
 
-    They are at the first start, and where a file changed: what can be measured is there all the same.
+    They are read at the first start and after a change.
     """
     rows, found = kept(folders), None
     if not rows:
@@ -65,13 +65,13 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
         found = catalogue.load(*folders)
         rows = titles(found.presets, found.problems)
-        # At once, so that the next start has them however soon this one ends.
+        # Immediately, so that the next start has them even if this one ends soon.
         keep(folders, rows)
     return rows, found
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
-    """Find the rows that hold all the words in name, title, claim or document; headings that have some."""
+    """Return the rows that contain all the words in name, title, claim or document, and their headings."""
     wanted = words.lower().split()
     if not wanted:
         return tuple(rows)
@@ -92,20 +92,20 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
 
 
 def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
-    """Read the titles of the last start with these folders (none: the usual ones); none after a change."""
+    """Read the saved titles for these folders (none: the default ones); empty after a change."""
     try:
         with at_once(_file()) as file:
-            # The standard library's reader: msgspec takes longer to load than these few lines to read.
+            # The standard library's reader: importing msgspec takes longer than reading these few lines.
             package, of, times, rows = json.loads(file.read(MOST_BYTES))
         known = (package, of) == (PACKAGE, list(map(str, folders)))
         unchanged = known and all(_time(path) == time for path, time in times.items())
         return tuple(Title(*map(str, row)) for row in rows) if unchanged else ()
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # not there, or not ours
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):  # missing or not ours
         return ()
 
 
 def keep(folders: Sequence[Path], rows: tuple[Title, ...]) -> None:
-    """Keep the titles of what is in these folders (none: the usual ones) for the next start."""
+    """Save the titles of these folders (none: the default ones) for the next start."""
     from tuilab import catalogue
 
     places = [

@@ -1,4 +1,4 @@
-"""What a person wants to see of the run on the screen; nothing of it changes what is measured."""
+"""What the user wants to see of the run on the screen; it never affects the measurement."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 @dataclass
 class ViewOptions:
-    """Which arms and ghosts are drawn, and whether somebody is here for the first time."""
+    """Which arms and ghosts are drawn, and whether the user is new."""
 
     ghosts: bool = True
-    """Earlier runs are drawn under this one."""
+    """True if earlier runs are drawn under this one."""
     newcomer: bool = False
-    """The answer says how to begin."""
+    """True if the answer explains how to begin."""
     _run: str = ""
     _hidden: frozenset[str] = field(default_factory=frozenset)
 
     def drawn(self, state: "RunState") -> set[str]:
-        """Return ids of the arms of that run that are drawn: all of them until some were hidden."""
+        """Return ids of the drawn arms of that run: all until some are hidden."""
         return set(state.arms) - (self._hidden if state.run == self._run else frozenset())
 
     def draw(self, state: "RunState", arms: Iterable[str]) -> None:
-        """Draw these arms of that run alone, until another run is on the screen."""
+        """Draw only these arms of that run, until another run is on the screen."""
         self._run, self._hidden = state.run, frozenset(state.arms) - set(arms)
