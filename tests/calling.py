@@ -1,4 +1,4 @@
-"""`tuilab` as a person or a script calls it, in a process of its own or in this one."""
+"""Runs `tuilab` as a user or script does, in a separate process or in this one."""
 
 import contextlib
 import io
@@ -17,7 +17,7 @@ TUILAB = (sys.executable, "-m", "tuilab")
 
 
 class Done(NamedTuple):
-    """What became of a command."""
+    """The outcome of a command."""
 
     returncode: int
     stdout: str
@@ -25,12 +25,12 @@ class Done(NamedTuple):
 
 
 def environment(data: Path, **more: str) -> dict[str, str]:
-    """That of a fresh account: the data folder and the settings are `data`."""
+    """The environment of a fresh account: `data` is the folder for data and settings."""
     return {**os.environ, "TUILAB_DATA": knowing(data), "XDG_CONFIG_HOME": str(data), **more}
 
 
 def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
-    """The command under way in a process of its own."""
+    """Start the command in a separate process."""
     how = {"env": environment(data), **how}
     return subprocess.Popen(
         [*TUILAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
@@ -38,7 +38,7 @@ def begun(data: Path, *words: str, **how: Any) -> "subprocess.Popen[str]":
 
 
 def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
-    """The command in a process of its own, to its end."""
+    """Run the command in a separate process to its end."""
     process = begun(data, *words, **how)
     try:
         out, err = process.communicate(timeout=seconds)
@@ -49,14 +49,14 @@ def run(data: Path, *words: str, seconds: float = 120, **how: Any) -> Done:
 
 
 class Stream(io.TextIOWrapper):
-    """What a command in this process prints to; no terminal."""
+    """Captures the output of a command in this process; not a terminal."""
 
     def isatty(self) -> bool:
         return False
 
 
 def here(*words: str) -> Done:
-    """The command in this process: all of it but the start of Python, for what needs no worker."""
+    """Run the command in this process, which skips Python's startup; for commands that need no worker."""
     streams = [Stream(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     code: object = 0
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(streams[0]):

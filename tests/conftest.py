@@ -1,4 +1,4 @@
-"""A real TensorFlow worker, started once and shared by every test that asks for it."""
+"""A real TensorFlow worker, started once and shared by every test that requests it."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
 
-# Holds an installed workload, `probe`, as an entry point.
+# Provides an installed workload, `probe`, as an entry point.
 INSTALLED = Path(__file__).parent / "worker" / "installed"
 START_S, ANSWER_S = 120.0, 120.0
 TESTS = Path(__file__).parent
@@ -62,24 +62,25 @@ SLOW = (
     "profile/test_recorded",
     "workloads/test_memory_figures",
 )
-"""Rooms and files that start programs of their own, or take long over many cases or screens."""
+"""Test folders and files that start programs, or take long because of many cases or screens."""
 TENSORFLOW = {"emulated_gpu", "gpu_worker", "tf", "worker"}
 """Fixtures that start TensorFlow."""
 
-# Pictures and words with a moment in them are the same wherever the tests run.
+# Pictures and texts with a time must not depend on where the tests run.
 os.environ["TZ"] = "UTC"
 time.tzset()
 
-# Programs that tests start would compile TensorFlow and Textual each time: 7 s of a processor instead of 3 s.
-# Where the environment forbids Python to keep compiled files beside the sources, they are kept in the user's cache.
+# Without this, programs that tests start would compile TensorFlow and Textual each time: 7 s of a processor
+# instead of 3 s. If the environment forbids writing bytecode next to the sources, it goes to the user's
+# cache.
 if sys.dont_write_bytecode:
     sys.dont_write_bytecode = False
     sys.pycache_prefix = str(platformdirs.user_cache_path("tuilab") / "pycache")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
-# A deadline is a limit in absolute time, which a busy machine breaks. The same examples each time, so that a change
-# is judged by what it changed; --hypothesis-profile=exploring looks for new ones.
+# A deadline is an absolute time limit, which a busy machine exceeds. Examples are always the same, so that a
+# change is judged by its own effect; --hypothesis-profile=exploring tries new ones.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("exploring", deadline=None, max_examples=1_000)
 settings.load_profile("same")
@@ -87,7 +88,7 @@ settings.load_profile("same")
 
 @pytest.fixture(scope="session", autouse=True)
 def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What the lab remembers between starts is no test's to change. All processes of a session share roofs."""
+    """Give the tests separate preferences. All processes of a session share roofs."""
     session = tmp_path_factory.getbasetemp()
     session = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
     (session / "machines").mkdir(exist_ok=True)
@@ -103,7 +104,7 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 
 def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Workers are forked from a process that has imported TensorFlow (tests/forked), until the session ends."""
+    """Fork workers from a process that has imported TensorFlow (tests/forked), until the session ends."""
     folder.mkdir(exist_ok=True)
     patch.setenv("TUILAB_TESTS_FORKED", str(folder))
     patch.setenv(
@@ -114,9 +115,10 @@ def fork_workers(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_as_in_a_terminal() -> None:
-    """Programs that tests start obey INT and HUP, also where the tests were begun in the background or by nohup.
+    """Make programs that tests start obey INT and HUP, even if the tests run in the background or under
+    nohup.
 
-    What a process ignores, those it starts ignore too; what it handles, they do not.
+    Ignored signals are inherited by child processes; handled ones are not.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
@@ -125,7 +127,7 @@ def signals_as_in_a_terminal() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What Python has kept compiled of files that were temporary, this process's and AutoGraph's, goes."""
+    """Remove bytecode of temporary files, including AutoGraph's."""
     yield
     if sys.pycache_prefix:
         shutil.rmtree(sys.pycache_prefix + str(tmp_path_factory.getbasetemp()), ignore_errors=True)
@@ -134,9 +136,9 @@ def no_compiled_leavings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 class Worker:
-    """A worker process spoken to in JSON lines, blocking.
+    """A worker process controlled by JSON lines, blocking.
 
-    cpus: logical ones that stand in for devices. environment: what to set beside that.
+    cpus: number of logical CPUs that replace devices. environment: further variables.
     """
 
     machine: Machine
@@ -180,7 +182,7 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Continue with a process that is confined to that, or with the first one. As a supervisor does."""
+        """Continue with a process confined to that scope, or with the first one, as a supervisor does."""
         if self._scope:
             self.close()
             assert self._beside is not None
@@ -192,7 +194,7 @@ class Worker:
             self._start({requests.CONFINE: scope, "TUILAB_TESTS_FORKED": forked})
 
     def send(self, request: requests.Request) -> None:
-        """Write one request, to a process with the confinement that it needs."""
+        """Send one request to a process with the required confinement."""
         scope = requests.confined_to(request)
         plain = isinstance(request, requests.Declare | requests.Measure)
         if scope != self._scope and (scope or plain):
@@ -202,7 +204,9 @@ class Worker:
         self.process.stdin.flush()
 
     def next(self, timeout: float = ANSWER_S, *, patient: bool = False) -> Event:
-        """The next event. Fails the test when none comes (if `patient`, TimeoutError) or the worker ended."""
+        """Return the next event. Fails the test if none arrives (TimeoutError if `patient`) or the worker
+        ended.
+        """
         try:
             line = self._lines.get(timeout=timeout)
         except Empty:
@@ -216,7 +220,9 @@ class Worker:
     def measure(
         self, request: requests.Measure, watch: Callable[[Event], object] = lambda event: None
     ) -> list[Event]:
-        """Run a request to its end: its events. `watch` sees each as it arrives and may send requests."""
+        """Run a request to its end and return its events. `watch` sees each as it arrives and may send
+        requests.
+        """
         self.send(request)
         seen: list[Event] = []
         while True:
@@ -230,7 +236,7 @@ class Worker:
                 return seen
 
     def ask(self, kind: str, body: msgspec.Struct | dict[str, object] | None = None) -> list[events.Answer]:
-        """Ask a question: its answers, in order. Fails the test where the worker refuses."""
+        """Ask a question and return its answers in order. Fails the test if the worker rejects it."""
         identity = uuid.uuid4().hex
         raw = msgspec.Raw(msgspec.json.encode(body if body is not None else {}))
         self.send(requests.Ask(id=identity, kind=kind, body=raw))
@@ -250,7 +256,7 @@ class Worker:
         self.close()
 
     def close(self) -> None:
-        """End it, as a client that goes away does."""
+        """Close it as a departing client does."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -261,7 +267,7 @@ class Worker:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--tier` chooses by cost, `--long` adds the tests marked `long`."""
+    """Add `--tier`, which selects by cost, and `--long`, which adds the tests marked `long`."""
     parser.addoption(
         "--tier",
         choices=("quick", "rest", "all"),
@@ -272,7 +278,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark slow rooms and what starts TensorFlow; deselect the tests of other tiers and the long ones."""
+    """Mark slow tests and those that start TensorFlow; deselect other tiers and the long tests."""
     for item in items:
         slow = item.nodeid.removeprefix("tests/").startswith(SLOW) or item.get_closest_marker("real_worker")
         if slow or not TENSORFLOW.isdisjoint(getattr(item, "fixturenames", ())):
@@ -297,7 +303,7 @@ def quick(item: pytest.Item) -> bool:
 
 
 def fold(seen: list[Event]) -> RunState:
-    """The state that a run's events add up to."""
+    """Return the state that results from a run's events."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -306,7 +312,7 @@ def fold(seen: list[Event]) -> RunState:
 
 @pytest.fixture(scope="session")
 def tf() -> Any:
-    """TensorFlow with two logical CPUs, so that something can be on another device than the host's."""
+    """TensorFlow with two logical CPUs, so that something can be on another device than the host."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow
 
@@ -319,7 +325,9 @@ def tf() -> Any:
 
 @pytest.fixture(scope="session")
 def worker() -> Iterator[Worker]:
-    """The shared worker, started as a user's is. A test leaves it idle: it waits for the end of what it began."""
+    """The shared worker, started like a user's. A test must leave it idle and wait for the end of its
+    requests.
+    """
     worker = Worker(environment={"TUILAB_TESTS_FORKED": ""})
     yield worker
     worker.end()
@@ -327,7 +335,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture(scope="session")
 def emulated_gpu() -> Callable[..., dict[str, str]]:
-    """What to set so that a process sees emulated GPUs (`build.environment`). Skips where they cannot be had."""
+    """Variables that make a process see emulated GPUs (`build.environment`). Skips if unavailable."""
     try:
         build.environment()
     except build.Missing as error:
@@ -337,7 +345,7 @@ def emulated_gpu() -> Callable[..., dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def gpu_worker(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """A worker beside one emulated GPU, shared like `worker`."""
+    """A worker with one emulated GPU, shared like `worker`."""
     worker = Worker(cpus=1, environment=emulated_gpu())
     yield worker
     worker.end()

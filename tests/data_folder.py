@@ -1,4 +1,4 @@
-"""What tests of several processes share: the machine's roofs, and results that are made once a session."""
+"""What tests in several processes share: the machine's roofs, and results made once per session."""
 
 import fcntl
 import os
@@ -12,10 +12,10 @@ MACHINES = "TUILAB_TESTS_MACHINES"
 
 
 def knowing(folder: Path) -> str:
-    """The folder, made, for TUILAB_DATA: what a run in it learns of the machine, the next tests' runs know.
+    """Create the folder, for TUILAB_DATA, with the roofs that this session's tests share.
 
-    The first run in a data folder measures the machine's roofs, which takes more than the run of most tests. Outside
-    a session of tests each folder is by itself.
+    The first run in a data folder measures the machine's roofs, which takes longer than the run of most
+    tests. Outside a test session, folders are independent.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if MACHINES in os.environ and not (folder / "machines").exists():
@@ -24,7 +24,7 @@ def knowing(folder: Path) -> str:
 
 
 def once(name: str, make: Callable[[Path], dict[str, str]]) -> dict[str, str]:
-    """What `make`, given a folder, gave to the first process of this session that asked; the others wait for it."""
+    """Return what `make` returned to the first process of this session; the others wait for it."""
     folder = Path(os.environ[MACHINES]).parent / name
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""Runs made of events, for the tests of what is said about them."""
+"""Runs built from events, for tests of sentences about them."""
 
 import math
 import random
@@ -31,7 +31,7 @@ def begun(
     axes: Sequence[Axis] = (),
     samples: int = 256,
 ) -> RunState:
-    """A run that has started. sizes: of a sweep along `samples`."""
+    """Return a started run. sizes: of a sweep along `samples`."""
     points: Sequence[e.Point] = [e.Point(i, {"samples": x}) for i, x in enumerate(sizes)] or [e.Point(0)]
     if len(axes) == 2:
         grid = [(x, y) for y in axes[1].values for x in axes[0].values]
@@ -45,7 +45,7 @@ def begun(
 def measure(
     state: RunState, costs: Mapping[Arm, Cost], rounds: int = 20, spread: float = 0.01, seed: int = 1
 ) -> RunState:
-    """Fold in rounds in which each arm costs what it costs at each point's `samples`."""
+    """Add rounds in which each arm takes its cost at each point's `samples`."""
     draw = random.Random(seed)
     for _ in range(rounds):
         blocks = []

@@ -1,4 +1,4 @@
-"""One account of a call: parts that add up, what they are known from, what is not known."""
+"""The account of a call: parts that add up, their sources, and unknown time."""
 
 import msgspec
 import pytest
@@ -52,12 +52,12 @@ def test_what_the_profiler_adds_is_taken_off_what_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # What so few events cannot have cost is the machine's pace, which every part shares.
+    # This few events cannot cost that much, so the rest is the machine's speed, which all parts share.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 
 def test_what_a_device_timed_itself_is_not_stretched_with_the_host() -> None:
-    """Copies of 4 ms read 7.7 ms where the calls beside the profile met a busy machine."""
+    """Copies of 4 ms measured as 7.7 ms because the unprofiled calls ran on a busy machine."""
     calls = [{"copy_in": 4.5e-3, "compute": 4e-3, "dispatch": 1.5e-3}] * 3
     timed = {"copy_in": 4e-3, "compute": 4e-3}
     busy = of_profile(calls, 20e-3, on_device=timed)
@@ -65,12 +65,12 @@ def test_what_a_device_timed_itself_is_not_stretched_with_the_host() -> None:
     assert busy.seconds("dispatch") == pytest.approx(3e-3) and busy.seconds("not_known") == pytest.approx(
         8e-3
     )
-    # The profiler, or a stall while it ran, is the host's too.
+    # The host's parts include the profiler, or a stall during the profile.
     quick = of_profile(calls, 9e-3, on_device=timed)
     assert quick.seconds("dispatch") == pytest.approx(0.75e-3)
     assert quick.seconds("compute") == pytest.approx(4e-3) and 4e-3 < quick.seconds("copy_in") < 4.5e-3
     assert quick.not_known == 0 and quick.total_s == pytest.approx(9e-3)
-    # A device that took less than its own profile says was another then.
+    # A device faster than in its own profile behaved differently then.
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 

@@ -1,4 +1,4 @@
-"""Several runs side by side, and the line of a run in a list."""
+"""Several runs side by side, and a run's line in a list."""
 
 import msgspec
 import pytest

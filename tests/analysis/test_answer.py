@@ -1,4 +1,4 @@
-"""The answer says what was shown, and no more."""
+"""The answer claims what was shown, and no more."""
 
 import re
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def test_the_fastest_and_the_other_device_with_its_copying() -> None:
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
 def test_no_arm_is_called_faster_where_the_rounds_contradict_the_medians(other) -> None:
-    # Most rounds of the graph take 1 ms and some 2 ms: its median is the lesser, its rounds are slower.
+    # Most rounds of the graph take 1 ms and some take 2 ms: its median is lower, but its rounds are slower.
     state = begun([GRAPH, other])
     for index in range(60):
         blocks = (
@@ -142,7 +142,7 @@ def test_noise_too_wide_for_equality_says_so() -> None:
 
 
 def test_one_round_each_is_not_called_noise() -> None:
-    """850 ms beside 5 ms is no noise; but nothing says yet how much of it is."""
+    """850 ms against 5 ms is not noise, but nothing shows yet how much of it is."""
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
@@ -202,7 +202,7 @@ def test_a_lone_arm_of_a_sweep_is_told_at_both_ends_and_at_the_runs_own_size(own
 
 
 def test_in_a_sweep_of_different_work_both_ends_are_those_of_one_arm() -> None:
-    """The fastest at one end is another than at the other."""
+    """Different arms are fastest at the two ends."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
     measure(state, dict(zip(VARIANTS[:2], times, strict=True)))
@@ -291,7 +291,7 @@ def test_a_zero_time_is_no_figure() -> None:
 
 
 def test_a_ratio_that_is_not_the_quotient_of_the_medians_beside_it_says_so() -> None:
-    """In busy rounds, a few more than half, the arms are nearly equal: the medians are those of busy rounds."""
+    """In busy rounds, just over half, the arms are nearly equal, so the medians are those of busy rounds."""
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
         graph, ratio = (4e-3, 1.2) if index % 2 == 0 else (1e-3, 3.0)
@@ -313,7 +313,7 @@ def test_figures_stand_in_the_order_of_their_names() -> None:
 
 
 def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -> RunState:
-    """Fold in rounds in which an arm (by its variant) takes what its function of the round says."""
+    """Add rounds in which each arm (by variant) takes the time that its function returns for the round."""
     for index in range(rounds):
         blocks = tuple(
             e.Block(arm, 0, 1, by_arm[known.arm.variant](index)) for arm, known in state.arms.items()
@@ -325,7 +325,7 @@ def fixed(state: RunState, rounds: int = 40, **by_arm: Callable[[int], float]) -
 
 
 def pace(middle: float, swing: float) -> Callable[[int], float]:
-    """A time of that median, with so large a share of it up and down in turns of four rounds."""
+    """Return times with this median that vary by this share, alternating over four rounds."""
     return lambda index: middle * (1 + swing * (-1.5, -0.5, 0.5, 1.5)[(7 * index) % 4])
 
 

@@ -1,4 +1,4 @@
-"""The least time of a call on a GPU that is not here, and what is said of it."""
+"""The minimum time of a call on a GPU that is not present, and its description."""
 
 import math
 import re
@@ -30,7 +30,7 @@ class TestGpu:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
         found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
-        assert found.memory_s == pytest.approx(20e6 / 100e9)  # a megabyte may still lie in the cache
+        assert found.memory_s == pytest.approx(20e6 / 100e9)  # a megabyte may still be in the cache
         assert found.seconds == pytest.approx(1e-3)
         copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
@@ -61,7 +61,7 @@ class TestGpu:
         assert kernel_count(state, Arm("GPU:0", "xla"), 0) == 1
 
     def test_an_arm_is_counted_as_another_of_its_mode(self) -> None:
-        """Four equal products are four ops of an eager call and one of a graph."""
+        """Four equal products are four ops in an eager call and one in a graph."""
         state = begun([EAGER, GRAPH, GPU_GRAPH])
         told(state, Work(flop=4.0), EAGER)
         told(state, Work(flop=1.0), GRAPH)
@@ -135,7 +135,7 @@ class TestGpu:
         assert f"What an H100 could give is not known: {why}" in answer(state)
 
     def test_before_this_host_was_measured_a_short_bound_is_not_known(self) -> None:
-        """Without this host's own dispatch a small call would take less than a nanosecond."""
+        """Without this host's launch cost, a small call would take less than a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
@@ -258,7 +258,7 @@ class TestSweep:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-2 * n})
         for index, flop in enumerate((1e8, 1e13)):
-            # At the larger size starting the call is too short to matter.
+            # At the larger size, the launch cost is negligible.
             for arm in (GRAPH, GPU_GRAPH):
                 work = Work(flop=flop, inputs=1e5, outputs=1e5)
                 state.apply(e.WorkKnown(run="r", arm=arm.id, point=index, work=work))
@@ -274,8 +274,8 @@ class TestSweep:
         assert sweep_bound(state, SHEETS["h100"]) is None
 
 
-# Programs whose best possible time on a GPU is known: kernels that run one after another, each at the peak of its
-# dtype or at the memory's bandwidth, whichever takes longer, with nothing lost between them.
+# Programs with a known best time on a GPU: kernels in sequence, each limited by the peak of its dtype or by
+# memory bandwidth, with no time lost in between.
 Kernel = tuple[str, float, float]
 """dtype, operations, bytes."""
 SIDES = (64, 512, 4_096, 16_384)
@@ -304,7 +304,7 @@ PROGRAMS: dict[str, tuple[list[Kernel], str, bool]] = {
 
 
 def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataSheet) -> float:
-    """Seconds that the program takes on a GPU of that data sheet where nothing is lost."""
+    """Return the program's seconds on that data sheet's GPU if no time is lost."""
     cached, launch = sheet.cache.value if sheet.cache else math.inf, sheet.launch.value
     done, launches = 0.0, 1 if mode == "xla" else len(kernels)
     for dtype, flop, moved in kernels:
@@ -315,7 +315,7 @@ def best_possible(kernels: list[Kernel], mode: str, copied: bool, sheet: DataShe
     begun = max(host[mode] * (len(kernels) if mode == "eager" else 1), launches * launch)
     if not copied:
         return max(begun, done)
-    # The device may compute while the host still starts the rest; the results travel last.
+    # The device may compute while the host launches the rest; the results are copied last.
     way_in, way_out = kernels[0][2] / 2 / sheet.link.value, kernels[-1][2] / 2 / sheet.link.value
     return max(begun, way_in + done) + way_out
 
@@ -325,7 +325,7 @@ def test_there_are_sixty_programs() -> None:
 
 
 def call_of(name: str) -> GpuCall:
-    """What the bound is worked out of, for that program."""
+    """Return the bound's input for that program."""
     kernels, mode, copied = PROGRAMS[name]
     by_dtype: dict[str, float] = {}
     for dtype, flop, _ in kernels:
@@ -333,7 +333,7 @@ def call_of(name: str) -> GpuCall:
     work = Work(
         flop=sum(by_dtype.values()),
         by_dtype=by_dtype,
-        # What one kernel hands to the next may stay in a cache, so only the ends are moved for certain.
+        # Data passed between kernels may stay in a cache, so only the ends are certain to be moved.
         inputs=kernels[0][2] / 2,
         outputs=kernels[-1][2] / 2,
         kernels=len(kernels),

@@ -1,4 +1,4 @@
-"""The badge of doubt says what precision was reached, and in two words what speaks against the figures."""
+"""The badge shows the precision reached, and in two words the reason for doubt."""
 
 import pytest
 

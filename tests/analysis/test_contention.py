@@ -1,4 +1,4 @@
-"""Counters, judged."""
+"""Judging counters."""
 
 import pytest
 

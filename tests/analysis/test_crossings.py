@@ -1,4 +1,4 @@
-"""Changes of sign: where they are, how sure, and when they are none."""
+"""Sign changes: where they are, how certain, and when they do not count."""
 
 import math
 import random
@@ -77,7 +77,7 @@ share = st.floats(0, 1)
 def test_two_lines_cross_within_the_bounds_that_two_ratios_leave(
     p: float, q: float, below: float, above: float
 ) -> None:
-    # Both cost 1 at size 10,000, of which p and q are what grows with the size.
+    # Both cost 1 at size 10,000; p and q are the shares that grow with the size.
     assume(abs(p - q) > 1e-3)
     low, high = int(10_000 / below), math.ceil(10_000 * above)
     ratios = [math.log((1 - p + p * x / 10_000) / (1 - q + q * x / 10_000)) for x in (low, high)]

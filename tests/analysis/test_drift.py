@@ -1,4 +1,4 @@
-"""Drift is found where there is one, and not where samples merely follow each other."""
+"""Drift is found if there is one, and not because samples are autocorrelated."""
 
 import random
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What environments that took turns differ in: no more is claimed than their processes show."""
+"""Differences between environments that took turns: claims no more than their processes show."""
 
 import random
 
@@ -19,7 +19,7 @@ def arms(host: str) -> list[Arm]:
 
 
 def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float = 0.02) -> RunState:
-    """Two environments; a call of the second's graph takes so many times as long. between: of processes."""
+    """Two environments; a graph call of the second takes this multiple. between: spread between processes."""
     state, rng = RunState(), random.Random(seed)
     every = [*arms("old"), *arms("new")]
     versions = {"old": "2.16.2", "new": "2.21.0"}
@@ -30,7 +30,7 @@ def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float
             state.apply(e.MachineJoined(run="r", host=host, machine=there))
         pace = {arm.id: rng.lognormvariate(0, between) for arm in every}
         for _ in range(10):
-            minute = rng.lognormvariate(0, 0.3)  # what slows all arms of a round alike
+            minute = rng.lognormvariate(0, 0.3)  # a slowdown that all arms of a round share
             blocks = []
             for arm in every:
                 factor = graph if (arm.host, arm.mode) == ("new", "graph") else 1.0
@@ -56,7 +56,7 @@ def test_a_tenth_is_found_and_named():
 
 def test_of_the_same_environment_twice_a_difference_is_claimed_in_one_run_of_twenty_at_most():
     claimed = sum(any(row.differs for row in pairs(run(seed=seed), 0)[0].arms) for seed in range(100))
-    assert claimed <= 9  # 5 are expected at most; more than 9 has a chance of 3 %
+    assert claimed <= 9  # 5 are expected at most; more than 9 has a probability of 3 %
 
 
 @pytest.mark.parametrize("processes", [3, 7])

@@ -1,4 +1,4 @@
-"""A crossover is claimed from a lead that persists, not from noise. Simulated sweeps with a known truth, seeded."""
+"""A crossover needs a lead that persists, not noise. Seeded simulated sweeps with a known truth."""
 
 import math
 from collections.abc import Callable
@@ -19,8 +19,11 @@ Cost = Callable[[int], float]
 def measure(
     rng: np.random.Generator, cost: Cost, size: int, spread: float, lasting: float, rounds: int
 ) -> dict[int, float]:
-    """Return seconds by round, with log noise of `spread`, of which the share `lasting` (of the variance)
-    shifts all rounds of the size alike, as a disturbance of seconds does; the rest has autocorrelation 0.4."""
+    """Return seconds by round, with log noise of `spread`.
+
+    The share `lasting` of its variance shifts all rounds of a size, like a disturbance of some seconds; the
+    rest has autocorrelation 0.4.
+    """
     shift = rng.standard_normal() * spread * math.sqrt(lasting)
     logs = shift + noise(rng, 1, rounds, spread * math.sqrt(1 - lasting), 0.4)[0]
     return dict(enumerate((cost(size) * np.exp(logs)).tolist()))
@@ -29,8 +32,7 @@ def measure(
 def swept(
     rng: np.random.Generator, costs: list[Cost], spread: float, lasting: float, rounds: int
 ) -> tuple[Timings, Timings]:
-    """Return the arm that wins at the largest size and the one that wins at the smallest, as a sweep picks
-    them, after up to eight added sizes."""
+    """Return the winner at the largest size and the one at the smallest, after up to eight added sizes."""
 
     def at(size: int) -> list[dict[int, float]]:
         return [measure(rng, cost, size, spread, lasting, rounds) for cost in costs]

@@ -1,4 +1,4 @@
-"""A model's layers against the account: their shares, their roofs, and what lies outside of them."""
+"""A model's layers compared with the account: shares, roofs, and time outside layers."""
 
 import re
 
@@ -31,7 +31,7 @@ LAYERS = (
 
 
 def run(**parts):
-    """Calls of a millisecond of the two arms, and what the profile of one tells."""
+    """Calls of a millisecond for both arms, with a profile of one."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="")
     return made.folded(
         made.started("r1", made.GRAPH, SLOW),
@@ -74,7 +74,9 @@ def test_a_result_has_the_layers_of_the_arm_that_tells_them_and_the_report_adds_
 
 
 def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_that_is_said():
-    """As on a host that others use: the parts of the run's own calls are not known then, those of the others are."""
+    """As on a busy host: the parts of the run's own calls are unknown, but those of the profiled calls are
+    known.
+    """
     result = summarise(run(compute=4e-3, dispatch=1e-3))
     assert list(result.arms[0].phases_s) == ["not_known"]
     assert [layer.share for layer in result.model.layers] == pytest.approx([0.4, 0.2, 0.12])
@@ -130,7 +132,7 @@ def test_the_short_table_of_layers_says_their_share_and_what_binds_them():
 
 
 def test_a_layer_that_beats_its_roof_has_no_share_of_it():
-    """The roof was measured too low, as on a busy host: no percentage of it says anything."""
+    """The roof was measured too low, as on a busy host, so a percentage of it is meaningless."""
     state = run(compute=0.08e-3, dispatch=0.92e-3)
     conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)
     assert (conv.of_roof, add.of_roof is None) == (None, True)

@@ -1,4 +1,4 @@
-"""Samples at two paces are told from samples that are merely noisy."""
+"""Samples at two levels are distinguished from noisy samples."""
 
 import numpy as np
 import pytest

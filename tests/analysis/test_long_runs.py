@@ -1,4 +1,4 @@
-"""A long run's figures are worked out in arrays: they are those of the plain definitions."""
+"""A long run's figures are computed with arrays and equal those of the plain definitions."""
 
 import math
 from array import array
@@ -26,13 +26,13 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 
 @contextmanager
 def many(least: int) -> Iterator[None]:
-    """From how many samples on they count as many."""
+    """Set the number of samples from which arrays are used."""
     with patch.object(statistics, "LARGE", least), patch.object(ratios, "LARGE", least):
         yield
 
 
 def run_of(rounds: list[tuple[bool, bool, float, float]]) -> RunState:
-    """A run in which each round has either arm or not, with those seconds per call."""
+    """A run in which each round contains either arm or not, with these seconds per call."""
     state = folded(started("r", A, B))
     for index, (has_a, has_b, a, b) in enumerate(rounds):
         blocks = [Block(A.id, 0, 1, a, b)] * has_a + [Block(B.id, 0, 1, b, a)] * has_b

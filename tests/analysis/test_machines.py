@@ -1,4 +1,4 @@
-"""Many machines on the same presets: what each stands at, and on what they disagree."""
+"""Many machines with the same presets: each one's results, and their disagreements."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""What is remembered, what is not, and what summing up a run loads."""
+"""What is cached, what is not, and what summarising a run imports."""
 
 import subprocess
 import sys

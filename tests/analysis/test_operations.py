@@ -18,11 +18,11 @@ from tuilab.analysis.operations import computes, plain
         ("_MklNativePadWithFusedConv2D", "PadWithFusedConv2D", "Conv2D"),
         ("_FusedDepthwiseConv2dNative", "_FusedDepthwiseConv2dNative", "DepthwiseConv2dNative"),
         ("_FusedBatchNormEx", "_FusedBatchNormEx", "FusedBatchNormV3"),
-        # Ops that code asks for by this very name.
+        # Ops that code requests by this name.
         ("FusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("_MklFusedBatchNormV3", "FusedBatchNormV3", "FusedBatchNormV3"),
         ("FusedPadConv2D", "FusedPadConv2D", "FusedPadConv2D"),
-        # Not known: it stays what it is called.
+        # Unknown ops keep their name.
         ("_FusedUnheardOf", "_FusedUnheardOf", "_FusedUnheardOf"),
         ("_UnaryOpsComposition", "_UnaryOpsComposition", "_UnaryOpsComposition"),
         ("", "", ""),

@@ -1,4 +1,4 @@
-"""Outliers are counted."""
+"""Counting outliers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ def test_they_are_counted_and_the_worst_is_named() -> None:
 
 
 def test_what_lies_on_the_fence_is_no_outlier() -> None:
-    # Quartiles of 0 … 8 are 2 and 6, so the fences stand at −10 and 18.
+    # Quartiles of 0 … 8 are 2 and 6, so the fences are −10 and 18.
     assert count([*range(8), 18.0]) == 0
     assert count([0, 1, 2, 3, 4, 5, 6, 7, 18.001]) == 1
     assert count([-10.001, 1, 2, 3, 4, 5, 6, 7, 8]) == 1

@@ -1,4 +1,4 @@
-"""What copies cost is recovered from timings."""
+"""The copy cost is recovered from timings."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Several processes are several observations: an interval holds the pace about which they lie."""
+"""Several processes are several observations: an interval contains the middle of the processes."""
 
 import math
 import random
@@ -21,7 +21,7 @@ ROUNDS = 40
 
 
 def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS) -> ArmSamples:
-    """A process for each pace (seconds per call), with noise about it."""
+    """One process per speed (seconds per call), with noise around it."""
     draw = random.Random(seed)
     samples = [pace * math.exp(draw.gauss(0, noise)) for pace in paces for _ in range(rounds)]
     starts = [rounds * i for i in range(1, len(paces))]
@@ -49,7 +49,7 @@ def test_the_interval_of_three_holds_the_pace_of_processes(between: float) -> No
 
 
 def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -> ArmSamples:
-    """Forks of those zygotes, each zygote with a pace of its own, after a fresh process."""
+    """Forks of these zygotes, each with its own speed, after a fresh process."""
     draw = random.Random(seed)
     paces = [math.exp(own.get(zygote, 0.0) + draw.gauss(0, noise)) for zygote in (-1, *zygotes)]
     found = cell(*paces, seed=seed, rounds=8)
@@ -68,7 +68,7 @@ def test_forks_of_zygotes_that_are_alike_are_as_many_observations() -> None:
 
 
 def test_zygotes_that_differ_are_the_observations() -> None:
-    """Nineteen forks of three zygotes are not nineteen: their interval spans the zygotes."""
+    """Nineteen forks of three zygotes are not nineteen observations: the interval spans the zygotes."""
     draw, hits, without = random.Random(7), 0, 0
     for seed in range(300):
         own = {zygote: draw.gauss(0, 0.2) for zygote in range(3)}
@@ -151,12 +151,12 @@ def test_a_process_of_few_rounds_says_nothing_yet() -> None:
 
 
 def again(state: RunState, worker: int) -> e.RunStarted:
-    """A further process of the run begins."""
+    """Start a further process of the run."""
     return started("r", *(arm.arm for arm in state.arms.values()), scenario=state.scenario, worker=worker)
 
 
 def published(*scales: float) -> RunState:
-    """A run of as many processes, the graph's pace its own in each."""
+    """A run with one process per scale, which sets the graph's speed."""
     state = begun([GRAPH, XLA])
     for worker, scale in enumerate(scales):
         if worker:
@@ -197,7 +197,7 @@ def test_a_crossover_is_that_of_processes_in_general() -> None:
         b: dict[int, dict[int, float]] = {size: {} for size in sizes}
         for at in range(3 * ROUNDS):
             for size in sizes:
-                # Power laws, between whose sizes interpolation does not err: they cross at 16,000.
+                # Power laws, for which interpolation is exact: they cross at 16,000.
                 a[size][at] = paces[at // ROUNDS] * size / 16_000 * math.exp(draw.gauss(0, 0.01))
                 b[size][at] = math.exp(draw.gauss(0, 0.01))
         known = crossover(a, b, Pair("a", "b"), (ROUNDS, 2 * ROUNDS))

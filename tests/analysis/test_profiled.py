@@ -1,4 +1,4 @@
-"""What a profile means, in sentences."""
+"""A profile described in sentences."""
 
 import pytest
 

@@ -51,7 +51,7 @@ def test_a_spike_does_not_hide_a_slowdown_that_a_plain_mean_would_lose() -> None
     logs[7] += 1.5
     mean = math.fsum(logs) / 20
     spread = math.sqrt(sum((x - mean) ** 2 for x in logs) / 19)
-    assert mean - 2.093 * spread / math.sqrt(20) < 0  # the plain t interval holds 1
+    assert mean - 2.093 * spread / math.sqrt(20) < 0  # the plain t interval contains 1
     found = ratio(rounds([math.exp(x) for x in logs]), dict.fromkeys(range(20), 1.0))
     assert found is not None and found.low is not None and found.low > 1
 

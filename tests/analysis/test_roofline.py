@@ -1,4 +1,4 @@
-"""What a machine can do at most, what follows for an arm, and for a GPU that is not here."""
+"""A machine's limits, and what they mean for an arm and for a GPU that is not present."""
 
 import msgspec
 import pytest
@@ -50,7 +50,7 @@ def roofs(state: RunState, device: DeviceRoofs = CPU_ROOFS) -> Roofs:
 
 
 def told(state: RunState, work: Work, *arms: Arm, point: int | None = None) -> RunState:
-    """The run with its arms' work and its machine's roofs."""
+    """Return the run with its arms' work and its machine's roofs."""
     for arm in arms:
         for place in state.points if point is None else [state.points[point]]:
             state.apply(e.WorkKnown(run="r", arm=arm.id, point=place.index, work=work))
@@ -103,7 +103,8 @@ class TestFloor:
 
         assert time("complex128") == time("float64") == pytest.approx(20e-3)
         assert time("tf32") == time("int32") == time("float32")
-        assert time("float16") == time("bfloat16") == pytest.approx(5e-3)  # no roof of its own: the highest
+        # no roof of its own: use the highest
+        assert time("float16") == time("bfloat16") == pytest.approx(5e-3)
 
     def test_the_best_of_two_measurements(self) -> None:
         state = begun([GRAPH])
@@ -159,7 +160,7 @@ class TestArm:
 
 
 class TestRaised:
-    """No arm is faster than its machine: who beats a roof raises it, for all arms, and says so."""
+    """No arm is faster than its machine: an arm that exceeds a roof raises it for all arms, and is named."""
 
     WORK = Work(flop=1e9, inputs=1e6, outputs=1e6)
 
@@ -285,7 +286,7 @@ def test_what_to_expect_before_anything_is_measured() -> None:
 
 
 def test_an_arm_beyond_its_machines_peak_does_not_compute_it() -> None:
-    """1 GFLOP in 1 ms would be 1 TFLOP/s, of which this machine does a tenth in float32, a fifth at most."""
+    """1 GFLOP in 1 ms would be 1 TFLOP/s; this machine does a tenth in float32, and a fifth at most."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     state = finish(told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
     assert [arm.arm for arm in measured(state, 0)] == [EAGER]
@@ -299,14 +300,14 @@ def test_an_arm_beyond_its_machines_peak_does_not_compute_it() -> None:
 
 @pytest.mark.parametrize("seconds", [4e-3, 10e-3])
 def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
-    """A peak is measured on a busy machine too, and of another product than the arm's."""
+    """A peak may be measured on a busy machine, and with another product than the arm's."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: seconds})
     told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2
 
 
 def test_fewer_operations_than_usual_are_no_deceit() -> None:
-    """Where a faster way of computing it is known, only the operations that no way avoids count."""
+    """If a faster algorithm is known, only the operations that no algorithm avoids count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     told(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)
     assert len(measured(finish(state), 0)) == 2

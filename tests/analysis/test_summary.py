@@ -168,7 +168,7 @@ def test_without_a_gpu_the_winners_of_both_ends_are_compared() -> None:
 
 
 def test_without_a_crossover_the_fastest_over_all_stands_first() -> None:
-    # XLA is first at the smallest size and eager at the largest, both by noise alone.
+    # XLA is first at the smallest size and eager at the largest, both only by noise.
     costs = {
         GRAPH: lambda x: 1e-4 + 1e-8 * x,
         XLA: lambda x: (1e-4 + 1e-8 * x) * (0.999 if x == SIZES[0] else 1.4),
@@ -202,7 +202,7 @@ def test_hostile_figures_give_a_result_without_nan() -> None:
 
 
 def test_a_model_whose_examples_are_not_counted_has_no_rate() -> None:
-    """A batch of unknown size is not taken for one of a single example."""
+    """A batch of unknown size is not treated as a single example."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
     counted, unknown, fixed = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(3))
     counted.apply(e.ModelOpened(run="r", model=model))

@@ -1,4 +1,4 @@
-"""What a busy host makes of a pace, and what the pace is without: both figures, each with its name."""
+"""The speed on a busy host and without disturbance: both figures, each named."""
 
 import random
 
@@ -20,7 +20,7 @@ WINDOW = 5
 def run(
     windows: list[tuple[bool, float, float]], *arms: Arm, processes: int = 1, told: bool = True
 ) -> RunState:
-    """A run whose windows say each whether the code was slowed down, what others used, and the canary's song."""
+    """A run whose windows each set whether the code was slowed, others' use, and the canary's time."""
     draw = random.Random(1)
     arms = arms or (GRAPH,)
     made: list[e.Event] = []

@@ -436,7 +436,7 @@ def test_copied_and_resident_are_told_apart() -> None:
 
 
 def test_a_claim_is_judged_on_one_gpu_unless_it_names_another():
-    """GPU:1 is faster in the one way and GPU:0 in the other: no pair of both is made."""
+    """GPU:1 is faster in one way and GPU:0 in the other; arms of both are never paired."""
     second, second_copied = Arm("GPU:1", "graph"), Arm("GPU:1", "graph", "copied")
     costs = {GPU_GRAPH: 2e-3, GPU_COPIED: 3e-3, second: 9e-3, second_copied: 1e-3}
     state = finish(measure(begun(list(costs)), costs))

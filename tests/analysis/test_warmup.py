@@ -1,4 +1,4 @@
-"""Two successive windows agree, or they do not."""
+"""Two successive windows agree or not."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Figures as they stand in a sentence."""
+"""Figures formatted for sentences."""
 
 import pytest
 

@@ -1,8 +1,8 @@
-"""Commands each of whose calls of the system fails once: `python faulted.py`, with `faulty.c` loaded before it.
+"""Runs commands in which each system call fails once: `python faulted.py`, with `faulty.c` preloaded.
 
-Reads trials as JSON lines and answers each with a line: every one is a fork of this process, in which the command
-line is loaded already, and a worker of these tests is a fork of that. A trial that does not end is killed and told as a
-hang; it is over when nothing that it started is left.
+Reads trials as JSON lines and answers each with a line. Each trial is a fork of this process, which has
+already imported the command line, and each worker of these tests is a fork of that. A trial that does not end
+is killed and reported as a hang; it is over when nothing that it started remains.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from tuilab.runner import process, supervisor
 
 WORKER = str(Path(__file__).with_name("worker.py"))
 REST_S = 20.0
-"""For so long may what a command started outlive it."""
+"""Seconds that processes started by a command may outlive it."""
 
 
 def export() -> None:
-    """Write a run in every format, as the history's page does."""
+    """Write a run in every format, as the history page does."""
     from tuilab.lab.export import write_kept
     from tuilab.lab.history import CancellableProgress, History
     from tuilab.report.formats import FORMATS
@@ -49,7 +49,7 @@ def export() -> None:
 
 
 def remember() -> None:
-    """Change what the lab remembers of a person; where that cannot be, it holds for this time."""
+    """Change a saved preference; if saving fails, it applies to this session only."""
     from tuilab.lab import files
 
     files.remember_opened("b.py")
@@ -57,11 +57,11 @@ def remember() -> None:
 
 
 ACTS: dict[str, Callable[[], None]] = {"@export": export, "@remember": remember}
-"""What a screen does, without one, as if it were a command."""
+"""Actions of a screen, run as commands without one."""
 
 
 def load_commands() -> None:
-    """Have what commands load, so that a trial costs some milliseconds."""
+    """Import what commands need, so that a trial takes milliseconds."""
     for package in (
         "cli", "lab", "history", "documents", "report", "analysis", "model", "workloads", "catalogue", "runner", "telemetry",
     ):  # fmt: skip
@@ -78,11 +78,11 @@ def load_commands() -> None:
 
 
 def fork_workers(faulty: ctypes.CDLL) -> None:
-    """Have a command's worker forked from it, where it is that of these tests: Python need not start again."""
+    """Fork a command's worker from it if it is the worker of these tests, to avoid starting Python again."""
     begin = asyncio.BaseEventLoop.subprocess_exec
 
     def be(command: Sequence[str], environment: dict[str, str]) -> NoReturn:
-        """Take the place of the program that would be executed now."""
+        """Act as the program that would now be executed."""
         faulty.fault_arm(b"", 0, 0, 0, b"")
         os.closerange(3, 1_000)
         signal.set_wakeup_fd(-1)
@@ -111,7 +111,7 @@ def fork_workers(faulty: ctypes.CDLL) -> None:
 
 
 def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
-    """The exit code, or "hang"; how many calls of that kind there were; whether something it started stays."""
+    """Return the exit code or "hang", the number of such calls, and whether a started process remains."""
     out, counted = Path(str(told["out"])), Path(f"{told['out']}.calls")
     counted.unlink(missing_ok=True)
     pid = os.fork()
@@ -151,7 +151,7 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            calls = int(counted.read_text()) if counted.exists() else 0  # one that was killed has not told
+            calls = int(counted.read_text()) if counted.exists() else 0  # a killed process did not report
             return {"code": os.waitstatus_to_exitcode(status), "calls": calls, "stays": not at_rest()}
         time.sleep(0.002)
     os.killpg(pid, signal.SIGKILL)
@@ -160,7 +160,9 @@ def trial(faulty: ctypes.CDLL, told: dict[str, object]) -> dict[str, object]:
 
 
 def at_rest() -> bool:
-    """Wait until all that a command started has ended, which became this process' own; whether it did."""
+    """Wait until everything that a command started, which this process adopted, has ended; return whether it
+    has.
+    """
     until = time.monotonic() + REST_S
     with contextlib.suppress(ChildProcessError):
         while time.monotonic() < until:
@@ -171,7 +173,7 @@ def at_rest() -> bool:
 
 
 def main() -> None:
-    """Answer trials until there are no more."""
+    """Answer trials until the input ends."""
     load_commands()
     faulty = ctypes.CDLL(os.environ["LD_PRELOAD"])
     faulty.fault_arm.argtypes = [

@@ -1,7 +1,7 @@
-"""A program that tells what the observer in it would: steps and windows of the profiler. Without TensorFlow.
+"""A program that sends what an observer would: steps and profiler windows. Without TensorFlow.
 
-Arguments, if any: how many times it tells them, and after how many seconds each; then it says `end`. Called with
-`-I -S`, so that the observer itself is not in it.
+Arguments, if any: how often it sends them, and the seconds in between; then it prints `end`. Run with `-I
+-S`, so that the observer itself is not loaded.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ MANY, EVERY_S = (int(sys.argv[1]), float(sys.argv[2])) if sys.argv[1:] else (4, 
 
 def told(stream: socket.socket, kind: str, raw: bytes = b"", **about: object) -> None:
     body = json.dumps({"kind": kind, **about}).encode()
-    with contextlib.suppress(OSError):  # whoever watched may be gone
+    with contextlib.suppress(OSError):  # the watcher may be gone
         stream.sendall(struct.pack(">II", len(body), len(raw)) + body + raw)
 
 

@@ -1,7 +1,7 @@
-"""Commands as another user of the machine. Reads JSON lines of trials, answers each with a line.
+"""Runs commands as another user of the machine. Reads trials as JSON lines and answers each with a line.
 
-Each is a fork that gives its rights away, once the same words were played with them: what Python loads for a command
-may lie where that user cannot read.
+Each trial is a fork that drops its privileges after the same command ran with them, because that user may be
+unable to read what Python imports for a command.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from tuilab.processes import die_with_parent
 
 
 def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-    """Its exit code and what it printed."""
+    """Run a command; return its exit code and output."""
     os.environ |= environment
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", write_through=True) for _ in range(2)]
     sys.argv, code = ["tuilab", *words], 0
@@ -32,13 +32,13 @@ def command(words: list[str], environment: dict[str, str]) -> tuple[int, str, st
 
 
 def code(text: str, environment: dict[str, str], answer: Callable[[object], None]) -> None:
-    """Run a piece of Python, which gives its answer by calling `answer`, and may go on afterwards."""
+    """Run Python code, which answers by calling `answer` and may continue afterwards."""
     os.environ |= environment
     exec(text, {"answer": answer})
 
 
 def main() -> None:
-    """Answer trials until there are no more. A piece of code goes on until this process ends, or it does."""
+    """Answer trials until the input ends. Code runs until it or this process ends."""
     load_commands()
     for line in sys.stdin:
         told = json.loads(line)
@@ -62,7 +62,7 @@ def main() -> None:
             if "words" in told:
                 answer(command(told["words"], told["environment"]))
             else:
-                die_with_parent()  # which another user's process has forgotten
+                die_with_parent()  # a process of another user has lost this setting
                 code(told["code"], told["environment"], answer)
             os._exit(0)
         os.close(write)

@@ -1,6 +1,6 @@
-"""`tuilab`, whose worker is the one of this folder. Arguments: seconds of a round, a file, then the words.
+"""`tuilab` with this folder's worker. Arguments: seconds per round, a file, then the words.
 
-`script` as the only word is a program of five lines that measures; `serve` serves a lab with that worker.
+A single word `script` runs a program of five lines that measures; `serve` serves a lab with that worker.
 """
 
 import sys
@@ -25,7 +25,7 @@ if WORDS == ["script"]:
     Lab.run(main)
 else:
     if WORDS[:1] == ["serve"]:
-        # The server calls this Python with `-P -m tuilab` for each page's lab.
+        # The server runs this Python with `-P -m tuilab` for each page's lab.
         python = Path(TRUTH).with_name("python")
         python.write_text(f'#!/bin/sh\nshift 3\nexec {sys.executable} {__file__} {LENGTH} {TRUTH} "$@"\n')
         python.chmod(0o700)

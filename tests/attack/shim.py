@@ -1,4 +1,4 @@
-"""Calls of the system that fail on purpose: the program that plays trials, as tests ask it."""
+"""Makes system calls fail on purpose: the test side of the program that runs trials."""
 
 import json
 import os
@@ -15,14 +15,15 @@ import pytest
 HERE = Path(__file__).parent
 FOREVER = 2**40
 KILLED, HALF, CUT, GROWN = -1, -2, -3, -4
-"""In place of an errno: the process is killed; half is written; the file is cut, or grows, before it is read."""
+"""Instead of an errno: the process is killed; half is written; the file is cut, or grows, before it
+is read."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """code: what the command ended with, "hang" where it did not. calls: how many there were of that kind.
+    """code: the command's exit code, or "hang". calls: number of calls of that kind.
 
-    stays: something that it started has not ended.
+    stays: a process that it started has not ended.
     """
 
     code: int | str
@@ -32,7 +33,7 @@ class Outcome:
 
 
 class Faulty:
-    """Plays commands whose calls fail. Skips the test where no C compiler is."""
+    """Runs commands whose calls fail. Skips the test without a C compiler."""
 
     def __init__(self, folder: Path) -> None:
         compiler = shutil.which("gcc")
@@ -64,10 +65,10 @@ class Faulty:
         seconds: float = 30.0,
         **environment: str,
     ) -> Outcome:
-        """A command in which some calls fail. fault: the kind, from which call on, how many, with which errno.
+        """Run a command in which some calls fail. fault: kind, first failing call, how many, errno.
 
-        below: the files that count. folder: where it is called. in_worker: they fail in the worker alone.
-        stdout: where what is printed goes, beside what is said.
+        below: only calls on these files count. folder: the working directory. in_worker: calls fail in the
+        worker only. stdout: additional file for the output.
         """
         out, seen = self.folder / "out", self.folder / "seen"
         if in_worker:
@@ -92,7 +93,7 @@ class Faulty:
         return Outcome(answer["code"], calls, out.read_text(errors="replace"), answer["stays"])
 
     def close(self) -> None:
-        """End it."""
+        """Stop the program."""
         assert self._program.stdin is not None
         self._program.stdin.close()
         self._program.wait(30)
@@ -101,7 +102,7 @@ class Faulty:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory):
-    """One for a file of tests."""
+    """One instance per test file."""
     some = Faulty(tmp_path_factory.mktemp("faulty"))
     yield some
     some.close()

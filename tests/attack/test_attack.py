@@ -1,6 +1,6 @@
-"""The lab under attack, seeded: what was measured stays, nothing is left behind, nobody sees a traceback.
+"""The lab under seeded attack: measurements survive, nothing is left behind, nobody sees a traceback.
 
-Short as it stands; `--long` gives the numbers of the table, which is printed at the end of each test (`-s`).
+Short by default; `--long` produces the numbers of the table, printed at the end of each test (`-s`).
 """
 
 import asyncio
@@ -62,7 +62,7 @@ def long(request) -> bool:
 
 
 def part(trials: Iterable[T]) -> list[T]:
-    """All of them, or of TUILAB_TESTS_PART=2/8 the second eighth: long modes are played in parts."""
+    """Return all trials, or with TUILAB_TESTS_PART=2/8 the second eighth: long modes run in parts."""
     which, of = map(int, os.environ.get("TUILAB_TESTS_PART", "1/1").split("/"))
     return list(trials)[which - 1 :: of]
 
@@ -74,7 +74,7 @@ def table(name: str, **figures: int) -> None:
 
 
 def ours(word: str) -> list[psutil.Process]:
-    """Processes that have this word among their arguments or in their environment, and have not ended."""
+    """Return running processes with this word in their arguments or environment."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
@@ -101,7 +101,7 @@ def piped(place: Path, words: list[str], environment: dict[str, str]) -> Iterato
 def on_a_terminal(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """The lab on a terminal of its own."""
+    """The lab in its own terminal."""
     terminal = Terminal(words, {**environment, "TERM": "xterm-256color", "LANG": "C.UTF-8"})
     try:
         deadline = time.monotonic() + 60
@@ -120,7 +120,7 @@ def on_a_terminal(
 def in_a_page(
     place: Path, words: list[str], environment: dict[str, str]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server with one page open, in which a run is begun."""
+    """A server with one open page, in which a run is started."""
     aiohttp = pytest.importorskip("aiohttp")
     words = [*words, "--port", str(free_port())]
     with (place / "log").open("wb") as log:
@@ -157,7 +157,7 @@ def in_a_page(
 
 @dataclass(frozen=True)
 class Face:
-    """A way in which a run is begun, and how often it is killed in the long and in the short mode."""
+    """A way to start a run, and how often to kill it in long and short mode."""
 
     words: tuple[str, ...]
     kills: int
@@ -210,7 +210,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
             done = here("history", "unattended")
         said = (place / "log").read_text(errors="replace")
         tracebacks += "Traceback" in said + done.stdout + done.stderr
-        # What a screen draws is made of escapes.
+        # A screen's output consists of escapes.
         plain = done.stdout + done.stderr + (said if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
@@ -236,13 +236,13 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
 @linux
 @pytest.mark.timeout(1_200)
 def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tmp_path, long):
-    """It goes on where nobody hears it any more; a signal that asks for an end reaches it; nothing is left."""
+    """It continues when nobody listens; a signal to end reaches it; nothing is left."""
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
     for trial in range(trials):
         place = tmp_path / f"{trial}"
         place.mkdir()
-        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # a longer name would have it look for another folder
+        windows = Path(tempfile.mkdtemp(dir="/tmp"))  # with a longer name it would choose another folder
         environment = {**os.environ, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(windows)}
         program = [sys.executable, "-I", "-S", OBSERVED, "30", "0.02"]
         words = [
@@ -273,7 +273,7 @@ def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tm
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
         tracebacks += "Traceback" in said
-        # Nobody has told it to end, or it was told before it had come to that.
+        # Nothing asked it to end, or it was asked before it got that far.
         lost += "end" not in said and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)
@@ -287,7 +287,9 @@ def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tm
 @linux
 @pytest.mark.long
 def test_programs_that_tests_start_obey_signals_also_where_the_tests_do_not(tmp_path):
-    """Begun in the background or by nohup, the tests' own process ignores INT and HUP, and so would what they start."""
+    """If started in the background or by nohup, the test process ignores INT and HUP, and its children would
+    too.
+    """
     test = tmp_path / "test_one.py"
     test.write_text(
         "import subprocess\n"
@@ -318,7 +320,7 @@ def test_programs_that_tests_start_obey_signals_also_where_the_tests_do_not(tmp_
 
 
 def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) -> None:
-    """Kill it, or something of it, at a random moment of its run; at times while its history is locked."""
+    """Kill it, or one of its processes, at a random time; sometimes while its history is locked."""
     number = rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGHUP, signal.SIGTERM])
     lock = None
     if rng.random() < 0.4:
@@ -346,7 +348,7 @@ def killed(program: subprocess.Popen[bytes], place: Path, rng: random.Random) ->
 
 
 def rounds_of(data: Path) -> dict[str, int]:
-    """The rounds of each run that is kept there."""
+    """Return the number of rounds of each run saved there."""
     if not data.exists():
         return {}
     store = Store.open(data)
@@ -517,14 +519,14 @@ def test_no_value_of_a_parameter_breaks_an_export(tmp_path, name, value):
     try:
         (run,) = import_file(store, file)
     except InputError:
-        return  # refused in words
+        return  # rejected with a message
     for format_ in FORMATS:
         assert not ESCAPE.search("".join(document_of(format_, store, run, ())))
     store.close()
 
 
 def test_a_remote_host_cannot_write_into_another_run(tmp_path):
-    """Neither at rest nor while it measures a run of its own."""
+    """Neither while idle nor while measuring a run of its own."""
     file = filled(tmp_path)
     store = Store.open(file.parent)
     before = [line for _, line in store.raw("0" * 32)]

@@ -1,8 +1,8 @@
-"""The n-th call fails, for all n: each command that writes, with what it is to leave whole.
+"""The n-th call fails, for all n: every command that writes, and what must remain intact.
 
-Short as it stands: some calls of each command. `--long` fails each one, once and for ever; kills the command at each
-call that changes a file; writes the half of what it is given; and changes a person's files while they are read. That
-takes an hour: TUILAB_TESTS_PART=2/8 plays the second eighth of it, of each command.
+By default, some calls of each command. `--long` fails each one, once and permanently; kills the command at
+each call that changes a file; writes only half of the data; and changes the user's files while they are read.
+That takes an hour: TUILAB_TESTS_PART=2/8 runs the second eighth of it, for each command.
 """
 
 import contextlib
@@ -53,22 +53,22 @@ FAULTS = {
     "cut while read": ("read", CUT),
     "grown while read": ("read", GROWN),
 }
-"""What befalls a call, and of which kind it is."""
+"""What happens to a call, and the kind of call."""
 CHANGING = ("cut while read", "grown while read")
-"""They befall a person's own files alone."""
+"""Applied only to the user's own files."""
 TRACE = re.compile(r"Traceback \(most recent call last\)|^  File \"", re.MULTILINE)
 ROUNDS = 6
 LEFT = 20
-"""Rounds of a run, and of one that a worker left: few, since each costs every command some calls."""
+"""Rounds of a run, and of one that a worker left: few, because each costs every command some calls."""
 RUNS = {f"run{number}": 300 for number in range(3)}
 
 
 @dataclass(frozen=True)
 class Command:
-    """words: those of the command line. measures: a worker plays its part.
+    """words: of the command line. measures: it needs a worker.
 
-    in_worker: the worker's calls fail, not the command's. reads: a person's own files. varies: what it writes tells
-    the time, so that only its shape is known. stdout: a file to which it prints.
+    in_worker: calls fail in the worker, not the command. reads: the user's own files. varies: its output
+    contains the time, so only its shape is known. stdout: a file for its output.
     """
 
     words: str
@@ -123,11 +123,11 @@ USUAL = COMMANDS.keys() - {
     "history prune --for-good", "run, in its worker", "run --json > FILE",
 }  # fmt: skip
 FEW = 4
-"""Trials of a command when short, each of another kind."""
+"""Trials per command in short mode, each of another kind."""
 
 
 def template(place: Path) -> Path:
-    """A home with a history, documents and what a person wrote before."""
+    """A home with a history, documents and files of the user."""
     own = place / "own"
     own.mkdir(parents=True)
     (place / "tmp").mkdir()
@@ -177,13 +177,13 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def files(place: Path) -> dict[str, bytes]:
-    """A person's own files, and what the lab remembers of them."""
+    """Return the user's own files, and the lab's saved preferences."""
     found = [file for name in ("own", "state") for file in (place / name).rglob("*") if file.is_file()]
     return {str(file.relative_to(place)): file.read_bytes() for file in found}
 
 
 def rounds_in(file: Path) -> dict[str, int]:
-    """What a history holds, deleted runs too, as far as it reads."""
+    """Return a history's rounds, including deleted runs, as far as it is readable."""
     store = Store.at(file)
     try:
         return {
@@ -232,24 +232,24 @@ class Attack:
             worker=worker if self.command.measures else (),
             in_worker=self.command.in_worker,
             stdout=self.place / self.command.stdout if self.command.stdout else None,
-            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it cannot have
+            seconds=90.0 if kind == "lock" else 30.0,  # SQLite waits 10 s for a lock that it cannot get
             **environment(self.place),
         )
         return self.outcome
 
     def trials(self, rng: random.Random | None) -> Iterator[tuple[str, int, int]]:
-        """Each fault at each call, alone and from there on; a few at random where it is to be short."""
+        """Yield each fault at each call, once and from there on; in short mode, a few at random."""
         faults = [fault for fault, calls in self.counts.items() if calls]
         for fault in faults if rng is None else rng.sample(faults, min(FEW, len(faults))):
             every = range(1, self.counts[fault] + 1)
             once = FAULTS[fault][1] in (KILLED, CUT, GROWN)
-            # One after the other, so that every second of them (TUILAB_TESTS_PART) has some of both.
+            # Alternate, so that every second one (TUILAB_TESTS_PART) includes both.
             both = list(itertools.product((1,) if once else (1, FOREVER), every))
             for times, number in both if rng is None else rng.sample(both, 1):
                 yield fault, number, times
 
     def attack(self, fault: str, at: int, times: int) -> None:
-        """One trial, and what is wrong with what it left."""
+        """Run one trial, and record what is wrong afterwards."""
         done = self.play(fault, at, times)
         self.figures["failed"] += 1
         wrong = list(self.wrong(fault, done))
@@ -265,7 +265,7 @@ class Attack:
         killed = FAULTS[fault][1] == KILLED and not self.command.in_worker
         if TRACE.search(done.said):
             yield "tracebacks"
-        # 5: the run is in no history, and the command says where its data is.
+        # 5: the run is in no history, and the command reports where its data is.
         if done.code not in (0, 1, 2, 3, 4, 5) and not (killed and done.code == -signal.SIGKILL):
             yield "internal"
         if done.code not in (0, 1) and not done.said.strip() and not killed:
@@ -277,7 +277,7 @@ class Attack:
             yield "lost"
 
     def missing(self, fault: str, done: Outcome) -> Iterator[str]:
-        """What a person lost by it."""
+        """Yield what the user lost."""
         before, now = files(self.home), files(self.place)
         if fault in CHANGING:
             yield from self.overwritten(fault, before, now)
@@ -290,12 +290,12 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # which holds for this time
+            if undone and self.name != "lab: remember":  # which applies to this session only
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
     def overwritten(self, fault: str, before: dict[str, bytes], now: dict[str, bytes]) -> Iterator[str]:
-        """What somebody else did to a file meanwhile is not undone."""
+        """Yield files that somebody else changed meanwhile and that were overwritten."""
         for name in before.keys() & now.keys():
             if now[name] in (before[name], self.after.get(name)) or name in WRITTEN.get(self.name, ()):
                 continue
@@ -305,10 +305,11 @@ class Attack:
                 yield f"{name} had grown, and has {len(now[name])} bytes"
 
     def spared(self, fault: str, name: str, data: bytes, done: Outcome) -> bool:
-        """What is whole although it is none that is known: of another time, or beside what a kill left."""
+        """Return whether unknown content is still valid: with another time, or left by a kill."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
-        if name == self.command.stdout and done.code != 0:  # which a shell has emptied, and the code tells of
+        # which a shell has emptied, and the exit code shows it
+        if name == self.command.stdout and done.code != 0:
             return True
         if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:
             return False
@@ -325,7 +326,7 @@ class Attack:
             for name, value in environment(self.place).items():
                 patch.setenv(name, value)
             patch.setattr("tempfile.tempdir", str(self.place / "tmp"))
-            # Where none of the home's files can be opened, temporary ones went among everybody's.
+            # If none of the home's files can be opened, temporary ones went to the shared folder.
             everybodys = Path("/tmp", (fallback_folder() or self.place).name)
             store = Store.open()
             with contextlib.suppress(OSError):
@@ -354,7 +355,7 @@ class Attack:
             yield from self.undone(data / FILE, done)
 
     def rescued(self, done: Outcome, run: str) -> int:
-        """Its rounds where the command says that they are: in a file, or elsewhere for now."""
+        """Return its rounds from where the command reports them: in a file, or in a temporary place."""
         if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
@@ -364,7 +365,7 @@ class Attack:
         return sum(b'"type":"round"' in line[:40] for line in Path(found[1]).read_bytes().splitlines())
 
     def undone(self, file: Path, done: Outcome) -> Iterator[str]:
-        """What the command said that it did and has not done."""
+        """Yield what the command claimed to do but did not."""
         wanted = {
             "history tag": "SELECT 1 FROM tags WHERE run = 'run1' AND tag = 'good'",
             "history note": "SELECT 1 FROM runs WHERE run = 'run1' AND note = 'words'",
@@ -386,7 +387,7 @@ WRITTEN = {
     "check -o": ("own/out.json",),
     "check --write-baseline": ("own/base.json",),
 }
-"""What a command reads, or not, and writes in any case."""
+"""Files that a command writes in any case, whether it reads them or not."""
 
 
 @linux

@@ -1,4 +1,4 @@
-"""A captured function is there as it was or as it is: never half of one, whatever fails and when."""
+"""A captured function exists in its old or new version, never half written, whatever fails and when."""
 
 import json
 import os
@@ -75,7 +75,7 @@ def test_what_was_captured_before_stays_where_another_capture_fails(tf, tmp_path
         with pytest.raises(tf.errors.ResourceExhaustedError):
             capture(step, tf.ones((2, 3)), folder=folder)
     with monkeypatch.context() as patch:
-        patch.setattr("json.dumps", lambda *_, **__: 1 / 0)  # the last that is written
+        patch.setattr("json.dumps", lambda *_, **__: 1 / 0)  # the last file to be written
         with pytest.raises(ZeroDivisionError):
             capture(step, tf.ones((2, 3)), folder=folder)
     assert tree(folder) == before and os.listdir(folder.parent) == ["step"]

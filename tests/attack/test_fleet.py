@@ -1,4 +1,4 @@
-"""A fleet whose client is killed: what its nodes measured is kept there, and no worker stays."""
+"""A fleet whose client is killed: its nodes keep what they measured, and no worker remains."""
 
 import os
 import random
@@ -22,7 +22,7 @@ SWEEP = ("sweep", "stft-small", "--device", "CPU", "--mode", "graph", "--budget"
 
 
 class AttackWorkers(WorkerPlugin):
-    """Each node has the worker of this folder, and a data folder of its own."""
+    """Each node has this folder's worker and its own data folder."""
 
     name = "attack-workers"
 
@@ -71,7 +71,7 @@ def kills(cluster: LocalCluster, client: Client, folder: Path, trials: int) -> N
             time.sleep(0.1)
         orphans += len(ours(str(truth)))
         time.sleep(1.5)
-        # The nodes still live: what they leave must be found all the same.
+        # The nodes are still running, and what they leave must be found anyway.
         here, there = rounds_of(place / "data"), rounds_of(far)
         tracebacks += "Traceback" in (place / "log").read_text(errors="replace")
         measured = {file.name.partition(".")[2]: file.stat().st_size for file in place.glob("truth.*")}

@@ -1,7 +1,7 @@
-"""Runs whose further processes are forked, killed at random moments: nothing lost, nobody left. With TensorFlow.
+"""Runs with forked processes, killed at random times: nothing lost, nothing left. With TensorFlow.
 
-What a worker measured is told by the worker itself: each that is started here writes a byte for each round that
-it has told. `--long` makes 48 trials (`-s` prints the table).
+The workers themselves record what they measured: each writes a byte per reported round. `--long` makes 48
+trials (`-s` prints the table).
 """
 
 import os
@@ -33,13 +33,14 @@ if any(word.startswith("tuilab.worker") for word in sys.orig_argv):
     Channel.send = counted
 """
 EARLIEST, SECONDS = 5.0, 18.0
-"""Between the first process of a `standard` run of that preset and its end, on a machine with two processors."""
+"""Seconds until the first process of a `standard` run of that preset, and its end, on a machine with two
+processors."""
 WHO = ("lab", "measuring", "idle", "stub", "zygote")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def started(word: str) -> list[psutil.Process]:
-    """Processes that live and have this word in their environment."""
+    """Return running processes with this word in their environment."""
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
@@ -49,7 +50,7 @@ def started(word: str) -> list[psutil.Process]:
 
 
 def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
-    """Those of a run: forked workers that work and that wait, what stands for them, and what they are forked from."""
+    """Return a run's processes of one kind: forked workers that work or wait, their stand-ins, or zygotes."""
     alive, stubs, zygotes, workers = [], [], [], []
     for one in every:
         with suppress(psutil.Error):
@@ -73,7 +74,7 @@ def those(who: str, every: list[psutil.Process]) -> list[psutil.Process]:
 
 
 def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng: random.Random) -> str:
-    """End what is asked for at a random moment of the run; says who it was."""
+    """Kill the requested process at a random time of the run; return which it was."""
     end = time.monotonic() + rng.uniform(EARLIEST, SECONDS)
     while time.monotonic() < end and program.poll() is None:
         time.sleep(0.02)
@@ -86,7 +87,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
             time.sleep(rng.uniform(0.0, 0.6))
             program.send_signal(signal.SIGINT)
         return what
-    while program.poll() is None:  # one that measures, or waits, may have to be waited for
+    while program.poll() is None:  # one that measures or waits may appear later
         if found := those(what, started(truth)):
             with suppress(psutil.Error):
                 rng.choice(found).kill()

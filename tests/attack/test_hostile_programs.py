@@ -1,6 +1,7 @@
-"""Watched programs that mean harm, or come to it: each ends as it would by itself, is told of, and leaves nothing.
+"""Watched programs that do harm on purpose or by accident: each ends as it would unwatched, is reported, and
+leaves nothing.
 
-What it says to the watcher is the observer's protocol, without TensorFlow.
+They send the observer's protocol to the watcher, without TensorFlow.
 """
 
 import os

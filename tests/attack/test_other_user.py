@@ -1,4 +1,4 @@
-"""Two real users of one machine: what one keeps the other neither reads, changes nor stands in the way of."""
+"""Two real users of one machine: neither can read, change or block the other's data."""
 
 import contextlib
 import json
@@ -21,12 +21,12 @@ from tests.remote.server import free_port
 from tuilab.history.store import FILE
 
 REPOSITORY = Path(__file__).parents[2]
-# Tests of this file may run beside each other.
+# Tests of this file may run in parallel.
 NAMES = tuple(f"tuilab-{number}{os.environ.get('PYTEST_XDIST_WORKER', '')}" for number in ("one", "two"))
 
 
 class Users:
-    """Two accounts, and commands that one of them calls."""
+    """Two accounts, and commands run by one of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,7 +67,9 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """What a piece of Python answers; it goes on until the tests end, unless it ends. warm: what it imports."""
+        """Return what Python code answers; it runs until the tests end, unless it ends by itself. warm: what
+        it imports.
+        """
         account = self.accounts[name]
         home = self.folder / f"home-{name}"
         home.mkdir(exist_ok=True)
@@ -80,7 +82,7 @@ class Users:
         return json.loads(self.program.stdout.readline())
 
     def give(self, path: Path, name: str) -> None:
-        """Make somebody the owner of a file or of all in a folder."""
+        """Change the owner of a file or of everything in a folder."""
         account = self.accounts[name]
         for each in [path, *path.rglob("*")]:
             os.chown(each, account.pw_uid, account.pw_gid)
@@ -98,7 +100,7 @@ def users():
         for name in made:
             subprocess.run(["userdel", name], check=True)
         pytest.skip("no accounts can be made here")
-    # pytest's own folders are for whoever started it alone.
+    # pytest's own folders are readable only by the user who started it.
     folder = Path(tempfile.mkdtemp(prefix="tuilab-users-", dir="/tmp"))
     folder.chmod(0o755)
     (folder / "tmp").mkdir()
@@ -107,7 +109,7 @@ def users():
     yield found
     found.program.stdin.close()
     found.program.wait(30)
-    # A process of theirs that ends a moment later keeps its account.
+    # A process of theirs that ends a moment later keeps its account in use.
     theirs = [p for p in psutil.process_iter(["username"]) if p.info["username"] in made]
     for process in theirs:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -120,7 +122,7 @@ def users():
 
 @pytest.fixture
 def data(users):
-    """A history of three runs that belongs to the first."""
+    """A history of three runs that belongs to the first user."""
     folder = users.folder / f"data-{len(list(users.folder.iterdir()))}"
     filled(folder, 3)
     users.give(folder, NAMES[0])
@@ -128,7 +130,7 @@ def data(users):
 
 
 def state(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
-    """Every file with its owner, mode and bytes."""
+    """Return every file with its owner, mode and bytes."""
     every = {f.name: (f, f.stat()) for f in folder.rglob("*") if f.is_file()}
     return {name: (s.st_uid, s.st_gid, s.st_mode, f.read_bytes()) for name, (f, s) in every.items()}
 
@@ -200,7 +202,7 @@ def test_another_users_article_is_whole_whatever_is_mended(users, data):
 
 
 def test_a_link_that_another_user_put_among_the_temporary_files_is_not_followed(users, data):
-    """Whoever waits for a name there would have another file of that person's written over."""
+    """Otherwise an attacker who waits for that name could overwrite another file of the user."""
     precious = users.folder / "precious"
     precious.mkdir()
     (precious / "notes.md").write_text("mine")

@@ -1,4 +1,4 @@
-"""Hostile code of one's own, measured by a real worker: it ends, leaves nothing, and no escape is printed."""
+"""Hostile user code in a real worker: it ends, leaves nothing, and prints no escape sequences."""
 
 import os
 import re
@@ -94,9 +94,9 @@ SAYS = {
     "lies about its file": "CPU eager",
     "knows odd modules": "CPU eager",
 }
-"""What is told of some of them."""
+"""The message for some of them."""
 FEW = ["raises", "sleeps without a name", "forks twice", "prints no text"]
-# The traceback of own code is what its author is to see; one that passes through the lab's own files is not.
+# Authors see the traceback of their own code, but not frames in tuilab's own files.
 TRACE = re.compile(r"File \"[^\"]*/tuilab/(?!worker/tracebacks)[a-z_/]+\.py\"")
 ESCAPE = re.compile("[\x1b\x9b\x07]")
 

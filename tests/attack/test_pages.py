@@ -1,4 +1,4 @@
-"""Pages of watched programs that somebody tampered with: shown, or refused in words, by the command and the screen."""
+"""Tampered pages of watched programs: the command and the screen show them or reject them with a message."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ PAGE = json.loads(RECORDINGS.joinpath("watched.json").read_bytes())["page"]
 
 
 def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """The ways to everything in a JSON value."""
+    """Yield the path to every part of a JSON value."""
     yield at
     for key, inner in (
         tree.items() if isinstance(tree, dict) else enumerate(tree if isinstance(tree, list) else ())
@@ -28,7 +28,7 @@ def leaves(tree: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | in
 
 
 def tampered(rng: random.Random, tree: Any) -> str:
-    """A JSON value of which some parts are other ones, or missing, or elsewhere."""
+    """Return a JSON value with some parts replaced, removed or moved."""
     tree = copy.deepcopy(tree)
     for _ in range(rng.choice([1, 1, 2, 4])):
         *way, key = rng.choice([at for at in leaves(tree) if at])

@@ -1,4 +1,4 @@
-"""One history, and everything that uses it at once: two labs, a watch inside one, commands, and random kills."""
+"""One history used by everything at once: two labs, a watch inside one, commands, and random kills."""
 
 import contextlib
 import os
@@ -45,7 +45,7 @@ class Shared:
         return [sys.executable, str(PROGRAM), "0.005", str(self.truth), *words]
 
     def lab(self, name: str) -> Terminal:
-        """The lab of that name, opened again if it was killed."""
+        """Return the lab of that name, reopened if it was killed."""
         if name not in self.labs:
             self.labs[name] = Terminal(self.words(), self.env, (120, 40), cwd=str(self.folder))
             self.labs[name].see("ready")
@@ -56,7 +56,7 @@ class Shared:
         self.labs.pop(name).close()
 
     def watch(self, terminal: Terminal) -> None:
-        """Watch a program to its end and leave its page, which is kept in the history."""
+        """Watch a program to its end and leave its page, which the history saves."""
         terminal.press("o")
         terminal.see("completes")
         terminal.press("train.py\r")
@@ -68,7 +68,7 @@ class Shared:
         self.watches += 1
 
     def command(self, killed: bool, *words: str) -> None:
-        """One command beside the labs, killed after a random time or to its end."""
+        """Run one command next to the labs, killed after a random time or to its end."""
         out = self.folder / f"said-{threading.get_ident()}"
         with out.open("wb") as said:
             process = subprocess.Popen(
@@ -85,7 +85,7 @@ class Shared:
         ]
 
     def round(self) -> None:
-        """Everything at once, with random timing; then what a check finds."""
+        """Run everything at once with random timing, then check the history."""
         die = self.random.random
         beside = [
             threading.Thread(target=self.command, args=(die() < 0.2, *words))
@@ -105,7 +105,7 @@ class Shared:
             first.press("\x1b")
             first.until(
                 lambda: not first.shows("filters the runs")
-            )  # else Esc and the next key are one: Alt with it
+            )  # otherwise Esc and the next key combine to Alt with that key
         time.sleep(self.random.uniform(0.0, 0.5))
         for name in ("first", "second"):
             if die() < 0.15:
@@ -120,7 +120,7 @@ class Shared:
             return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
 
     def end(self) -> None:
-        """Close all, take in what continued by itself, and compare with what the workers counted."""
+        """Close everything, import what continued by itself, and compare with the workers' counts."""
         for terminal in self.labs.values():
             terminal.press("q")
             terminal.ended()
@@ -158,7 +158,7 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
 @pytest.mark.terminal
 @pytest.mark.timeout(300)
 def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Shared) -> None:
-    """For half a minute."""
+    """Runs for half a minute."""
     until, done = time.monotonic() + SHORT_S, 0
     while time.monotonic() < until:
         shared.round()

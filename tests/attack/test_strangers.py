@@ -1,4 +1,4 @@
-"""Model files of strangers: what they may do when they are opened."""
+"""Untrusted model files: what they may do when opened."""
 
 import json
 import os
@@ -25,11 +25,11 @@ from tuilab.worker.models import keras_file, saved_model
 saved_model._examine = lambda *given: ()
 keras_file.examine = lambda *given: None
 """
-"""Own code that switches the allow lists off in its worker."""
+"""User code that disables the allow lists in its worker."""
 
 
 def opened(worker: Worker, file: Path, opening: Opening) -> str:
-    """Why the worker refuses the file; "" if it opens it, and how it ended if it did."""
+    """Return why the worker rejects the file; "" if it opens it, and how it ended if it did."""
     identity = uuid.uuid4().hex
     worker.send(requests.Declare(id=identity, file=str(file), opening=opening))
     try:
@@ -81,7 +81,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
         said = opened(worker, model, Opening(code=str(unguarded)))
         assert "Permission" in said, (function.__name__, said)
         assert os.listdir(outside) == []
-        # The same file does what it says where nothing holds it.
+        # Unconfined, the same file does what it claims.
         if function is not reads:
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
@@ -89,7 +89,7 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
-    """A small Keras model whose description was edited and whose archive holds more."""
+    """A small Keras model with an edited description and extra archive members."""
     import keras
 
     whole = folder / "whole.keras"
@@ -111,7 +111,7 @@ def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
 
 
 def adding(module, kind, config, **more):
-    """An edit that adds a layer."""
+    """Return an edit that adds a layer."""
     layer = {"module": module, "class_name": kind, "config": config, "registered_name": None, **more}
     return lambda described: described["config"]["layers"].append(layer)
 
@@ -155,7 +155,7 @@ def test_keras_file_names_listed_classes_alone(tf, tmp_path, name):
     ("member", "data"), [("model.weights.npz", b"a pickle"), ("x.py", b"1"), ("assets/../../x", b"x")]
 )
 def test_archive_holds_only_what_keras_writes(tf, tmp_path, member, data):
-    """Keras 3.8 unpickles a `.npz`, and unpacks what climbs out of its folder."""
+    """Keras 3.8 unpickles a `.npz`, and extracts paths outside its folder."""
     from tuilab.worker.models.keras_file import _described
 
     with pytest.raises(InputError, match=re.escape(f"{member} in it")):
@@ -237,7 +237,7 @@ def test_graph_is_looked_at_wherever_ops_may_stand(tf, tmp_path):
 
 
 def test_saver_and_assets_of_a_graph_are_judged_by_what_they_do(tf, tmp_path):
-    """The file names the node that restores it: an old list left out whatever stood there."""
+    """The file names the node that restores it; an old allow list accepted whatever was there."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
     from tuilab.worker.models.saved_model import _examine

@@ -1,4 +1,4 @@
-"""A history into which somebody wrote: any value in any column is shown, left out or told of, and never an escape."""
+"""A tampered history: any value in any column is shown, skipped or reported, and never prints an escape."""
 
 import random
 import re
@@ -24,13 +24,13 @@ COMMANDS = [
     "history tag run1 x", "history check --repair",
 ]  # fmt: skip
 IDS = {"run", "program", "preset", "parameters", "machine"}
-"""Of these only one row may have the same value."""
+"""Columns in which only one row may have a given value."""
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 FEW = 8
 
 
 def columns(file):
-    """Every column of the store's own tables."""
+    """Return every column of the store's own tables."""
     connection = sqlite3.connect(file)
     named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'found*' AND name NOT GLOB 'sqlite*'"
     found = [
@@ -44,7 +44,7 @@ def columns(file):
 
 
 def tampered(file, name, column, value) -> bool:
-    """Write a value into a column, of every row or of one; False where the table does not take it."""
+    """Write a value to a column of every row or of one; return False if the table rejects it."""
     connection = sqlite3.connect(file, isolation_level=None)
     try:
         only = f" WHERE {column} = (SELECT MIN({column}) FROM {name})" if column in IDS else ""

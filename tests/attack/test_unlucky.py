@@ -1,4 +1,4 @@
-"""What befalls somebody who is unlucky, or has a slip of the hand: one line, the right code, and all is there."""
+"""Accidents and typing mistakes: one line of output, the right exit code, and no data lost."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def place(home, tmp_path, monkeypatch):
-    """A home with a history and what a person wrote, in which the test's process is."""
+    """A home with a history and the user's files, as the test's environment."""
     shutil.copytree(home, tmp_path / "place")
     for name, value in environment(tmp_path / "place").items():
         monkeypatch.setenv(name, value)
@@ -67,7 +67,7 @@ def test_what_a_command_reads_it_does_not_write_over(place, line):
 
 
 def nested(place, what):
-    """Put something that is nested 5,000 deep in the place of what is read."""
+    """Replace a file with content that is nested 5,000 deep."""
     text, database = '{"type":"hello","x":' + DEEP, place / "data" / FILE
     if "." in what:
         file = place / what
@@ -197,7 +197,7 @@ DOCUMENT = "```python\nimport tensorflow as tf, time\nt = time.time()\ntf.ones((
 
 @pytest.fixture
 def maze(place):
-    """A folder with links in circles and to the system, names that are no text, and folders 1,500 deep."""
+    """A folder with circular links and links to the system, undecodable names, and 1,500 nested folders."""
     folder = place / "docs"
     folder.mkdir()
     for name in ("a\nb.md", "\x1b[31mred.md", "[a].md", os.fsdecode(b"\xff\xfe.md")):
@@ -214,7 +214,8 @@ def maze(place):
     Path("deep.md").write_text(DOCUMENT)
     os.chdir(before)
     yield folder
-    subprocess.run(["rm", "-rf", str(folder)], check=True)  # Python's own goes as deep as it may call itself
+    # Python's own function fails at its recursion limit
+    subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
 @pytest.mark.parametrize("path", ["docs", "docs/**/*.md", "docs/**", "docs/*/**"])

@@ -1,7 +1,7 @@
-"""A worker without TensorFlow, but with the real channel and the real spool: a round every few milliseconds.
+"""A worker without TensorFlow, but with the real channel and spool: a round every few milliseconds.
 
-Arguments: seconds of a round, a file to which the number of finished rounds is written; and if given, the
-rounds of a run and the seconds before it is ready.
+Arguments: seconds per round, a file for the number of finished rounds; optionally the rounds of a run and the
+seconds until it is ready.
 """
 
 import os
@@ -29,7 +29,7 @@ LENGTH, TRUTH = float(sys.argv[1]), sys.argv[2]
 USUAL = int(os.environ.get("ATTACK_ROUNDS", "10000"))
 ROUNDS = (
     int(sys.argv[3]) if sys.argv[3:] and sys.argv[3].isdigit() else USUAL
-)  # else `worker`, as ssh calls it
+)  # otherwise `worker`, as ssh runs it
 WARM_S = float(sys.argv[4]) if sys.argv[4:] else 0.0
 MACHINE = Machine(
     host="h", cpu="c", cores=2, memory=2**33, os="o", python="3", tensorflow="2.21.0", devices=(Device("CPU:0", "CPU"),)
@@ -39,7 +39,9 @@ inbox: queue.SimpleQueue[requests.Measure] = queue.SimpleQueue()
 
 
 def measure_all() -> None:
-    """One run after the other, as the real worker: the next run's file must not be closed in the last one's place."""
+    """Measure run after run, as the real worker does: the next run's file must not be closed instead of the
+    last one's.
+    """
     while True:
         measure(inbox.get())
 
@@ -70,7 +72,7 @@ def measure(request: requests.Measure) -> None:
 
 
 def answer(request: requests.Ask) -> None:
-    """What a question gets: a profile with a file of it, or roofs."""
+    """Answer a question: a profile with its file, or roofs."""
     bodies: list[msgspec.Struct] = [
         Roofs(machine=MACHINE.key, at="2026-11-23T00:00:00Z", seconds=1.0, sync_s=1e-6)
     ]

@@ -1,4 +1,4 @@
-"""The lab in a browser: a run made in headless Chromium, and pages of others kept out."""
+"""The lab in a browser: a run made in headless Chromium, and foreign pages kept out."""
 
 import contextlib
 import json
@@ -50,7 +50,7 @@ def test_only_its_own_pages_reach_the_lab(host, origin, served, fits):
 
 @contextlib.contextmanager
 def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
-    """A lab served from a folder of its own: its address with the token, and the folder."""
+    """Serve a lab from its own folder; yields its address with the token, and the folder."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -77,7 +77,7 @@ def server(folder: Path, *more: str) -> Iterator[tuple[str, Path]]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """One for all tests that leave it as it was."""
+    """One server for all tests that leave it unchanged."""
     with server(tmp_path_factory.mktemp("served")) as found:
         yield found
 
@@ -141,7 +141,7 @@ def test_a_port_in_use_is_told_in_a_line(shared):
 
 
 def workers_below(server: psutil.Process) -> list[psutil.Process]:
-    """Its labs' workers; what else a lab starts may end before its command line is read."""
+    """Return the workers of its labs. Other processes may end before their command line is read."""
     found = []
     for process in server.children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -184,7 +184,7 @@ def test_nothing_is_left_when_the_server_is_killed(served, number):
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are told on Linux alone")
 def test_a_lab_that_is_stopped_or_killed_keeps_the_server_from_nothing(tmp_path):
-    """Neither from the next page, nor from its own end, nor in silence."""
+    """It must not block the next page or the server's exit, and it is reported."""
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -220,7 +220,7 @@ def last_run(data: Path) -> dict:
 
 
 class Line:
-    """A TCP connection to the server that can be cut, as a line over ssh is."""
+    """A TCP connection to the server that can be cut, like an ssh connection."""
 
     def __init__(self, port: int) -> None:
         self._to, self._socket = port, socket.create_server(("127.0.0.1", 0))
@@ -266,7 +266,7 @@ def kept_runs(data: Path) -> list[dict]:
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 def test_a_reload_and_a_dropped_line_come_back_to_the_same_lab_with_its_run(served):
-    """And keys are taken from the first moment, without a click."""
+    """Keys work from the first moment, without a click."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
     port = int(url.split(":")[2].partition("/")[0])

@@ -1,4 +1,4 @@
-"""A preset file that is wrong is a problem to show; the others still load."""
+"""An invalid preset file is reported as a problem; the others still load."""
 
 import pytest
 
@@ -113,14 +113,14 @@ def test_a_wrong_axis_says_what_is_right(text):
 
 
 def patterns(condition):
-    """The patterns of arms that a claim's condition names."""
+    """Return the arm patterns in a claim's condition."""
     found = [getattr(condition, name) for name in condition.__struct_fields__]
     return [found for found in found if isinstance(found, ArmPattern)]
 
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
 def test_each_claim_is_about_arms_that_its_preset_has_beside_gpus(preset):
-    """A claim about copied inputs was of a workload that copies none: no machine could decide it."""
+    """A claim about copied inputs referred to a workload that copies none, so no machine could decide it."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]
     arms = expand(preset.arms, declaration, scenario(preset).parameters, devices)

@@ -1,4 +1,4 @@
-"""No argument of any command ends in a traceback, an escape on the terminal, or a wait."""
+"""No argument of any command leads to a traceback, an escape sequence on the terminal, or a hang."""
 
 import os
 import random
@@ -29,7 +29,7 @@ ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 
 
 def commands() -> dict[str, click.Command]:
-    """Every command that neither measures nor serves before it has looked at its arguments."""
+    """Return the commands that check their arguments before they measure or serve."""
     found: dict[str, click.Command] = {}
     context = click.Context(program.cli)
     for name in program.COMMANDS:
@@ -43,7 +43,7 @@ def commands() -> dict[str, click.Command]:
 
 COMMANDS = commands()
 MEASURING = {"selftest", "doctor", "worker", "machine"}
-"""They work without any argument at all; only what is refused is tried."""
+"""These work without arguments, so only rejected ones are tried."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def place(tmp_path_factory):
 
 
 def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
-    """Arguments of that command: its options with hostile values, and hostile words."""
+    """Generate arguments for the command: its options with hostile values, and hostile words."""
     hostile = st.sampled_from(HOSTILE) | st.text(
         st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12
     )
@@ -83,7 +83,7 @@ def words_for(command: click.Command) -> st.SearchStrategy[list[str]]:
 
 
 def call(words: list[str]) -> tuple[int, str]:
-    """The exit code and everything that was printed."""
+    """Return the exit code and all output."""
     code, out, err = here(*words)
     return code, out + err
 

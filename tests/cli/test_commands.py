@@ -1,4 +1,4 @@
-"""The commands as a person or a script calls them: a real worker, exit codes, what goes to which stream."""
+"""The commands as a user or script runs them: real worker, exit codes, output streams."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ print(time.perf_counter() - t)
 
 @pytest.fixture
 def small():
-    """One real run of the first preset, shared by the tests that read it, and the folder it is kept in."""
+    """One real run of the first preset and its folder, shared by the tests that read it."""
 
     def run(folder: Path) -> dict[str, str]:
         words = ("--set", "samples=64k", "--budget", "quick", "--json", "--check")
@@ -47,14 +47,14 @@ def test_run_prints_one_object_with_real_medians(small):
     assert set(cpu) == {"eager", "graph", "xla"}
     for arm in cpu.values():
         assert (arm["status"], arm["device"]) == ("ok", "CPU:0")
-        # A loaded machine may not get so far within the budget; then the arm says so.
+        # A busy machine may not get that far within the budget; then the arm has a flag.
         short = any(flag["code"] == "precision" for flag in arm["flags"])
         assert arm["median_s"] > 0 and arm["first_call_s"] > 0
         assert (arm["n"] >= 20 and arm["ci95_s"] is not None) or short
         if arm["ci95_s"] is not None:
             low, high = arm["ci95_s"]
             assert 0 < low <= arm["median_s"] <= high
-    # One graph spares the dispatch of some forty ops: no noise turns that round.
+    # One graph saves the dispatch of about forty ops, which no noise can reverse.
     assert cpu["eager"]["median_s"] > cpu["graph"]["median_s"]
     assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "narration is no data"
 
@@ -76,7 +76,7 @@ def test_without_a_gpu_its_arms_say_why_and_have_no_figures(small):
         assert (arm["status"], arm["device"], arm["median_s"], arm["n"]) == ("unavailable", None, None, 0)
         assert "GPU" in arm["reason"]
     for claim in result["claims"]:
-        # What starting a call costs on this host may leave no GPU a chance; that is said to be no measurement.
+        # The launch cost on this host may exclude any GPU; the evidence then states that it is a bound.
         by_bound = claim["evidence"].startswith("By a bound, not a measurement")
         assert claim["verdict"] == "untestable" or by_bound
 

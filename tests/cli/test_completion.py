@@ -1,4 +1,4 @@
-"""A shell completes commands, presets, parameters and runs; a name that is nearly right gets the right one."""
+"""Shell completion of commands, presets, parameters and runs; a misspelled name gets a suggestion."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`tuilab hosts`, over runs of other machines taken in with `tuilab history import`."""
+"""`tuilab hosts`, for runs of other machines imported with `tuilab history import`."""
 
 import json
 

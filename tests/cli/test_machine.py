@@ -1,4 +1,4 @@
-"""`tuilab machine`, and a run held against a GPU that is not here."""
+"""`tuilab machine`, and a run compared with a GPU that is not present."""
 
 import json
 import os
@@ -20,12 +20,12 @@ def test_measured_once_and_told_with_the_next_run(tmp_path: Path) -> None:
     assert device["triad"] > 0 and set(device["launch_s"]) == {"eager", "graph", "xla"}
     assert {"float32", "float64", "bfloat16"} <= set(device["peaks"])
     words = ("run", "float64-matmul", "--budget", "quick", "--mode", "graph", "--against", "t4", "--json")
-    # The preset's product of 2 x 2 has a bound below 1 µs, which no answer says.
+    # The preset's product of 2 x 2 has a bound below 1 µs, which no answer mentions.
     size = [word for axis in "mkn" for word in ("--set", f"{axis}=512")]
     run = calling.run(tmp_path, *words, *size, **own)
     assert run.returncode == 0 and "measuring what" not in run.stderr, run.stderr
     result = json.loads(run.stdout)
-    # What was seen on a busy machine is measured again on a quiet one.
+    # Roofs measured on a busy machine are measured again on a quiet one.
     assert roofs["others"] > BUSY or [r["at"] for r in result["roofs"]] == [roofs["at"]]
     assert {bound["gpu"] for bound in result["bounds"]} == {"t4"} and "T4" in result["answer"]
     measured = [arm for arm in result["arms"] if arm["median_s"]]

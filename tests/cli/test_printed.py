@@ -1,4 +1,4 @@
-"""What a command says while it works and when it is done: short, by people's names for arms, as wide as the terminal."""
+"""Output during and after a command: short, with readable arm names, fitted to the terminal's width."""
 
 import contextlib
 import re
@@ -176,7 +176,7 @@ def test_a_figure_stays_with_its_unit_and_a_line_is_cut_after_a_word() -> None:
 
 @pytest.fixture
 def beside(monkeypatch, tmp_path) -> Path:
-    """A terminal of 80 columns in a folder of one's own, with an article to check."""
+    """A terminal of 80 columns in a separate folder with an article to check."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.chdir(tmp_path)

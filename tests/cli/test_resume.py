@@ -1,4 +1,4 @@
-"""Which part of a run is measured when it is gone on with, and when it is not."""
+"""Which part of a run is measured when it is resumed, and when it cannot be."""
 
 import json
 import re
@@ -92,7 +92,7 @@ OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
 
 
 def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
-    """Of two environments, with so many rounds in each process; `new` has settings."""
+    """A run of two environments with these rounds per process; `new` has settings."""
     places = {"old": ("/envs/old", ()), "new": ("/envs/new", settings)}
     there = [
         e.MachineJoined(run="r", host=name, machine=machine(environment=folder, settings=given))
@@ -164,7 +164,7 @@ def test_a_host_that_is_not_what_it_was_begins_a_new_run():
 
 
 def test_a_neighbours_memory_on_the_gpu_makes_no_other_machine():
-    """What TensorFlow may use of a GPU is what is free when it is opened."""
+    """The memory that TensorFlow may use of a GPU is what is free when it opens it."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
         for name, memory in (("H100", 80 * 10**9), ("H100", 20 * 10**9), ("L4", 20 * 10**9))
@@ -244,7 +244,7 @@ def test_a_run_of_a_persons_own_code_is_gone_on_with(tmp_path, monkeypatch):
     assert (kept.rounds, kept.median_s) == (whole["rounds"], arm["median_s"])
 
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
-    for _ in range(4):  # on a busy machine two processes may not be as precise as was asked
+    for _ in range(4):  # on a busy machine, two processes may not reach the requested precision
         once_more = calling.here("resume", "last")
         if once_more.returncode:
             break

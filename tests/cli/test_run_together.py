@@ -1,4 +1,4 @@
-"""Devices measured at once, by two real workers; two logical CPUs stand in for two devices."""
+"""Devices measured at once, by two real workers; two logical CPUs replace two devices."""
 
 import json
 

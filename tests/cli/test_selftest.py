@@ -1,4 +1,4 @@
-"""What `tuilab selftest` prints and how it exits."""
+"""Output and exit code of `tuilab selftest`."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def summary(*checks: Check) -> SelftestSummary:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
-    """What the worker answers."""
+    """The worker's answers."""
     answers: list[msgspec.Struct] = []
 
     class Asked:

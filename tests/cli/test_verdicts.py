@@ -1,4 +1,4 @@
-"""`tuilab verdicts`, `tuilab new` and `tuilab run` on a person's own file."""
+"""`tuilab verdicts`, `tuilab new` and `tuilab run` with the user's own file."""
 
 import json
 
@@ -36,7 +36,9 @@ def test_what_the_intervals_are_of_stands_below_them():
 
 @pytest.mark.real_worker
 def test_verdicts_are_printed_for_the_presets_named(tmp_path):
-    """What the library itself says is testable everywhere; a hedged claim is not refuted by one counterexample."""
+    """Claims about the library itself are testable everywhere; one counterexample does not refute a hedged
+    claim.
+    """
     done = calling.run(tmp_path, "verdicts", "stft-windows", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""SQLite alone opens a history: any other open and close in the process drops SQLite's locks on it."""
+"""Only SQLite opens a history: any other open and close in the process drops SQLite's locks on it."""
 
 import asyncio
 import os
@@ -32,7 +32,7 @@ WORDS = {
     "tag": ["run0", "kept"],
     "unattended": [],
 }
-"""Arguments of each subcommand of `tuilab history`; it runs in this order."""
+"""Arguments of each subcommand of `tuilab history`, run in this order."""
 
 
 class Audit:
@@ -51,7 +51,7 @@ class Audit:
         return [line for line in lines if line.startswith(f"{event}\t")]
 
     def hold(self) -> None:
-        """Only SQLite has opened it since the last call, and it has."""
+        """Assert that SQLite, and nothing else, has opened it since the last call."""
         assert self.lines("sqlite3.connect") and self.lines("open") == []
         self.log.unlink()
 
@@ -72,7 +72,7 @@ def test_every_history_command_opens_it_through_sqlite_alone(audit: Audit) -> No
 
 
 def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) -> None:
-    """To open it and to find that it is a database, or no recording, would drop the locks just as well."""
+    """Opening it to find that it is a database, or not a recording, would drop the locks as well."""
     file = str(audit.folder / "history.db")
     for words in (["save", "run0", file], ["import", file]):
         done = run(audit.folder, "history", *words, env=audit.env)
@@ -82,7 +82,7 @@ def test_a_history_named_as_a_file_of_another_kind_stays_closed(audit: Audit) ->
 
 @pytest.mark.terminal
 def test_a_lab_and_a_watch_in_it_open_it_through_sqlite_alone(audit: Audit) -> None:
-    """Measuring, watching a program, the page of kept runs, and the end."""
+    """Measuring, watching a program, the page of saved runs, and exit."""
     (audit.folder / "train.py").write_text(SHORT)
     with scripted(
         audit.folder, size=(120, 40), PYTHONPATH=audit.env["PYTHONPATH"], **audit.named()

@@ -1,4 +1,4 @@
-"""The direction of imports: the one point in which the plan of rooms is law."""
+"""The allowed directions of imports between packages."""
 
 import ast
 import subprocess
@@ -9,14 +9,14 @@ PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
 
 def test_the_contracts_hold():
-    """The contracts of pyproject.toml, over every import statement there is."""
+    """The contracts of pyproject.toml, over every import statement."""
     from importlinter.cli import lint_imports
 
     assert lint_imports(config_filename=str(PACKAGE.parent / "pyproject.toml"), no_cache=True) == 0
 
 
 def loaded_after(statement: str) -> set[str]:
-    """Every module of a fresh process that ran the statement."""
+    """Return all modules of a fresh process after the statement."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -30,7 +30,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
-"""What only who measures on other machines pays for."""
+"""Needed only for measuring on other machines."""
 
 
 def test_the_screens_process_loads_no_tensorflow_no_plot_and_no_other_machine():
@@ -86,7 +86,7 @@ def test_one_module_imports_plotext():
 
 
 def circles() -> list[list[str]]:
-    """Files that import each other in a circle, what is imported for types alone included."""
+    """Return files that import each other in a circle, including imports for types only."""
     import grimp
 
     graph = grimp.build_graph("tuilab", cache_dir=None)
@@ -115,5 +115,5 @@ def circles() -> list[list[str]]:
 
 
 def test_no_files_import_each_other():
-    """A class cut over several files shows itself as files that do."""
+    """A class split over several files shows up as such a circle."""
     assert circles() == []

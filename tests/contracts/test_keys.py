@@ -1,4 +1,4 @@
-"""Sentences name actions, `{run} measures`; which key that is, the face says."""
+"""Sentences name actions, as in `{run} measures`; the user interface fills in the keys."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from tuilab.tui.keys import declared, key_name
 
 FOLDER = Path(tuilab.__file__).parent
 OF_THE_FILE = {"keymap.py"}
-"""Says how keys are written in the person's file."""
+"""Describes how to write keys in the user's file."""
 VALUE = "#"
 NAMED = re.compile(r"\{([a-z]+(?:[.-][a-z0-9]+)*)\}")
 LETTER = re.compile(r"(?<![\w.'`/{*#×=-])(?<![\d#] )(?:[b-zB-HJ-Z]|(?<=\()\d(?=\)))(?![\w.'`/}*=×-])")
@@ -19,7 +19,7 @@ BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 
 
 def sentences(file: Path) -> Iterator[tuple[int, str]]:
-    """Each text of a file with its line, docstrings left out; `#` stands for a value that is put into it."""
+    """Yield each string of a file with its line, except docstrings; `#` replaces inserted values."""
     tree = ast.parse(file.read_text())
     quiet = {
         id(each.value)

@@ -1,4 +1,4 @@
-"""A file that somebody else may have put there is read through the door that refuses pipes and devices."""
+"""Files that others may have placed are read through a function that rejects pipes and devices."""
 
 import ast
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ SYSTEM = {
     "worker/machine.py", "worker/models/opening_watch.py", "worker/measure/interference.py", "worker/measure/prepare.py", "worker/profile/answer.py",
     "worker/selftest/surroundings.py",
 }  # fmt: skip
-"""They read what the kernel tells, or the system's own libraries and packages."""
+"""These read kernel files, or the system's own libraries and packages."""
 OWN = {
     "documents/api/tables.py": "the package's own tables",
     "history/spool.py": "what a worker of the lab's writes, in a folder of the lab's",
@@ -30,7 +30,7 @@ OWN = {
 
 
 def reads(tree: ast.AST) -> Iterator[ast.Call]:
-    """Calls that would wait for a pipe: `.read_text`, `.read_bytes`, an `open` that reads."""
+    """Yield calls that would block on a pipe: `.read_text`, `.read_bytes`, an `open` for reading."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -63,7 +63,7 @@ def test_the_contract_sees_each_way():
 
 
 def undecoded(tree: ast.AST) -> Iterator[ast.AST]:
-    """What forgets one way in which bytes are undecodable, or dies of a home that nobody knows."""
+    """Yield code that misses a decoding error, or fails if the home folder is unknown."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ExceptHandler) and node.type is not None:
             names = {each.attr for each in ast.walk(node.type) if isinstance(each, ast.Attribute)}
@@ -113,7 +113,7 @@ def test_the_contract_sees_what_forgets_it():
 
 
 def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
-    """Calls of this Python that may take a module from the folder in which a person stands for a library's."""
+    """Yield runs of this Python in which a module of the current folder could shadow a library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call | ast.List | ast.Tuple):
             words = [ast.unparse(each) for each in (node.args if isinstance(node, ast.Call) else node.elts)]

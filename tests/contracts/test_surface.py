@@ -1,4 +1,4 @@
-"""`Lab` is what the faces use: they ask it to act, and read its state without writing into it."""
+"""User interfaces use `Lab`: they request actions, and read its state without writing to it."""
 
 import ast
 from pathlib import Path
@@ -8,17 +8,17 @@ from tuilab.lab.state import LabState
 
 FOLDER = Path(tuilab.__file__).parent
 READ = {"clock", "new_id", "claims_of", "command", "further", "ghosts_of", "result", "usual"}
-"""What of the state may be called from outside: it changes nothing that is drawn."""
+"""Methods of the state that may be called from outside, because they change nothing that is drawn."""
 CHANGES = {name for name in vars(LabState) if name.islower() and not name.startswith("_")} - READ
 
 
 def of_a_state(node: ast.expr) -> bool:
-    """Whether the expression is a lab's state, by its name: `state`, `lab_state`, `self.lab.state`."""
+    """Return whether the expression is a lab's state, by its name: `state`, `lab_state`, `self.lab.state`."""
     return ast.unparse(node).rpartition(".")[2] in ("state", "lab_state")
 
 
 def written(file: Path) -> list[str]:
-    """Where a file writes into a lab's state, or calls what changes it."""
+    """Return where a file writes to a lab's state, or calls what changes it."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         targets = node.targets if isinstance(node, ast.Assign) else ()
@@ -32,11 +32,11 @@ def written(file: Path) -> list[str]:
 
 
 INSIDE = ("store", "recorder", "runner", "receive", "_store")
-"""Of a lab: what it measures and keeps with."""
+"""Internals of a lab: what it measures and stores with."""
 
 
 def reached(file: Path) -> list[str]:
-    """Where a file reaches past a lab or a history into what they own."""
+    """Return where a file reaches past a lab or a history into its internals."""
     found = []
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Attribute) and node.attr in INSIDE:

@@ -1,4 +1,4 @@
-"""No private name of Textual is used but in the one file that says why."""
+"""Private names of Textual are used only in the one file that explains why."""
 
 import ast
 from pathlib import Path
@@ -17,9 +17,9 @@ PRIVATE = {name for kind in KINDS for name in dir(kind) if name.startswith("_") 
 
 
 def used(file: Path) -> list[str]:
-    """Private modules imported, methods of Textual's replaced, and its attributes reached into, by line."""
+    """Return private modules imported, Textual methods overridden, and attributes accessed, by line."""
     tree, found = ast.parse(file.read_text()), []
-    # textual-serve is another program, whose private names may sound the same.
+    # textual-serve is another package whose private names may look the same.
     others = {
         name.asname or name.name
         for node in ast.walk(tree)

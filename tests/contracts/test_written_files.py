@@ -1,4 +1,4 @@
-"""A file is written in one way: `tuilab.model.files`. Any other may leave half of one where the disk is full."""
+"""Files are written only through `tuilab.model.files`. Anything else may leave half of one on a full disk."""
 
 import ast
 from collections.abc import Iterator
@@ -16,11 +16,13 @@ OTHER = {
     "streams.py": "opens /dev/null for a standard stream that is closed",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
-"""Files that open something to write to by themselves, and why that is another thing than writing a file."""
+"""Files that open something for writing themselves, and why it is not a file to write."""
 
 
 def writes(tree: ast.AST) -> Iterator[ast.Call]:
-    """Calls that would write a file: `.write_text`, `.write_bytes`, an `open` that writes, a copy, a mkstemp."""
+    """Yield calls that would write a file: `.write_text`, `.write_bytes`, `open` for writing, a copy, a
+    mkstemp.
+    """
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -43,7 +45,7 @@ def writes(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def _writing(value: ast.expr) -> bool:
-    """Whether an argument of `open` is a mode, or flags, with which a file's contents change."""
+    """Return whether an argument of `open` is a mode, or flags, that changes a file's contents."""
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         mode = set(value.value)
         return mode <= set("rwaxbt+") and bool(mode & set("wax+")) and len(value.value) <= 3

@@ -1,1 +1,1 @@
-"""Every figure and word about one quantity of a run, taken from wherever it is told, agrees."""
+"""Every figure and word about one quantity of a run agrees, wherever it appears."""

@@ -1,4 +1,4 @@
-"""What is told of an arm's time and work, and of a claim, in every place; and where two places disagree."""
+"""Collects every statement about an arm's time and work, and about a claim, and finds disagreements."""
 
 import html
 import json
@@ -34,7 +34,7 @@ GROUPS = {
     "arithmetic": ("compute",),
     "memory": ("compute",),
 }
-"""What an arm may be bound by, with the phases that it stands for; Python and what a workload names are left."""
+"""What may limit an arm, with its phases; Python and a workload's own phases are left out."""
 
 ADVICE = {
     "dispatch-bound": ("dispatch", "python"),
@@ -44,7 +44,7 @@ ADVICE = {
     "copy-bound": ("copy_in", "copy_out", "copy"),
     "not-known": (NOT_KNOWN,),
 }
-"""Findings that tell a share of a call, with the phases that it is the share of."""
+"""Findings with a share of a call, and the phases of that share."""
 
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
@@ -52,7 +52,7 @@ SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600
 SHARE = re.compile(r"([\d,]+(?:\.\d+)?) % (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
 """`12 % of 199 GFLOP/s`, `71 % of a call`."""
 CLAUSE = r"; the medians divide to [\d.,]+ ×"
-"""Follows where the quotient lies outside the ratio's interval."""
+"""Appended if the quotient is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+) × (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
@@ -69,7 +69,7 @@ INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIM
 
 
 def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
-    """Each disagreement in a sentence; none where every place tells the same."""
+    """Return a sentence for each disagreement; empty if all places agree."""
     result = summarise(state, claims)
     told = json.loads(msgspec.json.encode(result))
     out: list[str] = []
@@ -82,7 +82,7 @@ def contradictions(state: RunState, claims: Sequence[Claim] = ()) -> list[str]:
 
 
 def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) -> Iterator[str]:
-    """FLOP, bytes and ops of a call, wherever they are told."""
+    """Compare FLOP, bytes and ops of a call, wherever they appear."""
     roof, point = arm.roof, summary_point(state)
     known = state.arms[arm.id]
     told = launches(known, point)
@@ -120,7 +120,7 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
 
 
 def _beyond(arm: ArmResult) -> Iterator[str]:
-    """No arm is faster than what its machine can do at most, and no part is longer than the whole."""
+    """Check that no arm exceeds its machine's limit, and no part is longer than the whole."""
     if arm.median_s is None:
         return
     slowest = arm.ci95_s[1] if arm.ci95_s else arm.median_s
@@ -134,13 +134,13 @@ def _beyond(arm: ArmResult) -> Iterator[str]:
 
 
 def _more_than_all(result: RunResult) -> Iterator[str]:
-    """Shares of a roof or of a call, in every sentence of the JSON and of the whole report."""
+    """Check shares of a roof or of a call, in every sentence of the JSON and the report."""
     for text in (msgspec.json.encode(result).decode(), table(result, details=True)):
         yield from (f[0] for f in SHARE.finditer(text) if float(f[1].replace(",", "")) > 100)
 
 
 def _ratios(result: RunResult) -> Iterator[str]:
-    """A ratio beside two medians is their quotient, or says that it is not."""
+    """Check that a ratio next to two medians is their quotient, or states that it is not."""
     for found in COMPARED.finditer(result.answer):
         ratio, between, one, unit, other, another, clause = found.groups()
         yield from _quotient(ratio, between + clause, one, unit, other, another, found[0])
@@ -160,7 +160,9 @@ def _ratios(result: RunResult) -> Iterator[str]:
 
 
 def _behind(result: RunResult) -> Iterator[str]:
-    """What the answer and Compare say of an arm that is not the fastest: one ratio, in the same digits."""
+    """Check that the answer and Compare give an arm that is not the fastest the same ratio, with the same
+    digits.
+    """
     every = {arm.id: arm for arm in result.arms}
     for arm, compared in to_fastest(result).items():
         own = every[arm]
@@ -182,7 +184,9 @@ def _behind(result: RunResult) -> Iterator[str]:
 def _quotient(
     ratio: str, after: str, one: str, unit: str, other: str, another: str, said: str
 ) -> Iterator[str]:
-    """A reader who divides the two figures gets a ratio within the interval, or reads why not."""
+    """Check that dividing the two figures gives a ratio within the interval, or that the text explains why
+    not.
+    """
     a, b = (float(t.replace(",", "")) * SECONDS[u] for t, u in ((one, unit), (other, another)))
     digits = ratio.replace(",", "")
     decimals = len(digits.partition(".")[2]) or len(digits.rstrip("0")) - len(digits)
@@ -195,7 +199,7 @@ def _quotient(
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
-    """A verdict and its evidence, in every report and in the JSON, beside the figures that they name."""
+    """Check verdicts and their evidence, in every report and in the JSON, against the figures."""
     pages = {
         "text": table(result),
         "markdown": re.sub(r"\\(.)", r"\1", FORMATS["markdown"][1](result, state)),
@@ -229,7 +233,7 @@ def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
 
 
 def _together(arm: ArmResult) -> Iterator[tuple[str, ...]]:
-    """The phases that a claim may speak of: each by itself, and the copies."""
+    """Yield the phases that a claim may refer to: each separately, and the copies."""
     yield from ((phase,) for phase in (*arm.phases_s, "input_wait", "dispatch"))
     yield ("copy_in", "copy_out")
 
@@ -313,7 +317,7 @@ def _texts(state: RunState, result: RunResult, arm: ArmResult) -> Iterator[str]:
                 yield f"the timeline says {shares!r}, the account {part.phase} {percent(share)}"
     for name in ("markdown", "html"):
         page = FORMATS[name][1](result, state)
-        # Only a page in HTML has tags: in Markdown what lies between "< 0.1 %" and a later ">" is text.
+        # Only an HTML page has tags: in Markdown, text between "< 0.1 %" and a later ">" is text.
         page = page.replace("\\", "") if name == "markdown" else re.sub(r"<[^>]*>", "", page)
         if f"{median} = " not in page:
             yield f"{name} lacks the phases of {median}"

@@ -1,4 +1,4 @@
-"""Twenty functions as people write them, which test_contradictions measures: what is said of them must agree."""
+"""Twenty functions as people write them; test_contradictions checks that all statements about them agree."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""What a run says of one quantity is the same wherever it is said: in recordings, made runs, and real ones."""
+"""All statements about one quantity agree: in recordings, constructed runs, and real ones."""
 
 import contextlib
 import re
@@ -146,18 +146,20 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
 
 @pytest.mark.real_worker
 @pytest.mark.long
-@pytest.mark.timeout(900)  # thousands of ops one by one, in every arm
+@pytest.mark.timeout(900)  # thousands of individual ops, in every arm
 @pytest.mark.parametrize("size", ["own", "least", "most"])
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets(worker: Worker, name: str, size: str) -> None:
-    """At the sizes of the article, and at the ends of the slider as far as there is memory and time."""
+    """At the article's sizes, and at the ends of the slider as far as memory and time permit."""
     own = SMALLER if size == "own" else {name: end(PRESETS[name], size)}
     assert contradictions(measured(worker, name, own, phases=True), PRESETS[name].claims) == []
 
 
 def end(preset: Preset, size: str) -> dict[str, int]:
-    """The least or the greatest value of the workload's axis that a gigabyte holds and that asks for at most
-    10¹² operations a call, which takes two cores some ten seconds."""
+    """Return the smallest or largest value of the workload's axis that fits the limits.
+
+    These are a gigabyte, and 10¹² operations per call, which take two cores about ten seconds.
+    """
     workload = find(preset.workload)
     axis = workload.declaration.parameter(workload.declaration.axis)
     if not isinstance(axis, Integer | LogInteger):

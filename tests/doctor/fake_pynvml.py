@@ -1,6 +1,6 @@
-"""Stands in for nvidia-ml-py in the doctor's child: one GPU, whose answers come from $FAKE_NVML (JSON).
+"""Replaces nvidia-ml-py in the doctor's child: one GPU, with answers from $FAKE_NVML (JSON).
 
-A string that begins with `!` is an error with that message. A call that is not named is not supported.
+A string starting with `!` is an error with that message. Calls that are not listed are unsupported.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A made-up machine: files of /proc, /dev and /sys, installed packages, CUDA libraries, and a driver."""
+"""A fake machine: files of /proc, /dev and /sys, installed packages, CUDA libraries, and a driver."""
 
 import json
 import os
@@ -30,7 +30,7 @@ CUDA_WHEELS = {
 
 
 def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Path:
-    """The stub as a shared library. The loader knows an open library by its `soname`."""
+    """Compile the stub as a shared library. The loader identifies loaded libraries by `soname`."""
     out = folder / (soname or "stub.so")
     options = [f"-Wl,-rpath,{run_path}", "-Wl,--enable-new-dtags"] if run_path else []
     options += [f"-Wl,-soname,{soname}"] if soname else []
@@ -40,7 +40,7 @@ def compiled(gcc: str, folder: Path, run_path: str = "", soname: str = "") -> Pa
 
 @dataclass
 class Machine:
-    """Built up by a test, then examined. `stub` is the compiled driver."""
+    """Set up by a test, then examined. `stub` is the compiled driver."""
 
     folder: Path
     stub: Path
@@ -52,7 +52,7 @@ class Machine:
         self.root, self.site, self.lib = (self.folder / name for name in ("root", "site", "lib"))
         for made in (self.root / "dev", self.root / "proc", self.site, self.lib):
             made.mkdir(parents=True)
-        # An empty folder stands for a bus that cannot be read; any device makes it a bus without NVIDIA.
+        # An empty folder means an unreadable bus; any device makes it a bus without NVIDIA.
         self.pci("0000:00:00.0", "0x8086", "0x060000")
         (self.root / "etc").mkdir()
         (self.root / "etc/os-release").write_text('ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n')
@@ -60,7 +60,7 @@ class Machine:
         self.says()
 
     def pci(self, slot: str, vendor: str, kind: str, driver: str = "") -> None:
-        """A device on the bus."""
+        """Add a device to the bus."""
         device = self.root / "sys/bus/pci/devices" / slot
         device.mkdir(parents=True)
         (device / "vendor").write_text(vendor + "\n")
@@ -72,11 +72,11 @@ class Machine:
             (device / "driver").symlink_to(target)
 
     def gpu(self, driver: str = "nvidia") -> None:
-        """An NVIDIA GPU on the bus."""
+        """Add an NVIDIA GPU to the bus."""
         self.pci("0000:01:00.0", "0x10de", "0x030000", driver)
 
     def kernel(self, version: str = "570.86.15", *, nodes: bool = True) -> None:
-        """The driver's half in the kernel."""
+        """Add the driver's kernel part."""
         file = self.root / "proc/driver/nvidia/version"
         file.parent.mkdir(parents=True)
         text = (
@@ -87,7 +87,7 @@ class Machine:
             (self.root / "dev" / name).touch()
 
     def driver(self, version: str = "570.86.15", *, nvml: bool = True, **stub: int | str) -> None:
-        """The driver's half outside the kernel, with what its calls answer."""
+        """Add the driver's user-space part, with the answers of its calls."""
         library = self.lib / f"libcuda.so.{version}"
         shutil.copy(self.stub, library)
         (self.lib / "libcuda.so.1").symlink_to(library)
@@ -97,19 +97,19 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = str(self.lib)
 
     def file(self, path: str, text: str = "") -> None:
-        """A file of the machine."""
+        """Add a file to the machine."""
         file = self.root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
     def module(self, kernel: str, *, running: str = "6.8.0-48-generic") -> None:
-        """The driver's kernel module, built for `kernel`; the machine runs `running`."""
+        """Add the driver's kernel module, built for `kernel`; the machine runs `running`."""
         self.file("/proc/sys/kernel/osrelease", f"{running}\n")
         self.file(f"/lib/modules/{running}/modules.dep", "kernel/drivers/net/veth.ko.zst:\n")
         self.file(f"/lib/modules/{kernel}/modules.dep", "updates/dkms/nvidia.ko.zst: kernel/drivers/drm.ko\n")
 
     def refuses(self, path: str, why: int) -> None:
-        """Opening device files with that in their path fails with the error number `why`."""
+        """Make opening device files with that path part fail with the error number `why`."""
         self.environ |= {
             "LD_PRELOAD": str(self.stub),
             "STUB_REFUSED": f"{self.root}/dev/{path}",
@@ -117,14 +117,14 @@ class Machine:
         }
 
     def nvml(self, **gpu: object) -> None:
-        """A made-up nvidia-ml-py in which each named call gives that value (see fake_pynvml.py)."""
+        """Add a fake nvidia-ml-py whose named calls return these values (see fake_pynvml.py)."""
         source = Path(__file__).with_name("fake_pynvml.py")
         module = self.folder / "child" / "pynvml.py"
         module.write_text(source.read_text())
         self.environ["FAKE_NVML"] = json.dumps(gpu)
 
     def package(self, name: str, version: str, requires: tuple[str, ...] = ()) -> None:
-        """A distribution's metadata."""
+        """Add a distribution's metadata."""
         info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
         lines = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
@@ -132,7 +132,7 @@ class Machine:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
 
     def tensorflow(self, name: str = "tensorflow", version: str = "2.21.0") -> None:
-        """TensorFlow, as metadata and as the library whose search path counts."""
+        """Add TensorFlow, as metadata and as the library whose search path matters."""
         wheels = [f"{wheel}<13.0,>=9.1; extra == 'and-cuda'" for wheel in CUDA_WHEELS]
         self.package(name, version, ("numpy>=1.26", *wheels))
         self.package("pip", "25.0")
@@ -142,7 +142,7 @@ class Machine:
         shutil.copy(self.framework, home / "libtensorflow_framework.so.2")
 
     def wheels(self, *, without: tuple[str, ...] = ()) -> None:
-        """TensorFlow's CUDA wheels, metadata and libraries."""
+        """Add TensorFlow's CUDA wheels, metadata and libraries."""
         for wheel, (folder, names) in CUDA_WHEELS.items():
             if wheel in without:
                 continue
@@ -153,7 +153,7 @@ class Machine:
                 shutil.copy(self.stub, lib / name)
 
     def says(self, *stages: Stage, err: str = "", then: str = "") -> None:
-        """What TensorFlow's child prints, and Python that it runs afterwards."""
+        """Set what TensorFlow's child prints, and Python code to run afterwards."""
         if not stages:
             stages = (IMPORTED, BUILT, Listed())
         module = self.folder / "child" / "canned.py"
@@ -169,7 +169,7 @@ class Machine:
         self.environ["PYTHONPATH"] = str(module.parent)
 
     def place(self) -> Place:
-        """This machine, for a probe."""
+        """Return this machine, for a probe."""
         return Place(
             root=self.root,
             environ=self.environ,
@@ -181,11 +181,11 @@ class Machine:
         )
 
     def examine(self, limit_s: float = 20.0) -> DoctorReport:
-        """The doctor's whole examination."""
+        """Run the doctor's whole examination."""
         return examine(self.place(), limit_s)
 
     def healthy(self) -> None:
-        """All that a working GPU needs; a test then takes one thing away."""
+        """Add everything that a working GPU needs; a test then removes one thing."""
         self.gpu()
         self.kernel()
         self.driver()
@@ -195,7 +195,7 @@ class Machine:
         self.environ["LD_LIBRARY_PATH"] = f"{self.lib}:{solver}"
 
     def sees(self, capability: str = "8.9", err: str = "", *tried: Tried) -> None:
-        """TensorFlow lists one GPU and works on it."""
+        """Make TensorFlow list one GPU and use it."""
         gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability=capability)
         work = tried or tuple(Tried(what=what, device="GPU:0", seconds=0.1) for what in WORK)
         self.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), *work, err=err)

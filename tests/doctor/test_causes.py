@@ -1,4 +1,4 @@
-"""Rarer causes and other forms of the common ones (test_situations.py): a made-up machine, cause and fix."""
+"""Rarer causes and other forms of the common ones (test_situations.py): a fake machine, cause and fix."""
 
 import errno
 import sys
@@ -113,7 +113,7 @@ def test_forward_compatibility_not_supported(machine: Machine):
         ),
         (34, "libcuda-stub", "", "unset LD_LIBRARY_PATH"),
         (805, "driver-not-ready", "", "nvidia-cuda-mps-control -d"),
-        # jax#21299: a GH200 has no NVSwitch, so there is nothing for a fabric manager to do.
+        # jax#21299: a GH200 has no NVSwitch, so a fabric manager has nothing to do.
         (802, "driver-not-ready", "no NVSwitch here", ""),
         (100, "no-device", "", "dmesg"),
     ],
@@ -153,7 +153,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
 
 
 def test_library_where_tensorflow_does_not_look(machine: Machine):
-    """What TensorFlow 2.21 does with its own wheels: libcusolver's folder is not on its search path."""
+    """This happens with TensorFlow 2.21's own wheels: libcusolver's folder is not on its search path."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     why = "libcusolver.so.11: cannot open shared object file: No such file or directory"
@@ -179,9 +179,9 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
     ("capability", "log", "error", "code", "words", "fix"),
     [
         ("12.0", lines.newer("12.0a"), "", "gpu-newer-than-build", "8.9 and PTX for 9.0", ""),
-        # Capability 9.0 has PTX of its own and no machine code: all works, the first calls wait.
+        # Capability 9.0 has PTX but no machine code: everything works, but the first calls wait.
         ("9.0", lines.newer("9.0"), "", "gpu-newer-than-build", "the GPU works (Mul, MatMul", "CUDA_CACHE_MAXSIZE"),
-        # TensorFlow promises PTX, and is wrong.
+        # TensorFlow claims PTX support, wrongly.
         ("5.2", lines.newer("5.2"), NO_IMAGE, "gpu-too-old", "6.0 and later", ""),
         ("9.0", "", "InternalError: CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "driver-too-old", "", ""),
         # tensorflow#45450.
@@ -190,7 +190,7 @@ SET_DEVICE = "InternalError: cudaSetDevice() on GPU:0 failed. Status: "
         ("8.9", "", "InternalError: cudaGetDevice() failed. Status: API call is not supported in the installed CUDA driver",
          "driver-too-old", "", ""),
         ("8.9", "", SET_DEVICE + "initialization error", "runtime-fails", "Status: initialization error", ""),
-        # The stand-in's metadata asks for no nvcc wheel.
+        # The fake package's metadata requires no nvcc wheel.
         ("8.9", lines.NO_PTXAS, "", "ptxas-missing", "", "--force-reinstall"),
     ],
 )  # fmt: skip
@@ -217,7 +217,7 @@ def test_a_gpu_that_is_listed(machine: Machine, capability, log, error, code, wo
     ],
 )
 def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: str, code: str, words: str):
-    """Where the list fails and nothing else is known, TensorFlow's own words are told."""
+    """If listing fails and nothing else is known, TensorFlow's own message is shown."""
     machine.healthy()
     machine.says(IMPORTED, BUILT, Listed(error=error), err=log)
     report = machine.examine()

@@ -1,4 +1,4 @@
-"""Whatever hangs, the doctor ends, says what hung, and leaves no process behind."""
+"""Whatever hangs, the doctor ends, reports what hung, and leaves no process behind."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def test_everything_hangs_at_once(machine: Machine):
     assert report.elapsed_s < FOREVER_S / 10
     details = {p.name: p.detail for p in report.probes}
     assert details["TensorFlow devices"] == "did not answer: listing the devices"
-    assert details["TensorFlow import"].startswith("2.21.0")  # what was said before is kept
+    assert details["TensorFlow import"].startswith("2.21.0")  # earlier output is kept
     assert not left_behind(str(machine.folder))
 
 
@@ -99,7 +99,7 @@ def test_the_doctors_process_never_loads_tensorflow(machine: Machine):
 
 
 def compiling(machine: Machine, seconds: float) -> None:
-    """TensorFlow announces PTX and then is `seconds` at its first op."""
+    """Make TensorFlow announce PTX and then take `seconds` for its first op."""
     machine.healthy()
     gpu = ListedGpu(name="GPU:0", description="Stub GPU", compute_capability="9.0")
     done = encode(Tried(what="Mul", device="GPU:0", seconds=seconds))
@@ -126,7 +126,7 @@ def test_that_time_has_an_end_too(machine: Machine, monkeypatch: pytest.MonkeyPa
 
 
 def left_behind(mark: str) -> list[int]:
-    """Children of this process whose environment bears the mark, once they had a moment to go."""
+    """Return children of this process with the mark in their environment, after a moment to exit."""
     time.sleep(0.2)
     out = []
     for child in psutil.Process().children(recursive=True):

@@ -1,4 +1,4 @@
-"""Each probe by itself, on made-up files."""
+"""Each probe alone, with fake files."""
 
 import ctypes.util
 import errno
@@ -238,7 +238,7 @@ APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
 def test_nvidia_smi_where_nvml_cannot_be_had(machine: Machine):
-    """A made-up nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
+    """A fake nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
     program.parent.mkdir()
@@ -290,7 +290,7 @@ KINDS = {
     "runtime": "runtime",
     "no device": "no-supported-device",
 }
-"""What a reader of the recorded lines calls each, and what the doctor does. `device` lines tell of no trouble."""
+"""The kind of each recorded line for a reader, and the doctor's response. `device` lines are harmless."""
 
 
 def test_every_recorded_log_line_is_known():

@@ -1,4 +1,4 @@
-"""The real wheel with a stub driver: what it says and does is what the rules expect of it."""
+"""The real wheel with a stub driver: it prints and does what the rules expect."""
 
 import importlib.util
 import os
@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def real(machine: Machine) -> Place:
-    """This Python's own TensorFlow, on the made-up machine's driver and libraries."""
+    """This Python's own TensorFlow, with the fake machine's driver and libraries."""
     quiet = {k: v for k, v in os.environ.items() if not k.startswith(("CUDA_", "TF_", "NVIDIA_"))}
     return Place(root=machine.root, environ=quiet | machine.environ | {"PYTHONPATH": ""})
 
@@ -60,7 +60,7 @@ def test_a_working_driver_without_nvml_is_passed_over_in_silence(machine: Machin
 
 
 def test_a_gpu_newer_than_the_build(machine: Machine):
-    """All CUDA libraries are there by name, so TensorFlow lists the stub; it cannot compute on it."""
+    """All CUDA libraries exist by name, so TensorFlow lists the stub, but it cannot compute on it."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ["LD_LIBRARY_PATH"] = f"{machine.lib}:{folders}"
@@ -79,7 +79,7 @@ def test_a_gpu_newer_than_the_build(machine: Machine):
     ],
 )
 def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, code: str):
-    """TensorFlow lists it all the same, and raises at the first op."""
+    """TensorFlow lists it anyway, and raises at the first op."""
     machine.healthy()
     folders = ":".join(str(path) for path in machine.site.glob("nvidia/*/lib"))
     machine.environ |= {"LD_LIBRARY_PATH": f"{machine.lib}:{folders}", "STUB_CONTEXT": str(error)}
@@ -89,10 +89,10 @@ def test_a_gpu_on_which_no_context_can_be_made(machine: Machine, error: int, cod
 
 @contextmanager
 def linked_tensorflow(site: Path) -> Iterator[None]:
-    """This Python's TensorFlow below `site`, so that its search path leads to the wheels that a test put there.
+    """Link this Python's TensorFlow below `site`, so that its search path finds the test's wheels.
 
-    The kernel resolves `..` after links, so the folders are real and only the files are linked. What Python keeps
-    of them compiled elsewhere (PYTHONPYCACHEPREFIX) is linked too.
+    The kernel resolves `..` after links, so folders are real and only files are linked. Bytecode stored
+    elsewhere (PYTHONPYCACHEPREFIX) is linked too.
     """
     found = importlib.util.find_spec("tensorflow")
     assert found is not None and found.origin is not None
@@ -119,7 +119,7 @@ def linked_tensorflow(site: Path) -> Iterator[None]:
 
 @pytest.fixture
 def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
-    """As after `pip install 'tuilab[cuda]'`: libcusolver lies where TensorFlow's own search path does not lead."""
+    """As after `pip install 'tuilab[cuda]'`: libcusolver is outside TensorFlow's own search path."""
     machine.gpu()
     machine.kernel()
     machine.driver()
@@ -130,7 +130,7 @@ def wheels_alone(machine: Machine, gcc: str) -> Iterator[dict[str, str]]:
 
 
 def test_the_cuda_wheels_alone_give_a_gpu(machine: Machine, wheels_alone: dict[str, str]):
-    """To the doctor, and to the worker: it finds the GPU, on which the stub makes no context."""
+    """Both the doctor and the worker find the GPU, although the stub creates no context."""
     place = real(machine)
     found = tensorflow.look(replace(place, environ={**place.environ, **wheels_alone}), time.monotonic() + 100)
     assert found.imported and not found.imported.error, found

@@ -1,4 +1,4 @@
-"""The report as a person and as a script get it."""
+"""The report for users and scripts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The probe tells what the kernel's sandbox lacks."""
+"""The probe reports what the kernel's sandbox lacks."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""The 26 situations that people report most: a made-up machine in each, the doctor's word and its fix.
+"""The 26 situations that people report most: a fake machine for each, the doctor's code and fix.
 
-The stand-ins are a stub driver and stub CUDA libraries (stub_libcuda.c), a made `/proc`, `/dev` and `/sys`, wheels
-by their metadata, a made-up nvidia-ml-py, and TensorFlow's own lines and errors, worded as in the reports named.
+Uses a stub driver and stub CUDA libraries (stub_libcuda.c), fake `/proc`, `/dev` and `/sys`, wheels as
+metadata, a fake nvidia-ml-py, and TensorFlow's own lines and errors, worded as in the cited reports.
 """
 
 import errno
@@ -22,7 +22,9 @@ INSTALL = f'{PIP} install "tensorflow[and-cuda]==2.21.*"'
 
 @dataclass(frozen=True)
 class Situation:
-    """code, fix: what the doctor must say, exactly. words: what its cause must name. visible: TensorFlow lists it."""
+    """code, fix: the doctor's exact output. words: what its cause must mention. visible: TensorFlow lists the
+    GPU.
+    """
 
     name: str
     make: Callable[[Machine], None]
@@ -36,7 +38,7 @@ SITUATIONS: list[Situation] = []
 
 
 def situation(name: str, code: str, fix: str, *words: str, visible: bool = False):
-    """The function makes the machine of this situation."""
+    """Register a function that sets up the machine of this situation."""
 
     def take(make: Callable[[Machine], None]) -> Callable[[Machine], None]:
         SITUATIONS.append(Situation(name, make, code, fix, words, visible))
@@ -112,7 +114,7 @@ def mismatch(machine: Machine):
     "Secure Boot is on",
 )
 def secure_boot(machine: Machine):
-    """NVIDIA/gpu-driver-container#44: `modprobe` says “Key was rejected by service”."""
+    """NVIDIA/gpu-driver-container#44: `modprobe` prints “Key was rejected by service”."""
     machine.gpu(driver="")
     machine.driver(cuinit=999)
     machine.module("6.8.0-48-generic")
@@ -215,7 +217,7 @@ def cpu_build(machine: Machine):
     "wheels for aarch64 are built without CUDA",
 )
 def aarch64(machine: Machine):
-    """tensorflow#121157: all the CUDA wheels install, and is_built_with_cuda() is False."""
+    """tensorflow#121157: all CUDA wheels install, and is_built_with_cuda() is False."""
     machine.processor = "aarch64"
     machine.healthy()
     machine.says(IMPORTED, Built(cuda=False), Listed())
@@ -401,7 +403,7 @@ def memory_taken(machine: Machine):
     visible=True,
 )
 def cudnn_13(machine: Machine):
-    """Both wheels write nvidia/cudnn/lib; as after `pip install torch` of CUDA 13 (pytorch#188892)."""
+    """Both wheels write nvidia/cudnn/lib, as after `pip install torch` for CUDA 13 (pytorch#188892)."""
     machine.healthy()
     machine.package("nvidia-cudnn-cu13", "9.20.0.48")
     good = [Tried(what=what, device="GPU:0") for what in ("Mul", "MatMul")]
@@ -433,7 +435,7 @@ def blackwell(machine: Machine):
     visible=True,
 )
 def ptxas(machine: Machine):
-    """tensorflow#61330: its wheel is there, but not on the PATH."""
+    """tensorflow#61330: its wheel is installed, but not on the PATH."""
     machine.healthy()
     machine.package("nvidia-cuda-nvcc-cu12", "12.5.82")
     machine.sees("8.9", lines.NO_PTXAS)

@@ -1,1 +1,1 @@
-"""A GPU made of software, for tests on machines without one. It is called EMULATED wherever its name shows."""
+"""A software GPU for tests on machines without one. Its name contains EMULATED wherever it appears."""

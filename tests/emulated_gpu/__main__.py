@@ -1,4 +1,4 @@
-"""Runs a command beside emulated GPUs:
+"""Run a command with emulated GPUs:
 
 python -m tests.emulated_gpu [GPUS [EMULATED_GPU_…=VALUE …]] -- tuilab run stft-small --budget quick
 """
@@ -12,7 +12,7 @@ from tests.emulated_gpu.build import Missing, environment
 
 
 def main(words: list[str]) -> int:
-    """Replace this process by the command; 2 where the emulation cannot be had."""
+    """Replace this process with the command; return 2 if the emulation is unavailable."""
     if "--" not in words or not words[words.index("--") + 1 :]:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,9 +1,8 @@
-"""The emulated GPU, made: the library by the system's `cc`, the TensorFlow that it needs by pip.
+"""Builds the emulated GPU: the library with the system's `cc`, its TensorFlow with pip.
 
-It runs in `tensorflow-cpu` of the version that is installed here. In the CUDA build an op with a resource argument
-would reach CUDA's own kernel, which crashes. That wheel is put in front of the installed one for a worker's process
-alone, by `PYTHONPATH`; it and the library are kept between runs in the user's cache folder, or where
-`TUILAB_EMULATED_GPU` says.
+It runs in `tensorflow-cpu` of the installed version: in the CUDA build, an op with a resource argument would
+reach CUDA's own kernel, which crashes. Only for a worker's process, `PYTHONPATH` puts that wheel before the
+installed one. The wheel and the library are kept in the user's cache folder, or in `TUILAB_EMULATED_GPU`.
 """
 
 import fcntl
@@ -27,18 +26,18 @@ LIBRARIES = ("libtensorflow_framework.so.2", "libtensorflow_cc.so.2")
 
 
 class Missing(RuntimeError):
-    """The emulation cannot be had here; the message says why."""
+    """The emulation is unavailable; the message gives the reason."""
 
 
 def cache() -> Path:
-    """The folder that holds what is kept between runs."""
+    """Return the folder that is kept between runs."""
     told = os.environ.get("TUILAB_EMULATED_GPU")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "emulated-gpu"
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time: several test runners start together."""
+    """Allow one process at a time, because several test runners start together."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -47,7 +46,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @functools.cache
 def wheel() -> Path:
-    """A folder with `tensorflow-cpu` of the installed TensorFlow's version. Raises Missing."""
+    """Return a folder with `tensorflow-cpu` of the installed TensorFlow's version. Raises Missing."""
     try:
         version = importlib.metadata.version("tensorflow")
     except importlib.metadata.PackageNotFoundError:
@@ -79,13 +78,13 @@ def _install(requirement: str, folder: Path) -> None:
 
 
 def library() -> Path:
-    """The plug-in, compiled against that TensorFlow. Raises Missing."""
+    """Return the plug-in compiled for that TensorFlow. Raises Missing."""
     return compiled(wheel() / "tensorflow")
 
 
 @functools.cache
 def compiled(tensorflow: Path) -> Path:
-    """The plug-in for the TensorFlow in that package's folder, from 2.16 on. Raises Missing."""
+    """Return the plug-in for the TensorFlow in that package folder, 2.16 or later. Raises Missing."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise Missing("there is no C compiler (cc)")
@@ -122,7 +121,7 @@ def compiled(tensorflow: Path) -> Path:
 
 
 def rows(table: str) -> Iterator[str]:
-    """The table of kernels as C: a kernel is of one type for each attribute."""
+    """Yield the table of kernels as C, one kernel for each combination of types."""
     for line in table.splitlines():
         op, types, host = line.split(" | ")
         attributes = [a.partition("=") for a in types.split(" ") if a != "-"]
@@ -142,11 +141,12 @@ def environment(
     asynchronous: bool = True,
     fail: str = "",
 ) -> dict[str, str]:
-    """What to set for a process that shall see so many emulated GPUs. Raises Missing.
+    """Return variables for a process that should see `gpus` emulated GPUs. Raises Missing.
 
-    memory: bytes of each. kernel_us, copy_us, copy_gbps: least times of kernels and of copies. pace_ns: of the op of
-    known pace (device/paced.c). asynchronous: False where training is checked for what it computes: TensorFlow's own
-    kernels for variables write at once, not in a stream's order. fail: `init`, `init:N`, `alloc`, or an op's name.
+    memory: bytes of each. kernel_us, copy_us, copy_gbps: minimum times of kernels and copies. pace_ns: of the
+    op with a known speed (device/paced.c). asynchronous: False if training results are checked, because
+    TensorFlow's own kernels for variables write at once instead of in stream order. fail: `init`, `init:N`,
+    `alloc`, or an op's name.
     """
     out = {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),

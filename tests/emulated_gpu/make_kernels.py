@@ -1,11 +1,11 @@
 """Writes kernels.txt: the GPU kernels of the CUDA build that the emulated device takes over.
 
-    python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
+  python -m tests.emulated_gpu.make_kernels > tests/emulated_gpu/device/kernels.txt
 
-A line is an op, the types of each type attribute (numbers of `DataType` in types.proto) and the arguments that lie in
-host memory, `-` for none. The emulated device so has the coverage and the host-memory arguments of the CUDA build.
-Left out are ops with resource or variant arguments and those of `NEVER`: TensorFlow's own device-neutral kernels do
-these, or nobody does.
+A line contains an op, the types of each type attribute (numbers of `DataType` in types.proto) and the
+arguments in host memory, `-` for none. So the emulated device has the coverage and host-memory arguments of
+the CUDA build. It leaves out ops with resource or variant arguments and those in `NEVER`: TensorFlow's own
+device-neutral kernels run these, or none.
 """
 
 import json
@@ -42,7 +42,7 @@ json.dump(rows, sys.stdout)
 
 
 def dump(path: str) -> list[Any]:
-    """The GPU kernels of the TensorFlow that is imported with this in front of the path."""
+    """Return the GPU kernels of the TensorFlow that is imported with this folder first in the path."""
     environment = {**os.environ, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([sys.executable, "-c", DUMP], env=environment, capture_output=True, check=True)
     rows: list[Any] = json.loads(done.stdout)
@@ -50,7 +50,7 @@ def dump(path: str) -> list[Any]:
 
 
 def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
-    """The lines of the table: rows of the CUDA build that the CPU build lacks."""
+    """Return the table's lines: rows of the CUDA build that the CPU build lacks."""
     known = {json.dumps(row) for row in cpu}
     lines = set()
     for op, types, host in cuda:
@@ -65,13 +65,13 @@ def table(cuda: Iterable[Any], cpu: Iterable[Any]) -> list[str]:
 
 
 def merged(lines: Iterable[str]) -> list[str]:
-    """Lines that differ in the types of a single attribute, as one."""
+    """Merge lines that differ only in the types of one attribute."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     out = []
     for line in lines:
         op, types, host = line.split(" | ")
         name, _, allowed = types.rpartition("=")
-        # The last attribute's types; those before it are the same within a group.
+        # Types of the last attribute; earlier ones are equal within a group.
         if not name:
             out.append(line)
         else:

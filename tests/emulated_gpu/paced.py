@@ -1,4 +1,4 @@
-"""A function whose pace the emulation sets: see device/paced.c."""
+"""A function whose speed the emulation sets: see device/paced.c."""
 
 import time
 
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 
 def paced(elements: int = 1000):
-    """One op on so many elements: nanoseconds an element on the CPU, one kernel's time on the GPU."""
+    """One op on that many elements: nanoseconds per element on the CPU, one kernel's time on the GPU."""
     return tf.math.digamma, (tf.ones((elements,)).numpy(),)
 
 
@@ -15,12 +15,12 @@ def paced_copied():
 
 
 def paced_thrice():
-    """Three kernels, one behind the other."""
+    """Three kernels in sequence."""
     return lambda x: tf.math.digamma(tf.math.digamma(tf.math.digamma(x))), paced()[1]
 
 
 def paced_by_sleep():
-    """Python that sleeps three kernels long, and then waits for one."""
+    """Python that sleeps for the time of three kernels, and then waits for one."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):
@@ -31,7 +31,7 @@ def paced_by_sleep():
 
 
 def a_thousand():
-    """A product and a sum, five hundred times; no optimiser makes fewer of them."""
+    """A product and a sum, five hundred times; no optimiser reduces them."""
 
     def step(x):
         for _ in range(500):
@@ -42,23 +42,23 @@ def a_thousand():
 
 
 def on_host(x):
-    """The op of known pace, pinned to the host."""
+    """The op with a known speed, pinned to the host."""
     with tf.device("/CPU:0"):
         return tf.math.digamma(x)
 
 
 def stalled():
-    """Two kernels, and between them one op of the host."""
+    """Two kernels with one host op in between."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(x))), paced()[1]
 
 
 def fed_by_host():
-    """Two kernels behind an op of the host: at the beginning the device waits for nothing."""
+    """Two kernels after a host op: at the start, the device waits for nothing."""
     return lambda x: tf.math.digamma(tf.math.digamma(on_host(x))), paced()[1]
 
 
 def mixed():
-    """Ops that the host computes for four reasons."""
+    """Ops that run on the host for four reasons."""
 
     def step(x):
         with tf.device("/CPU:0"):

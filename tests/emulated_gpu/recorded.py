@@ -1,6 +1,6 @@
-"""Runs recorded beside an emulated GPU, for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
+"""Runs recorded with an emulated GPU, for pictures of the screen: `python -m tests.emulated_gpu.recorded`.
 
-`run.jsonl` is the preset stft-small, `sweep.jsonl` the op of known pace (paced.py) along a crossover.
+`run.jsonl` is the preset stft-small, `sweep.jsonl` the op with a known speed (paced.py) along a crossover.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ PACED = f"{Path(__file__).with_name('paced.py')}:paced"
 
 
 def events_of(name: str) -> Iterator[Event]:
-    """The events of a recorded run."""
+    """Yield the events of a recorded run."""
     return (event for event in recording.read(RECORDINGS / f"{name}.jsonl") if getattr(event, "run", ""))
 
 
 def anonymous(event: Event) -> Event:
-    """The same without the names of the host and of the file's folder."""
+    """Return the event without the names of the host and the file's folder."""
     if (machine := getattr(event, "machine", None)) is not None:
         machine = msgspec.structs.replace(machine, host="emulated-host", cpu="a processor", tuilab="0.2.0")
         event = msgspec.structs.replace(event, machine=machine)  # type: ignore[type-var]
@@ -34,7 +34,7 @@ def anonymous(event: Event) -> Event:
 
 
 def main() -> None:
-    """Measure both, for some twenty rounds, and write them."""
+    """Measure both for about twenty rounds, and write them."""
     from tests.conftest import Worker
     from tests.emulated_gpu.build import environment
     from tuilab import catalogue

@@ -1,4 +1,4 @@
-"""Runs on a worker beside emulated GPUs, and the short budget that they have."""
+"""Runs on a worker with emulated GPUs, and their short budget."""
 
 import uuid
 

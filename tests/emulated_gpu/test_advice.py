@@ -1,4 +1,4 @@
-"""What is advised on a GPU, against the part of a call that was made slow."""
+"""Advice for a GPU, compared with the part of a call that was made slow."""
 
 import re
 import uuid
@@ -33,7 +33,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """A kernel takes 5 ms, the op of known pace takes the host 20 ms."""
+    """A kernel takes 5 ms, the op with a known speed takes 20 ms on the host."""
     worker = Worker(
         cpus=1, environment=emulated_gpu(1, kernel_us=KERNEL_S * 1e6, pace_ns=HOST_S / 1000 * 1e9)
     )
@@ -55,7 +55,7 @@ TRIES = 4
 
 
 def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunResult, Account]:
-    """Run it until the waiting is as long as it was made: on a busy machine threads get the processor late."""
+    """Repeat until the wait is as long as configured: on a busy machine, threads get the processor late."""
     for _ in range(TRIES):
         _, result = run(worker, name, arm)
         account = result.arms[0].account

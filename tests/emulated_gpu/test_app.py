@@ -1,4 +1,4 @@
-"""The app beside emulated GPUs, driven by keys in a terminal: every view has something true to show."""
+"""The app with emulated GPUs, controlled by keys in a terminal: every view shows correct content."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_every_view_has_the_gpus_arms(emulated_gpu: Callable[..., dict[str, str]
     made = emulated_gpu(2)
     made["PYTHONPATH"] += f":{REPOSITORY}"
     here = environment(tmp_path, **made)
-    for name in ("COLUMNS", "LINES"):  # what a test runner sets is not this terminal's
+    for name in ("COLUMNS", "LINES"):  # a test runner's values do not apply to this terminal
         here.pop(name, None)
     with opened(tmp_path, (120, 40), "--preset", "stft-small", env=here) as terminal:
         terminal.see("ready", seconds=READY_S)

@@ -1,4 +1,4 @@
-"""The commands beside emulated GPUs, as a person types them."""
+"""The commands with emulated GPUs, as a user types them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ Environment = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def tuilab(emulated_gpu: Environment, tmp_path: Path) -> Callable[..., Any]:
-    """Runs a command beside so many GPUs: its JSON."""
+    """Run a command with this many GPUs and return its JSON."""
 
     def run(*words: str, gpus: int = 1, code: int | None = 0, **settings: Any) -> Any:
         made = {**os.environ, **emulated_gpu(gpus, **settings), "TUILAB_DATA": knowing(tmp_path)}
@@ -35,7 +35,7 @@ GRAPH = ("--mode", "graph", "--budget", "quick", "--input", "resident")
 
 
 def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
-    """Each of them alone, then both at once, each in a worker that opens it alone."""
+    """Each alone, then both at once, each in a worker that opens only that one."""
     words = ("--device", "GPU", "--dtype", "float32", "--set", "m=128", "--set", "k=128", "--set", "n=128")
     found = tuilab("run", "matmul-dtypes", "--together", *GRAPH, *words, gpus=2, kernel_us=3_000)
     named = {arm["id"]: arm["device"] for arm in found["arms"]}
@@ -46,12 +46,12 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}
-"""Checks of the self-test that a busy machine can spoil; the others hold on any."""
+"""Self-test checks that a busy machine can fail; the others pass on any machine."""
 
 
 @pytest.mark.long
 def test_the_selftest_passes(tuilab: Callable[..., Any]) -> None:
-    """Beside a GPU as without one. On a machine that is busy with other things it says so, and fails for that alone."""
+    """With a GPU as without one. On a busy machine it reports that, and fails only for that reason."""
     found = tuilab("selftest", code=None)
     failed = {check["name"]: check["message"] for check in found["checks"] if not check["passed"]}
     left_out = len(NAMES) - len(found["checks"])

@@ -1,4 +1,4 @@
-"""The emulated device itself: what a test beside it may rely on."""
+"""The emulated device itself: what tests may rely on."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_it_is_called_emulated_and_computes_what_the_cpu_does(seen: dict[str, An
 
 
 def test_it_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:
-    """How many segments there are depends on the data, not on shapes alone."""
+    """The number of segments depends on the data, not only on shapes."""
     there, sums, lengths = seen["sparse"]
     assert there and sums == pytest.approx([5.0, 5.0, 6.0, 6.0, 2 * 1.609438], rel=1e-5)
     assert lengths == [3, 3, 2, 3, 2]
@@ -98,7 +98,7 @@ def test_results_lie_in_host_memory_where_the_registry_says_so(seen: dict[str, A
 
 
 def test_its_work_is_asynchronous_takes_its_least_time_and_is_waited_for_alone(seen: dict[str, Any]) -> None:
-    """The lab's own wait: an arm's figure holds the work of its device, and of no other."""
+    """An arm's figure includes the work of its own device, and of no other."""
     assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
     assert seen["copies_s"] > 5 * 0.010
     assert seen["all_s"] > 0.2 and seen["own_s"] < seen["all_s"] / 2

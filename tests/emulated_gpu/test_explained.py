@@ -1,4 +1,4 @@
-"""`explain` against real placement: what TensorFlow does on the emulated GPU, whose kernels are the CUDA build's."""
+"""`explain` compared with real placement on the emulated GPU, which has the CUDA build's kernels."""
 
 import json
 import os
@@ -17,9 +17,9 @@ NAMED = (
     *("HistogramFixedWidth", "ZerosLike", "OnesLike", "Qr", "ScatterNd", "MatMul", "AddV2", "Shape", "Cast"),
 )
 EVERY = 90
-"""The quick suite takes every so-manieth op that can stand alone, and those named."""
+"""The quick suite tests every n-th op that can run alone, and the named ones."""
 
-# A line before an op and one for each of its dtypes, so that an op which ends the process is told by its name.
+# Prints a line before each op and one for each dtype, so that an op that ends the process can be identified.
 PROGRAM = """
 import json, sys
 import tensorflow as tf
@@ -59,11 +59,11 @@ for op in given["ops"]:
         print(json.dumps(row), flush=True)
 """
 STATEFUL = ("Dataset", "Iterator", "Collective", "Nccl", "Send", "Recv", "TPU", "Xla", "Barrier", "Summary")
-"""Ops that cannot stand alone: what they need beside them cannot be made up."""
+"""Ops that cannot run alone, because their surroundings cannot be constructed."""
 
 
 def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
-    """A row for each op and dtype; an op that ends the process (of TensorFlow's own faults) is passed over."""
+    """Yield a row for each op and dtype; skips ops that end the process through TensorFlow's own bugs."""
     ops: list[str] = list(NAMED)
     while ops:
         done = subprocess.run(
@@ -87,7 +87,9 @@ def asked(environment: dict[str, str], every: int) -> Iterator[list[Any]]:
 
 
 def held(rows: list[list[Any]]) -> tuple[int, int]:
-    """Compare each row; how many pairs the placer settled, and of how many the results were looked at."""
+    """Compare each row; return how many pairs the placer decided, and for how many the results were
+    compared.
+    """
     placed = looked = 0
     wrong = []
     for op, dtype, gpu, code, text, said, ran in rows:
@@ -100,7 +102,7 @@ def held(rows: list[list[Any]]) -> tuple[int, int]:
                 wrong.append((op, dtype, "a line of a log", said))
         if ran and all(device == "GPU:0" for device, _ in ran):
             looked += 1
-            # A result made in host memory is handed out on the device all the same, unless it is of int32.
+            # A result in host memory is still returned on the device, unless it is int32.
             if gpu and not any(memory == "GPU:0" for _, memory in ran):
                 wrong.append((op, dtype, text, ran))
     assert not wrong, f"{len(wrong)} of {placed} + {looked}: " + "\n".join(map(str, wrong[:40]))

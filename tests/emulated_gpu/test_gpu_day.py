@@ -1,4 +1,4 @@
-"""The first day on a GPU, rehearsed on the emulation."""
+"""The first day with a GPU, rehearsed on the emulation."""
 
 import json
 import os
@@ -21,7 +21,7 @@ NO_SMI = shutil.which("nvidia-smi") is None
 
 
 def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[str, dict[str, int]]:
-    """The page of a day beside an emulated GPU, and how each of its steps ended."""
+    """Return the page of a day with an emulated GPU, and how each of its steps ended."""
     day = [sys.executable, "-m", "tests.gpu_day", str(folder), "--presets", PRESET, "--side", "64", *words]
     done = subprocess.run(day, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -31,7 +31,7 @@ def rehearsed(environment: dict[str, str], folder: Path, *words: str) -> tuple[s
 
 
 def replayable(folder: Path) -> None:
-    """The recording of the preset is one that the lab can replay."""
+    """Assert that the lab can replay the preset's recording."""
     (recorded,) = folder.glob(f"{PRESET}.EMULATED-tensorflow-*.jsonl")
     _, started, *_, ending = recording.read(recorded)
     assert isinstance(started, RunStarted) and started.preset == PRESET
@@ -43,7 +43,7 @@ def replayable(folder: Path) -> None:
 def test_a_day_keeps_everything_and_says_what_differed(
     emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
-    """In short: those steps that ask what no other test does."""
+    """Short version: only the steps that no other test covers."""
     steps = ("truths", "recordings")
     page, ended = rehearsed(emulated_gpu(), tmp_path, "--steps", ",".join(steps))
     assert ended == dict.fromkeys(steps, 0), page

@@ -1,4 +1,4 @@
-"""The largest batch of a model, against the batch at which a GPU of known memory refuses it."""
+"""The largest batch of a model, compared with the batch that a GPU of known memory rejects."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def small():
     given = keras.Input((8,))
     return keras.Model(given, layers.Dense(4)(given))
 """
-"""All are large by what their layers make, heavy by its weights too; small is not."""
+"""All are large because of layer outputs, heavy also because of weights; small is not."""
 
 TRUTH = (
     MODELS
@@ -137,8 +137,8 @@ def test_the_largest_batch_of_an_inference_is_that_of_the_devices_memory(
 ) -> None:
     file = tmp_path / f"{name}.keras"
     alone({}, f"{MODELS}\n{name}().save({str(file)!r})")
-    # Of a training step the allocator of so small a device gives away whole chunks (up to 128 MB uncut), and
-    # refuses a batch whose tensors would fit: that is no truth about larger devices.
+    # For a training step, the allocator of such a small device gives away whole chunks (up to 128 MB uncut)
+    # and rejects a batch whose tensors would fit, which does not apply to larger devices.
     variants = ("inference",)
     result = run(worker, file, *variants)
     assert result.model is not None and result.batch is not None

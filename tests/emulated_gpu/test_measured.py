@@ -1,4 +1,4 @@
-"""Runs and questions beside one emulated GPU: arms, copies, placement with reasons, phases, profiles."""
+"""Runs and questions with one emulated GPU: arms, copies, placement with reasons, phases, profiles."""
 
 import msgspec
 import pytest
@@ -66,7 +66,7 @@ def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState])
 
 
 def test_a_copy_is_drawn_between_the_memories_that_hold_the_data(stft: tuple[list[Event], RunState]) -> None:
-    """What an op of the GPU computes in host memory is sent by the host: `_HostSend`."""
+    """The host sends what a GPU op computes in host memory: `_HostSend`."""
     _, state = stft
     from_host = [n for n in nodes(state, RESIDENT, "copy") if n.op.startswith("_HostSend")]
     assert from_host and {(n.device, n.to) for n in from_host} == {("CPU:0", "GPU:0")}
@@ -80,7 +80,7 @@ def test_the_phases_of_a_copied_arm_hold_both_copies(stft: tuple[list[Event], Ru
     copied, resident = (state.arms[arm.id].cells[0].account for arm in (COPIED, RESIDENT))
     assert copied is not None and resident is not None
     assert copied.seconds("copy_in") > 0 and copied.seconds("copy_out") > 0
-    # What an op of the GPU gives on the host is fetched from there.
+    # A GPU op's result on the host is fetched from there.
     assert resident.seconds("copy_in", "copy_out") < copied.seconds("copy_in", "copy_out")
     assert resident.seconds("compute") > 0
 
@@ -127,7 +127,7 @@ def test_a_copy_takes_the_links_time(gpu_worker: Worker) -> None:
 
 
 def test_what_the_cpu_copies_is_copied_by_the_cpu_beside_a_gpu(gpu_worker: Worker) -> None:
-    """With no device asked for, a GPU that is visible would make the copy."""
+    """Without a requested device, a visible GPU would make the copy."""
     arm = Arm("CPU:0", "eager", "resident", "", "block")
     values = {"bytes": 2**16, "pieces": 4, "direction": "to device"}
     _, state = measure(gpu_worker, "copies", arm, parameters=values, placement=True)

@@ -1,4 +1,4 @@
-"""Whatever can be taken for a GPU's figure bears the word EMULATED."""
+"""Everything that could be mistaken for a GPU's figure contains the word EMULATED."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which GPUs a worker opens: the first, those that a run asks for, and none that cannot be opened."""
+"""Which GPUs a worker opens: the first, those that a run requests, and none that cannot be opened."""
 
 from collections.abc import Callable
 
@@ -25,13 +25,15 @@ def run(worker: Worker, *devices: str) -> RunState:
 
 
 def opened(state: RunState) -> dict[str, bool]:
-    """TensorFlow tells how much memory it may use of those that it has opened."""
+    """Return which GPUs are open: only for these does TensorFlow report usable memory."""
     assert state.machine is not None
     return {device.name: bool(device.memory) for device in state.machine.gpus}
 
 
 def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gpu: Environment) -> None:
-    """GPU 1 of three cannot be opened: nobody tries before it is asked for, and the others work before and after."""
+    """GPU 1 of three cannot be opened: nobody tries before it is requested, and the others work before and
+    after.
+    """
     worker = Worker(cpus=1, environment=emulated_gpu(3, fail="init:1"))
     assert [(d.name, d.description, bool(d.memory)) for d in worker.machine.gpus] == [
         ("GPU:0", "EMULATED", True), ("GPU:1", "EMULATED", False), ("GPU:2", "EMULATED", False)
@@ -57,7 +59,7 @@ def test_a_worker_lists_all_gpus_and_opens_those_that_a_run_asks_for(emulated_gp
     state = run(worker, "GPU:1")
     (busy,) = state.arms.values()
     assert busy.status == "unavailable" and "GPU:0, GPU:2" in busy.reason
-    # One that is not there changes nothing.
+    # A missing GPU changes nothing.
     state = run(worker, "GPU:0", "GPU:5", "CPU:0")
     worker.close()
     assert [arm.status for arm in state.arms.values()] == ["ok", "unavailable", "ok"]

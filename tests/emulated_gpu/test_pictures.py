@@ -1,4 +1,4 @@
-"""What the screen shows of arms on a GPU, as they were recorded beside an emulated one."""
+"""Screens for arms on a GPU, as recorded with an emulated one."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -36,14 +36,14 @@ class Recorded(ScriptedRunner):
     def _batches(self, request: Measure) -> Iterator[list[Event]]:
         for event in events_of("sweep" if request.sweep else "run"):
             event = msgspec.structs.replace(event, run=request.id)
-            if isinstance(event, RunStarted):  # of own code, whose folder is this machine's
+            if isinstance(event, RunStarted):  # of user code, whose folder is specific to this machine
                 own = msgspec.structs.replace(event.scenario, file=request.scenario.file)
                 event = msgspec.structs.replace(event, scenario=own)
             yield [event]
 
 
 def beside_a_gpu(home: Path, preset: str) -> TestLab:
-    """The lab on the machine of the recordings."""
+    """The lab on the recordings' machine."""
     started = next(event for event in events_of("run") if isinstance(event, RunStarted))
 
     def runner(on_event: Callable[[Event], None]) -> ScriptedRunner:

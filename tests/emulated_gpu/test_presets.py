@@ -1,4 +1,4 @@
-"""Every shipped preset beside emulated GPUs: no arm that should run is unavailable."""
+"""Every shipped preset with emulated GPUs: no arm that should run is unavailable."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ LIGHTER: dict[str, dict[str, object]] = {
     "too-large-tensor": {"bytes": 2**25, "step": 2**23, "limit": 2**28},
     "beyond-gpu-memory": {"limit": 2**28},
 }
-"""Less work where a preset's own takes long on two cores: what is asked here is whether each arm runs."""
+"""Less work where the preset's own takes long on two cores, because only running matters here."""
 
 CANNOT = {
     "xla": "Could not find compiler for platform EMULATED",
@@ -34,20 +34,22 @@ CANNOT = {
     "half": "Op does not support N5Eigen4halfE inputs",
     "pinned off": "asked for CPU:0, but the work ran on GPU:0",
 }
-"""Why an arm does not run here, as on a real GPU but for two: XLA compiles for no emulated device, and its kernels
-are the processor's, which has no convolution of halves unless it computes with them (AVX-512 FP16)."""
+"""Why an arm does not run here. As on a real GPU, with two exceptions: XLA compiles for no emulated device,
+and its kernels are the processor's, which convolve halves only with AVX-512 FP16."""
 
 
 @pytest.fixture(scope="module")
 def one(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Waits for each kernel: TensorFlow's own kernels, among them those of iterators, do not keep to the stream."""
+    """Waits for each kernel, because TensorFlow's own kernels, including iterators, do not follow the
+    stream.
+    """
     worker = Worker(cpus=1, environment=emulated_gpu(1, asynchronous=False))
     yield worker
     worker.close()
 
 
 def run(worker: Worker, name: str) -> RunState:
-    """The preset's arms on a GPU, of a sweep at its first point; the CPU's are every machine's own."""
+    """The preset's GPU arms, for a sweep at its first point; CPU arms are tested elsewhere."""
     return measured(worker, name, LIGHTER, lambda arm: arm.device != "CPU:0", TOUCH, points=1)
 
 
@@ -56,7 +58,7 @@ USUAL = {
     "matmul-dtypes", "int32-matmul", "too-large-tensor", "string-ops", "pinned-add",
     "host-op-in-chain", "stft-small", "mixed-precision",
 }  # fmt: skip
-"""Each workload, and each reason why an arm cannot run; the other presets in the long mode."""
+"""Each workload, and each reason why an arm cannot run; the other presets run in long mode."""
 
 
 def test_each_workload_is_among_the_usual() -> None:

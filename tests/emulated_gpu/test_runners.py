@@ -1,4 +1,4 @@
-"""What the side that starts the workers does beside emulated GPUs: two hosts as one run, a process for tf32."""
+"""The parent side of workers with emulated GPUs: two hosts as one run, a separate process for tf32."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Listener = Callable[[e.Event], None]
 
 
 async def finished(asked: Measure, make: Callable[[Listener], Supervisor | MultiHostRunner]) -> RunState:
-    """The state of a run that a runner has carried out."""
+    """Return the state of a run that a runner has completed."""
     state, ended = RunState(), asyncio.get_running_loop().create_future()
 
     def receive(event: e.Event) -> None:

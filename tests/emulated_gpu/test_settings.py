@@ -1,4 +1,6 @@
-"""A GPU whose times, memory and failures are set: a crossover and a bound where they were put, failures in words."""
+"""A GPU with configured times, memory and failures: crossover and bound as configured, failures with
+messages.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,12 +24,12 @@ from tuilab.worker.tracebacks import cause
 pytestmark = pytest.mark.real_worker
 
 KERNEL_S, PACE_S, LINK = 12e-3, 40e-9, 0.1e9
-"""So slow that the processor underneath, however busy, does not show: a kernel, the CPU's element, bytes a second."""
+"""Slow enough to hide the processor underneath, even if busy: a kernel, a CPU element, bytes per second."""
 
 
 @pytest.fixture(scope="module")
 def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Its matrix products fail besides, and it has 64 MiB."""
+    """Its matrix products also fail, and it has 64 MiB."""
     times = {"kernel_us": KERNEL_S * 1e6, "pace_ns": PACE_S * 1e9, "copy_gbps": LINK * 1e-9}
     worker = Worker(cpus=1, environment=emulated_gpu(1, memory=64 * 2**20, fail="MatMul", **times))
     yield worker
@@ -39,12 +41,12 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 AT = KERNEL_S / PACE_S
 """Elements for which the CPU takes as long as the GPU: 300,000."""
 OVERHEAD = 0.03
-"""Of the time at the crossover: what a call costs beside the op is not the same on both devices."""
+"""Share of the time at the crossover: the overhead per call differs between the devices."""
 WITHIN = 4.0
 
 
 def crossover(worker: Worker, seed: int) -> Crossover:
-    """By a sweep of five sizes, bisected in between."""
+    """From a sweep of five sizes, bisected in between."""
     asked = request(
         "paced",
         *(Arm(device, "graph", "resident", "") for device in ("CPU:0", "GPU:0")),
@@ -68,7 +70,7 @@ def test_a_crossover_is_found_where_it_lies(slow: Worker) -> None:
 def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
     slow: Worker, tf: Any, tmp_path: Path
 ) -> None:
-    """Of a saved graph of one paced op on 10,000 numbers an example."""
+    """For a saved graph of one paced op on 10,000 numbers per example."""
     each = 10_000
     step = tf.function(lambda x: {"y": tf.math.digamma(x)})
     concrete = step.get_concrete_function(tf.TensorSpec([None, each], tf.float32))
@@ -116,7 +118,7 @@ def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
 def test_an_arm_that_fails_tells_the_cause(slow: Worker, mode: str) -> None:
-    """Of a graph, TensorFlow's message begins with the frames that made the node, the interpreter's own first."""
+    """For a graph, TensorFlow's message starts with the frames that created the node, interpreter first."""
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
     failed = state.arms[arm.id]
@@ -126,7 +128,7 @@ def test_an_arm_that_fails_tells_the_cause(slow: Worker, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", [pytest.param("eager", marks=pytest.mark.long), "graph"])
 def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode: str) -> None:
-    """TensorFlow waits ten seconds for memory that comes free."""
+    """TensorFlow waits ten seconds for free memory."""
     arm = Arm("GPU:0", mode, "resident", "float32", "add-multiply")
     _, state = measure(slow, "elementwise", arm, parameters={"side": 4096})
     full = state.arms[arm.id]
@@ -137,7 +139,7 @@ def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode
 def test_a_gpu_that_gives_no_memory_at_all_is_left_alone_with_a_sentence(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
-    """TensorFlow would ask for ever for a tensor of a few bytes."""
+    """TensorFlow would retry forever for a tensor of a few bytes."""
     worker = Worker(cpus=1, environment=emulated_gpu(1, fail="alloc"))
     try:
         assert not worker.machine.gpus and "GPU:0 could not be opened" in worker.machine.no_gpu
@@ -149,7 +151,7 @@ def test_a_gpu_that_gives_no_memory_at_all_is_left_alone_with_a_sentence(
 
 
 def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_node() -> None:
-    """As TensorFlow 2.21 says it of a product inside a loop on this device."""
+    """As TensorFlow 2.21 reports it for a product inside a loop on this device."""
     said = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'

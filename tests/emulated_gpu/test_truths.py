@@ -1,4 +1,4 @@
-"""Kernels and copies of set length: the account of a call, what binds it, and that every place tells the same."""
+"""Kernels and copies of set length: the account of a call, its bound, and that every place agrees."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def slow_gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Kernels and copies take 20 ms, within 6 % of it for kernels (device/paced.c)."""
+    """Kernels and copies take 20 ms, within 6 % for kernels (device/paced.c)."""
     made = emulated_gpu(1, kernel_us=KERNEL_S * 1e6, copy_us=COPY_S * 1e6, pace_ns=1.0)
     worker = Worker(cpus=1, environment=made)
     yield worker
@@ -60,7 +60,7 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""The arm, what binds it, and what was set: within 10 % of it."""
+"""The arm, its bound, and the configured times, to within 10 %."""
 TRIES = 5
 
 
@@ -75,14 +75,14 @@ def test_kernels_and_copies_of_set_length(slow_gpu: Worker, name: str) -> None:
         account = summary.account
         assert account is not None and largest(account) == binds, summary.reason
         seen.append({part.phase: round(part.seconds * 1e3, 2) for part in account.parts})
-        # A busy machine lets a thread wait longer than it was told to: look again.
+        # On a busy machine a thread may wait longer than configured: measure again.
         if all(abs(account.seconds(phase) / set_s - 1) <= 0.1 for phase, set_s in parts.items()):
             return
     pytest.fail(f"{parts} s were set, ms seen: {seen}")
 
 
 def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> None:
-    """Its dataset lives on the host; its step computes on the device."""
+    """Its dataset is on the host; its step computes on the device."""
     state = run(slow_gpu, f"{OWN}:input_ahead_of_product", RESIDENT)
     [arm] = summarise(state).arms
     assert arm.status == "ok" and arm.device == "GPU:0", arm.reason
@@ -91,7 +91,9 @@ def test_own_code_fed_by_tf_data_is_not_refused_on_a_gpu(slow_gpu: Worker) -> No
 
 @pytest.mark.parametrize("mode", ["graph", "eager"])
 def test_a_profile_counts_each_op_once(quick_gpu: Worker, mode: Literal["graph", "eager"]) -> None:
-    """A device's kernels, not the processor's that stand in for them; and those of which the table has no room."""
+    """Counts the device's kernels, not the processor's that emulate them, including those beyond the table's
+    size.
+    """
     arm = Arm("GPU:0", mode, "resident")
     question = ProfileArm(scenario=Scenario("own", {}, f"{PACED}:a_thousand"), arm=arm, seconds=0.01)
     found = msgspec.json.decode(quick_gpu.ask("profile", question)[0].body, type=Profile)

@@ -1,4 +1,4 @@
-"""The twenty models beside an emulated GPU whose kernels and copies take a set time.
+"""The twenty models with an emulated GPU whose kernels and copies take a set time.
 
 No arm beats the bound, and the batch from which the GPU is faster is found where it was put.
 """
@@ -39,9 +39,10 @@ SHEET = DataSheet(
 
 
 LACKS = ("CudnnRNN", "no supported kernel for GPU devices")
-"""cuDNN's recurrent layers and gathering from a variable: the emulation has none."""
+"""cuDNN's recurrent layers and gathering from a variable, which the emulation lacks."""
 PUT_AT, SLOW_S, PACE_S = 10, 6e-3, 400e-9
-"""A batch; a kernel so slow that the processor underneath does not show; an element of the op of known pace."""
+"""A batch; a kernel slow enough to hide the processor underneath; seconds per element of the op with a known
+speed."""
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +107,9 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_put(
     slow: Worker, tf: Any, tmp_path: Path, name: str
 ) -> None:
-    """The model's graph beside an op that takes the CPU so long for each example that the GPU, whose kernels take
-    the same time for any batch, draws level at about ten."""
+    """The model's graph plus an op whose CPU time per example makes the GPU, with constant kernel times,
+    equal at about ten.
+    """
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
         exec(Path(opening.code).read_text(), {})
@@ -140,7 +142,7 @@ def _sweep(
     axis: Axis,
     devices: tuple[str, ...],
 ) -> RunState:
-    """Measure a graph of the model and of the op of known pace, on so many elements an example."""
+    """Measure a graph of the model and the op with a known speed, on that many elements per example."""
     graph = _beside_a_paced_op(tf, file, made, folder, each)
     declaration = declare(worker, graph).declaration
     values = {name: n for name, n in made.values.items() if name in made.parameters}
@@ -179,7 +181,7 @@ def _beside_a_paced_op(tf: Any, file: str, made: Made, folder: Path, each: int) 
     def call(*given: Any) -> dict[str, Any]:
         made = [tf.convert_to_tensor(each) for each in tf.nest.flatten(run(*given))]
         first = tf.reshape(made[0], [tf.shape(made[0])[0], -1])[:, :1]
-        # Of the model's own numbers: what follows from constants would be worked out when the graph is made.
+        # Use the model's own numbers, because constants would be folded when the graph is built.
         paced = tf.math.digamma(tf.cast(first, tf.float32) * tf.ones([1, each]))
         return {**{f"of_{i}": t for i, t in enumerate(made)}, "paced": paced}
 

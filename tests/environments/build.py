@@ -1,6 +1,7 @@
-"""Environments with other TensorFlows than the lab's, made once by pip and kept in the user's cache folder.
+"""Environments with other TensorFlow versions, built once with pip and kept in the user's cache folder.
 
-`TUILAB_ENVIRONMENTS` says where else. The oldest TensorFlow is given the oldest Python that is here and fits it.
+`TUILAB_ENVIRONMENTS` sets another folder. The oldest TensorFlow gets the oldest suitable Python on this
+machine.
 """
 
 import fcntl
@@ -16,24 +17,24 @@ from pathlib import Path
 import platformdirs
 
 OLDEST, BETWEEN, NEWEST = "2.16", ("2.17", "2.18", "2.19", "2.20"), "2.21"
-"""What the lab measures in; the newest is its own."""
+"""Supported versions; the newest is tuilab's own."""
 
 LATEST_PYTHON = {"2.15": (3, 11), "2.16": (3, 12), "2.17": (3, 12), "2.18": (3, 12), "2.19": (3, 12)}
-"""The last Python for which there are wheels; 3.13 of later ones."""
+"""The last Python with wheels; 3.13 for later versions."""
 
 
 class Missing(RuntimeError):
-    """The environment cannot be had here; the message says why."""
+    """The environment is unavailable; the message gives the reason."""
 
 
 def cache() -> Path:
-    """The folder that holds what is kept between runs."""
+    """Return the folder that is kept between runs."""
     told = os.environ.get("TUILAB_ENVIRONMENTS")
     return Path(told) if told else platformdirs.user_cache_path("tuilab") / "environments"
 
 
 def pythons() -> dict[tuple[int, int], str]:
-    """The interpreters of this machine from 3.9 on, the oldest first: those on PATH and pyenv's."""
+    """Return this machine's interpreters from 3.9 on, oldest first: those on PATH and pyenv's."""
     found = {}
     for minor in range(9, 14):
         version = (3, minor)
@@ -51,7 +52,7 @@ def pythons() -> dict[tuple[int, int], str]:
 
 @functools.cache
 def environment(tensorflow: str) -> Path:
-    """A virtual environment with `tensorflow-cpu` of that version. Raises Missing."""
+    """Return a virtual environment with `tensorflow-cpu` of that version. Raises Missing."""
     latest = LATEST_PYTHON.get(tensorflow, (3, 13))
     fitting = [version for version in pythons() if version <= latest]
     if not fitting:

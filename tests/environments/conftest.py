@@ -1,4 +1,4 @@
-"""Environments of other TensorFlows, and what a lab measures in one."""
+"""Environments with other TensorFlow versions, and measurements in them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.environments import build
 
 @pytest.fixture(scope="session")
 def tensorflow_of() -> Callable[[str], Path]:
-    """The folder of an environment with that version. Skips where it cannot be had."""
+    """Return the folder of an environment with that version. Skips if unavailable."""
 
     def found(version: str) -> Path:
         try:
@@ -23,6 +23,6 @@ def tensorflow_of() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def as_a_users(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers are started as a user's are: the one that tests fork is of the lab's own TensorFlow."""
+    """Start workers like a user's, because the forked ones use tuilab's own TensorFlow."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setenv("TUILAB_TESTS_FORKED", "")

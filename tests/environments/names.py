@@ -1,7 +1,7 @@
-"""Makes the checker's differences between TensorFlows, each asked for its names in an environment of its own.
+"""Generates the checker's differences between TensorFlow versions, each queried in its own environment.
 
-`python -m tests.environments.names` writes the file that is shipped. It is made again where a version is added
-or the shipped table moves to another.
+`python -m tests.environments.names` writes the shipped file. Run it again when a version is added or the
+shipped table moves to another version.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tuilab.model.environment import Environment
 from tuilab.model.files import SHARED, write_bytes
 
 _KERAS = re.compile(r"(?:tf\.)?keras\b|tf\.(?:losses|metrics|optimizers|initializers)\b")
-# What Python, protobuf and absl decide.
+# Determined by Python, protobuf and absl.
 _NOT_ITS_OWN = re.compile(
     r"tf\.test\.TestCase\.|tf\.types\.experimental\.FunctionType\.|.*\.RegisterExtension$"
 )
@@ -27,7 +27,7 @@ _ENUMERATION = ("value", "names", "module", "qualname")
 
 
 def asked(folder: Path) -> ApiTable:
-    """The names that the TensorFlow of an environment has."""
+    """Return the names of an environment's TensorFlow."""
 
     async def ask() -> ApiTable:
         own = Environment(python=str(folder / "bin" / "python"), folder=str(folder))
@@ -38,7 +38,9 @@ def asked(folder: Path) -> ApiTable:
 
 
 def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Difference:
-    """What is its own beside the base. only_gone: what left after it, Keras 2's too, without what lay below."""
+    """Return the names that only the other version has. only_gone: only names removed later, including Keras
+    2's.
+    """
     here, there = ({*table.names, *table.modules} for table in (other, base))
     if only_gone:
         gone = here - there
@@ -46,7 +48,7 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
             name
             for name in gone
             if (above := name.rpartition(".")[0]) not in gone
-            and not above.rpartition(".")[2][:1].isupper()  # methods, which are called by their objects
+            and not above.rpartition(".")[2][:1].isupper()  # methods, which are called through their objects
             and not _NOT_ITS_OWN.match(name)
         }
         return Difference(
@@ -66,18 +68,18 @@ def difference(base: ApiTable, other: ApiTable, only_gone: bool = False) -> Diff
 
 
 def _differs(one: Signature, other: Signature | None) -> bool:
-    """Not where Python decides: which enumerations, and which methods in C, have one."""
+    """Return whether signatures differ, ignoring enumerations and C methods, where Python decides."""
     enumerations = [s for s in (one, other) if s and s.parameters[: len(_ENUMERATION)] == _ENUMERATION]
     return other is not None and one != other and not enumerations
 
 
 def counts(name: str) -> bool:
-    """Whether TensorFlow itself decides that it has this name."""
+    """Return whether TensorFlow itself determines that it has this name."""
     return not _KERAS.match(name) and not _NOT_ITS_OWN.match(name)
 
 
 def main() -> None:
-    """Make the file."""
+    """Write the file."""
     base = shipped()
     every = [difference(base, asked(build.environment(BEFORE)), only_gone=True)]
     every += [difference(base, asked(build.environment(each))) for each in (build.OLDEST, *build.BETWEEN)]

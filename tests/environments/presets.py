@@ -1,7 +1,9 @@
-"""Every preset on the CPU in each TensorFlow: whether it ran, and what is placed otherwise than in the lab's own.
+"""Runs every preset on the CPU in each TensorFlow, and compares success and placement with tuilab's own
+version.
 
-`python -m tests.environments.presets FOLDER [VERSION…]` measures, a file of each version in the folder, and prints
-the table of all that lie there (docs/measuring.md has it). It is about running: rounds are few and short.
+`python -m tests.environments.presets FOLDER [VERSION…]` measures, writes one file per version, and prints the
+table of all files there (docs/measuring.md includes it). Rounds are few and short, because only running
+matters.
 """
 
 import asyncio
@@ -22,21 +24,21 @@ MOST_NAMED = 4
 
 
 class Seen(msgspec.Struct):
-    """What became of one preset."""
+    """The outcome of one preset."""
 
     status: str
     wrong: list[str]
-    """What failed, and what the run said."""
+    """Failures and messages of the run."""
     measured: int
-    """Arms that gave figures."""
+    """Number of arms with figures."""
     refused: int
-    """Arms that this machine cannot have: a GPU's."""
+    """Number of arms that this machine cannot run, such as a GPU's."""
     ops: dict[str, dict[str, list[str]]]
-    """Of each arm the ops, and on which devices each ran."""
+    """The ops of each arm, with the devices each ran on."""
 
 
 async def measured(own: Environment | None) -> dict[str, Seen]:
-    """All presets in an environment, None for the lab's own."""
+    """Measure all presets in an environment, None for tuilab's own."""
     found = {}
     async with Lab(environments=[own] if own else []) as lab:
         lab.load_presets()
@@ -59,7 +61,7 @@ async def measured(own: Environment | None) -> dict[str, Seen]:
 
 
 def differences(here: Seen, there: Seen) -> list[str]:
-    """What arms of both place otherwise, in words, each once: moved ops, and ops that one alone has."""
+    """Return a sentence for each difference in placement: moved ops, and ops that only one version has."""
     found: dict[str, None] = {}
     for arm in here.ops.keys() & there.ops.keys():
         mine, others = here.ops[arm], there.ops[arm]
@@ -72,7 +74,7 @@ def differences(here: Seen, there: Seen) -> list[str]:
 
 
 def table(every: dict[str, dict[str, Seen]]) -> Iterable[str]:
-    """A row for each preset: in each version whether all its arms ran, and what differs from the newest."""
+    """Yield a row per preset: whether all arms ran in each version, and differences from the newest."""
     versions = [version for version in every if version != build.NEWEST]
     newest = every[build.NEWEST]
     yield "| preset | arms | " + " | ".join([*versions, build.NEWEST]) + " |"
@@ -95,7 +97,7 @@ def _ran(here: Seen | None, there: Seen) -> str:
 
 
 def main(folder: Path, versions: list[str]) -> None:
-    """Measure in those versions, then print the table."""
+    """Measure in these versions, then print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     for version in versions:
         own = None if version == build.NEWEST else environment(str(build.environment(version)))

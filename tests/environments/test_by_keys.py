@@ -1,4 +1,4 @@
-"""By keys in a terminal: an environment is added, kept, chosen, and measured beside the lab's own."""
+"""By keys in a terminal: add an environment, save and choose it, and measure it with tuilab's own."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,6 +30,6 @@ def test_an_environment_is_added_chosen_and_measured_beside_the_labs_own(
         terminal.press("\r")
         terminal.see("old is ready", seconds=READY_S)
         terminal.press("r")
-        # The answer is of both, and so is each curve of the picture.
+        # The answer and every curve of the picture include both.
         terminal.see("in local,", "in old.", "old CPU graph", "local CPU graph", seconds=300)
         leave(terminal)

@@ -1,4 +1,4 @@
-"""An emulated GPU in the oldest TensorFlow, whose C interface is the same: what a lab measures there. EMULATED."""
+"""An emulated GPU in the oldest TensorFlow, which has the same C interface. EMULATED."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real_worker, pytest.mark.timeout(600)]
 
 
 def versions() -> list[object]:
-    """All but the oldest in the long mode."""
+    """All versions except the oldest only in long mode."""
     return [build.OLDEST, *(pytest.param(one, marks=pytest.mark.long) for one in build.BETWEEN)]
 
 

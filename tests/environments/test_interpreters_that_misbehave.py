@@ -1,4 +1,4 @@
-"""An interpreter that is asked what it is: bounded in what it prints, and nothing of it is left."""
+"""Querying an interpreter: its output is bounded, and no process remains."""
 
 import time
 from pathlib import Path

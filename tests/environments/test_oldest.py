@@ -1,4 +1,4 @@
-"""In somebody's environment of the oldest TensorFlow: the whole lab, and nothing written there."""
+"""The whole lab in a user's environment with the oldest TensorFlow, without writing anything there."""
 
 import hashlib
 import json
@@ -49,7 +49,7 @@ def step(n: int = 64):
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Every file and link below a folder, with what it holds."""
+    """Return every file and link below a folder, with its contents."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -70,7 +70,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def said(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Done]]:
-    """What each command said in that environment; afterwards the folder is what it was."""
+    """Run each command in that environment and return its output; the folder is unchanged afterwards."""
     before = contents(folder)
     data = tmp_path_factory.mktemp("environment")
     (data / "own.py").write_text(OWN)

@@ -1,4 +1,4 @@
-"""What environments by turns claim where it is known what they differ in; long, and each trial is of three processes."""
+"""Claims about environments with a known difference; long, with three processes per trial."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ async def test_of_one_environment_under_two_names_hardly_ever_a_difference_is_cl
 
 
 async def test_a_tenth_more_in_one_of_them_is_found_and_named(tmp_path: Path):
-    """Only eager calls pass the slowed function; in a graph it is passed once, when the graph is made."""
+    """Only eager calls reach the slowed function; a graph reaches it once, when it is built."""
     place = str(slowed(tmp_path / "slowed", 1.1))
     (pair,) = [pair async for pair in trials(1, place, tmp_path, "standard")]
     rows = {row.arm: row for row in pair.arms}

@@ -1,7 +1,7 @@
-"""Environments by turns whose difference is known: none, or an op that one of them makes slower.
+"""Environments that take turns, with a known difference: none, or an op that one of them slows down.
 
-`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints what each trial claims; without TIMES both names are of the
-lab's own environment.
+`python -m tests.environments.turns TRIALS [TIMES [BUDGET]]` prints what each trial claims; without TIMES,
+both names refer to tuilab's own environment.
 """
 
 import asyncio
@@ -63,7 +63,9 @@ sys.meta_path.insert(0, Slowed)
 
 
 def slowed(folder: Path, times: float) -> Path:
-    """An environment with the lab's own TensorFlow, in which eager inverses take so many times as long."""
+    """Create an environment with tuilab's own TensorFlow in which eager inverses take this multiple of the
+    time.
+    """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -74,7 +76,7 @@ def slowed(folder: Path, times: float) -> Path:
 async def trials(
     number: int, second: str, folder: Path, budget: BudgetName = "quick"
 ) -> AsyncIterator[EnvironmentPair]:
-    """So many runs of the lab's own environment, `first`, beside the one at `second`; the pair of each."""
+    """Run tuilab's own environment, `first`, against the one at `second`, `number` times; yield each pair."""
     file = folder / "own.py"
     file.write_text(OWN)
     both = environments(["first=.", f"second={second}"])

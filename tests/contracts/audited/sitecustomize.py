@@ -1,4 +1,4 @@
-"""Writes down who opens a history: SQLite, or anything else. Loaded by each Python of a test (PYTHONPATH)."""
+"""Records who opens a history: SQLite, or anything else. Loaded by each Python of a test (PYTHONPATH)."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ NAMES = ("history.db", "history.db-wal", "history.db-shm")
 
 
 def note(event: str, args: tuple[object, ...]) -> None:
-    """Add a line to the log for an open of a history."""
+    """Add a line to the log for each open of a history."""
     if (
         event not in ("open", "sqlite3.connect")
         or not args
