@@ -1,10 +1,10 @@
-"""The first 45 minutes on a real GPU: what no machine without one can tell, found out by itself.
+"""The first 45 minutes on a real GPU: finds out what no machine without one can show.
 
-    python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 45]
+  python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 45]
 
-Each step is a program with a time limit; what it prints, and how long it took, is kept in DIR, as are profiles and
-the events of every preset, to be replayed (`tuilab --replay`). A step that fails does not end the day. At the end,
-one page says what differed from what the code believes. Nothing on the GPU is set, reset or reconfigured.
+Each step is a program with a time limit. Its output and duration are saved in DIR, with profiles and the
+events of every preset for replay (`tuilab --replay`). A failing step does not stop the day. At the end, one
+page lists what differed from what the code assumes. Nothing on the GPU is set, reset or reconfigured.
 """
 
 import argparse
@@ -31,7 +31,7 @@ CACHE = "cuda-cache"
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a step's program ended: its exit code (124 where it ran past its limit), seconds, what it printed."""
+    """How a step's program ended: its exit code (124 if it exceeded its limit), seconds, output."""
 
     code: int
     seconds: float
@@ -39,7 +39,7 @@ class Outcome:
     said: str
 
     def json(self) -> Any:
-        """The JSON object that it printed, {} where it printed none."""
+        """Return the JSON object that it printed, {} if there is none."""
         try:
             return json.loads(self.out)
         except ValueError:
@@ -48,14 +48,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """argv: with DIR for the day's folder. believed: what of the outcome is unlike what the code believes."""
+    """argv: with DIR for the day's folder. believed: yields differences between the outcome and the code's
+    assumptions.
+    """
 
     name: str
     argv: list[str]
     limit_s: float
     believed: Callable[[Outcome], Differences] = lambda outcome: ()
     needs: str = ""
-    """A program without which the step is left out."""
+    """A program without which the step is skipped."""
 
 
 TRUTHS = """
@@ -116,16 +118,16 @@ NOISE = {
     "canary",
     "processes-differ",
 }
-"""Doubts that tell of the machine's state, and nothing of what the code believes."""
+"""Caveats about the machine's state, which contradict no assumption of the code."""
 
 
 def last(o: Outcome) -> str:
-    """The last line that it said."""
+    """Return its last line of output."""
     return ([line.strip() for line in o.said.splitlines() if line.strip()] or ["it said nothing"])[-1][:300]
 
 
 def doctor(o: Outcome) -> Differences:
-    """A GPU is seen, with no cause against it, within the doctor's own limit."""
+    """Expect a visible GPU, without a cause against it, within the doctor's own limit."""
     if not o.json().get("gpu_visible"):
         yield f"the doctor sees no GPU: {o.json().get('cause', last(o))}"
     if o.seconds > 60:
@@ -133,12 +135,12 @@ def doctor(o: Outcome) -> Differences:
 
 
 def run(o: Outcome) -> Differences:
-    """Every arm runs on the device that it asks for, and nothing is doubted."""
+    """Expect every arm to run on the requested device, without caveats."""
     yield from ended(o)
     for arm in o.json().get("arms", []):
         if arm["status"] != "ok":
             if "no GPU kernel" in arm["reason"]:
-                continue  # as believed
+                continue  # as expected
             yield f"{arm['id']} is {arm['status']}: {arm['reason'][:200]}"
         elif arm["device"] not in (None, arm["requested_device"]):
             yield f"{arm['id']} computed on {arm['device']}"
@@ -146,7 +148,7 @@ def run(o: Outcome) -> Differences:
 
 
 def truths(o: Outcome) -> Differences:
-    """What the placement, the clocks and the profiler take for granted."""
+    """Check assumptions about placement, clocks and the profiler."""
     found = o.json()
     if not found:
         yield f"no truths: {last(o)}"
@@ -167,7 +169,7 @@ def truths(o: Outcome) -> Differences:
 
 
 def profiled(o: Outcome) -> Differences:
-    """The GPU's streams are there, and no note says what is missing."""
+    """Expect the GPU's streams, and no note about missing data."""
     found = o.json()
     if not found:
         yield f"no profile: {last(o)}"
@@ -180,7 +182,7 @@ def profiled(o: Outcome) -> Differences:
 
 
 def machine(o: Outcome) -> Differences:
-    """The GPU's data sheet is known, and no figure beats it; of each, its share of the sheet's is told."""
+    """Expect a data sheet for the GPU that no figure exceeds; report each figure's share of it."""
     yield from ended(o)
     if o.code:
         return
@@ -203,14 +205,16 @@ def machine(o: Outcome) -> Differences:
 
 
 def shared(o: Outcome) -> Differences:
-    """The run goes on although a neighbour came, and the next one says whose memory lies there too."""
+    """Expect the run to continue when a neighbour arrives, and the next one to report whose memory is
+    there.
+    """
     yield from ended(o)
     if "is shared: " not in o.out:
         yield "a neighbour on the GPU is not told of"
 
 
 def stalls(o: Outcome) -> Differences:
-    """The arm with ops of the host waits for them, and is told to move them, not to batch up."""
+    """Expect the arm with host ops to wait for them, with advice to move them, not to batch."""
     yield from run(o)
     for arm in o.json().get("arms", []):
         found = {d["code"]: d for d in o.json()["diagnosis"] if d["arm"] == arm["id"]}
@@ -224,7 +228,7 @@ def stalls(o: Outcome) -> Differences:
 
 
 def largest(o: Outcome) -> Differences:
-    """The largest batch of a GPU's arm is worked out from calls, and ends at the GPU's memory."""
+    """Expect the largest batch of a GPU arm to come from calls and end at the GPU's memory."""
     yield from run(o)
     fits = [f for f in (o.json().get("model") or {}).get("fits_on", []) if f["device"].startswith("GPU")]
     if not fits:
@@ -244,7 +248,7 @@ keras.Model(given, keras.layers.Dense(4)(keras.layers.ReLU()(given))).save("DIR/
 
 
 def selftest(o: Outcome) -> Differences:
-    """Every check of the instrument passes."""
+    """Expect every self-test check to pass."""
     failed = [check for check in o.json().get("checks", []) if not check["passed"]]
     yield from (f"{check['name']}: {check['message']}" for check in failed)
     if not o.json():
@@ -252,20 +256,20 @@ def selftest(o: Outcome) -> Differences:
 
 
 def oom(o: Outcome) -> Differences:
-    """Memory that runs out is told in a sentence."""
+    """Expect a sentence when memory runs out."""
     for arm in o.json().get("arms", []):
         if "frozen" in arm.get("reason", "") or "Detected at" in arm.get("reason", ""):
             yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
 
 
 def ended(o: Outcome) -> Differences:
-    """It ended well."""
+    """Expect exit code 0."""
     if o.code:
         yield f"it ended with {o.code}: {last(o)}"
 
 
 def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Step]:
-    """The day, in order."""
+    """Return the day's steps, in order."""
     truth = TRUTHS.replace("DIR", str(folder)).replace("SIDE", str(side))
     quick = ["--budget", "quick", "--json"]
     out = [
@@ -331,7 +335,7 @@ python3 -m venv "$1/venv"
 
 
 def carry_out(step: Step, folder: Path) -> Outcome:
-    """Run a step's program; keep what it prints."""
+    """Run a step's program and save its output."""
     begun = time.monotonic()
     environment = {
         **os.environ,
@@ -354,7 +358,7 @@ def carry_out(step: Step, folder: Path) -> Outcome:
 
 
 def day(folder: Path, chosen: list[Step], minutes: float) -> str:
-    """Carry the steps out, and return the page: times, then what differed."""
+    """Run the steps, and return the page: times, then differences."""
     begun = time.monotonic()
     times, found, cached = [], [], 0
     for step in chosen:
@@ -386,7 +390,7 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """A recording of each preset's quick run, named with GPU and versions; 1 where one did not end well."""
+    """Record each preset's quick run, named with GPU and versions; return 1 if one failed."""
     from tests.conftest import Worker
     from tuilab import catalogue
     from tuilab.catalogue.plan import scenario
@@ -421,7 +425,9 @@ def record(folder: Path, names: list[str]) -> int:
 
 
 def beside() -> int:
-    """Go on with the last run, and make one, while another program has memory of the GPU: their exit code."""
+    """Resume the last run, and make one, while another program has memory on the GPU; return their
+    exit code.
+    """
     neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], stdout=subprocess.PIPE)
     assert neighbour.stdout is not None
     neighbour.stdout.readline()
@@ -437,7 +443,7 @@ def beside() -> int:
 
 
 def main() -> int:
-    """Parse the words; see the module's text."""
+    """Parse the arguments; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m tests.gpu_day", description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("presets", nargs="*", help=argparse.SUPPRESS)

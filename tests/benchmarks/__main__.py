@@ -1,10 +1,10 @@
 """Measure the program itself against its budgets.
 
-    python -m tests.benchmarks [--only NAME]... [--json FILE] [--markdown FILE] [--wait]
+  python -m tests.benchmarks [--only NAME]... [--json FILE] [--markdown FILE] [--wait]
 
-NAME: first_paint, ready, keys, disturbance, bytes, idle, scale, machines, startup, engine, answer,
-fidelity, soak. All but the last two, which take minutes, are measured where no NAME is given. `--wait` waits until the
-machine is still. Exit code 1 where a budget is not met.
+NAME: first_paint, ready, keys, disturbance, bytes, idle, scale, machines, startup, engine, answer, fidelity,
+soak. Without NAME, all except the last two, which take minutes. `--wait` waits until the machine is idle.
+Exit code 1 if a budget is not met.
 """
 
 import argparse
@@ -42,11 +42,11 @@ BUDGETS = {
     "soak": "soak:measure",
 }
 ASKED_FOR = {"soak", "fidelity", "models", "functions", "captured", "roofs", "bounds"}
-"""Measured only where they are named."""
+"""Measured only by name."""
 
 
 def measure(name: str) -> list[Row]:
-    """One budget's rows; a row that says so where it could not be measured."""
+    """Return one budget's rows; a single row with the reason if it could not be measured."""
     module, _, function = BUDGETS[name].partition(":")
     try:
         rows: list[Row] = getattr(importlib.import_module(f"tests.benchmarks.{module}"), function)()
@@ -58,7 +58,7 @@ def measure(name: str) -> list[Row]:
 
 
 def machine() -> str:
-    """Processor, cores, system and Python, in a line."""
+    """Return processor, cores, system and Python in one line."""
     cpu = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -70,7 +70,7 @@ def machine() -> str:
 
 
 def table(rows: list[Row], note: str) -> str:
-    """Budget, limit, measured, met; and how each was measured."""
+    """Return a table of budget, limit, measurement, result, and the method."""
     words = {True: "yes", False: "**no**", None: ""}
     lines = ["| budget | limit | measured | met |", "|---|---|---|---|"]
     lines += [f"| {r.budget} | {r.limit} | {r.measured} | {words[r.met]} |" for r in rows]

@@ -1,4 +1,4 @@
-"""What a benchmark of the program itself finds: a figure beside its budget."""
+"""The result of a benchmark of the program itself: a figure and its budget."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ import msgspec
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One budget. measured and limit in words; value and bound as numbers. met: null where it was not judged.
+    """One budget. measured and limit in words; value and bound as numbers. met: None if not judged.
 
-    how: how it was measured, in one sentence. detail: figures behind it.
+    how: the method, in one sentence. detail: the underlying figures.
     """
 
     budget: str
@@ -25,19 +25,19 @@ class Row(msgspec.Struct, frozen=True):
 def below(
     budget: str, value: float, bound: float, unit: str, how: str, digits: int = 2, **detail: object
 ) -> Row:
-    """A figure that may be no larger than its bound."""
+    """Return a row for a figure that must not exceed its bound."""
     shown = f"{value:,.{digits}f}{unit}", f"≤ {bound:,.{digits if bound != int(bound) else 0}f}{unit}"
     return Row(budget, shown[1], shown[0], value <= bound, how, value, bound, dict(detail))
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value with at least that share of the values at or below it."""
+    """Return the smallest value with at least that share of the values at or below it."""
     ranked = sorted(values)
     return ranked[min(len(ranked) - 1, max(0, -(-int(share * 1000) * len(ranked) // 1000) - 1))]
 
 
 def spread(values: Sequence[float]) -> dict[str, object]:
-    """Median and quartiles, for the detail."""
+    """Return median and quartiles, for the detail."""
     return {
         "median": statistics.median(values),
         "q1": quantile(values, 0.25),

@@ -1,4 +1,4 @@
-"""Bytes: the start, a still screen, a live run in either colours, a slider's step, moves of cursor and focus."""
+"""Bytes sent: startup, idle screen, live run with either palette, slider steps, cursor and focus moves."""
 
 import statistics
 import time
@@ -15,19 +15,19 @@ TAB, DOWN, UP = "\t", "\x1b[B", "\x1b[A"
 
 
 def rounds(terminal: Terminal) -> bool:
-    """The first line says that the run is in its rounds."""
+    """Return whether the first line shows that the run is in its rounds."""
     first = terminal.text.splitlines()[0]
     return "round " in first or "measuring," in first
 
 
 def opened(terminal: Terminal) -> None:
-    """Wait for the worker and a still screen."""
+    """Wait for the worker and an idle screen."""
     terminal.see("ready, r measures")
     terminal.settle(1.0)
 
 
 def longer(terminal: Terminal) -> None:
-    """Let the next run be one of half a minute."""
+    """Make the next run take half a minute."""
     for budget in ("standard,", "publish,"):
         terminal.press("b")
         terminal.see(budget)
@@ -35,7 +35,7 @@ def longer(terminal: Terminal) -> None:
 
 
 def live(terminal: Terminal) -> float:
-    """Bytes per second from the key to the run's end, or for `LIVE_S` from its first round on."""
+    """Return bytes per second from the key to the run's end, or for `LIVE_S` from its first round."""
     before, begun = terminal.sent, terminal.press("r")
     terminal.until(lambda: rounds(terminal), what="rounds")
     try:
@@ -46,7 +46,7 @@ def live(terminal: Terminal) -> float:
 
 
 def drag(terminal: Terminal) -> list[int]:
-    """Bytes of each step of a drag along the first slider."""
+    """Return the bytes of each step of a drag along the first slider."""
     lines = terminal.text.splitlines()
     y = next(i for i, line in enumerate(lines) if "┣" in line)
     left, right = lines[y].index("┣") + 2, lines[y].index("┫")
@@ -63,7 +63,7 @@ def drag(terminal: Terminal) -> list[int]:
 
 
 def keys(terminal: Terminal, *pressed: str) -> int:
-    """Bytes in the two seconds after a key; the median of those pressed."""
+    """Return the bytes in the two seconds after a key; the median over the keys pressed."""
     took = []
     for key in pressed:
         terminal.press(key)
@@ -72,7 +72,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """The start, and what moves a cursor alone."""
+    """Measure the startup, and moves of the cursor only."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent
@@ -91,7 +91,6 @@ def moves() -> list[Row]:
 
 
 def measure() -> list[Row]:
-    """All of them."""
     rows = moves()
     for colors, limit in LIMIT_LIVE.items():
         with lab("--preset", PRESET, colors=colors) as terminal:

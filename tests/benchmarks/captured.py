@@ -1,9 +1,10 @@
-"""A step captured in one process and measured in another, against the process that it was captured in.
+"""Compares a step captured in one process and measured in another with the original process.
 
-    python -m tests.benchmarks --only captured
+  python -m tests.benchmarks --only captured
 
-The program defines a step, captures it and goes on calling its own; the lab opens the folder here. In each round
-both time two blocks of as many calls, in an order drawn by chance; the figure is the median of the rounds' ratios.
+The program defines a step, captures it and continues calling its own; tuilab opens the folder here. In each
+round both time two blocks with the same number of calls, in random order. The figure is the median of the
+rounds' ratios.
 """
 
 import json
@@ -85,7 +86,7 @@ for line in sys.stdin:
 
 @dataclass
 class Program:
-    """The process that the step comes from."""
+    """The process that defines the step."""
 
     process: "subprocess.Popen[str]"
 
@@ -98,7 +99,7 @@ class Program:
         return found
 
     def time(self, calls: int) -> float:
-        """Seconds a call of a block of its own."""
+        """Return seconds per call for a block of its own."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{calls}\n")
         self.process.stdin.flush()
@@ -109,7 +110,7 @@ class Program:
         return json.loads(self.process.stdout.readline())
 
     def end(self) -> None:
-        """It ends where nothing is asked any more."""
+        """End it by closing its input."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(30)
@@ -117,11 +118,11 @@ class Program:
 
 class _Silent:
     def send(self, *events: object) -> None:
-        """Nobody listens."""
+        """Discard events."""
 
 
 def compare(tf: Any, folder: Path, which: str) -> Row:
-    """One step, measured both ways."""
+    """Measure one step both ways."""
     program = Program.start(folder, which)
     workload = open_model(str(folder / "step"), Opening(data=str(folder / "data.npz")))
     declaration, context = workload.declaration, Context(_Silent())  # type: ignore[arg-type]
@@ -173,14 +174,14 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def found(tf: Any) -> Iterator[Row]:
-    """Each step."""
+    """Yield the result of each step."""
     for which in ("dense", "convolution", "LSTM"):
         with tempfile.TemporaryDirectory() as folder:
             yield compare(tf, Path(folder), which)
 
 
 def measure() -> list[Row]:
-    """A row for each."""
+    """Return a row for each."""
     import tensorflow as tf
 
     return list(found(tf))

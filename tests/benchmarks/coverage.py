@@ -1,16 +1,17 @@
-"""How often an interval holds what it is an interval of, on a machine that is disturbed on purpose, or a still one.
+"""Measures how often an interval contains the true value, on a deliberately disturbed machine or an idle one.
 
-    python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # about 45 s a run
+  python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # about 45 s a run
 
-Each run is `tuilab run --budget standard`, the command as a person has it, with a history of its own: one process,
-then further ones forked from zygotes until it has twenty, or ± 2 %. As many hogs as there are processors come and go
-meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for a still
-host. FILE keeps what every process measured, so that runs can be added. The grand median is that of all processes
-of all runs. *One process* is the interval of a run's first process alone, of that process and minute, and said to be
-so. *Dealt anew*: the same processes dealt out to runs by chance, a hundred times. Where that holds more often, the
-machine moved between the runs, which no run of a minute can tell; how much of the variance lies between runs stands
-below. Width: the half-width over the median, in the median of the runs. *Six runs* is the range that the lab tells from
-the sixth run of the same settings on; each six that followed one another are such a range here.
+Each run is `tuilab run --budget standard`, the command as a user runs it, with its own history: one process,
+then further ones forked from zygotes until there are twenty, or ± 2 %. One hog per processor comes and goes
+meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for
+an idle host. FILE keeps what every process measured, so that runs can be added. The grand median is that of
+all processes of all runs. *One process* is the interval of a run's first process, for that process and minute
+only, and labelled as such. *Dealt anew*: the same processes assigned to runs at random, a hundred times. If
+that covers more often, the machine changed between runs, which no one-minute run can show; the share of
+variance between runs is given below. Width: the half-width over the median, as the median of the runs. *Six
+runs* is the range that tuilab reports from the sixth run with the same settings on; every six consecutive
+runs form such a range here.
 """
 
 import math
@@ -44,7 +45,9 @@ DEALS = 100
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What one process measured of an arm: seconds per call, and the rounds. zygote: its own, -1 for a fresh one."""
+    """One process's measurements of an arm: seconds per call, and the rounds. zygote: its own, -1 for a fresh
+    process.
+    """
 
     samples: list[float]
     rounds: list[int]
@@ -52,11 +55,11 @@ class Part(msgspec.Struct, frozen=True):
 
 
 Process = list[Part]
-"""Arm by arm."""
+"""By arm."""
 
 
 def one_run(quiet: bool) -> list[Process]:
-    """What the processes of one run of the command measured. quiet: it waits for a still host first."""
+    """Return what the processes of one run measured. quiet: wait for an idle host first."""
     if quiet:
         still.wait()
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +85,7 @@ def _part(cell: ArmSamples, low: int, high: int) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> ArmSamples:
-    """Several processes' samples as those of one run."""
+    """Combine several processes' samples as in one run."""
     whole, at = ArmSamples(), 0
     for number, part in enumerate(parts):
         if number:
@@ -95,7 +98,7 @@ def joined(parts: Sequence[Part]) -> ArmSamples:
 
 
 def report(runs: Sequence[Sequence[Process]]) -> str:
-    """The table: coverage of the grand median and of the grand ratio, and widths."""
+    """Return the table: coverage of the grand median and the grand ratio, and widths."""
     every = [process for run in runs for process in run]
     size = round(statistics.median(map(len, runs)))
     ways = {
@@ -127,7 +130,7 @@ def report(runs: Sequence[Sequence[Process]]) -> str:
 def _coverage(
     groups: Sequence[Sequence[Process]], every: Sequence[Process]
 ) -> tuple[float, list[float], float]:
-    """The share of intervals that hold the grand median, their widths, and the share for ratios."""
+    """Return the share of intervals that contain the grand median, their widths, and the share for ratios."""
     grand = [statistics.median(statistics.median(p[arm].samples) for p in every) for arm in range(ARMS)]
     ratio = math.exp(statistics.median(_log(p[1]) - _log(p[0]) for p in every))
     held, widths, ratios = [], [], []
@@ -148,7 +151,9 @@ def _coverage(
 
 
 def _of_runs(runs: Sequence[Sequence[Process]]) -> tuple[float, float]:
-    """How often the range of six runs in a row holds the grand median, and half its width in the median."""
+    """Return how often the range of six consecutive runs contains the grand median, and its median
+    half-width.
+    """
     held, widths = [], []
     for arm in range(ARMS):
         grand = statistics.median(statistics.median(p[arm].samples) for run in runs for p in run)
@@ -174,7 +179,9 @@ def _log(part: Part) -> float:
 
 
 def _between_runs(runs: Sequence[Sequence[Process]]) -> float:
-    """The intraclass correlation of the first arm's log medians: how alike the processes of a run are."""
+    """Return the intraclass correlation of the first arm's log medians: how similar the processes of a run
+    are.
+    """
     logs = [[_log(p[0]) for p in run] for run in runs if len(run) > 1]
     size = statistics.harmonic_mean(map(len, logs))
     within = statistics.fmean(statistics.variance(run) for run in logs)

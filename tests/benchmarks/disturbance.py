@@ -1,16 +1,17 @@
-"""Does the screen disturb what it shows? The same run with and without it, in turn, in one worker.
+"""Tests whether the screen disturbs the run it shows: the same run with and without it, alternating, in one
+worker.
 
-    python -m tests.benchmarks.disturbance [pairs] [--write]
+  python -m tests.benchmarks.disturbance [pairs] [--write]
 
-One worker process measures everything, so that what differs between processes is no part of the answer. With
-the screen: the real app in a pseudo-terminal of 120 × 40, its key `r` pressed. Without: the very request that
-the app had sent, unpaced, nothing of it shown, while the app is still. The ratio of the medians is 1 within 1 %
-if the screen does not disturb. Beside it stands the same of two runs without the screen: where these differ by
-more, the machine is too unsteady to tell. `--write` puts the result into `disturbance.md`.
+One worker process measures everything, to exclude differences between processes. With the screen: the real
+app in a pseudo-terminal of 120 × 40, with its key `r` pressed. Without: the same request, unpaced and not
+shown, while the app is idle. If the screen does not disturb, the ratio of the medians is 1 within 1 %. The
+control is the same for two runs without the screen: if they differ by more, the machine is too unsteady to
+tell. `--write` writes the result to `disturbance.md`.
 
-The arms are a small STFT's eager and XLA ones, whose medians differ by 1 % from run to run on a still machine.
-Those of its graph differ by 10 %, screen or no screen: its few ops find their threads in one of two ways, which
-no number of pairs in reach would average out.
+The arms are a small STFT's eager and XLA ones, whose medians differ by 1 % between runs on an idle machine.
+Those of its graph differ by 10 % with or without the screen: its few ops are assigned to threads in one of
+two ways, which no feasible number of pairs would average out.
 """
 
 import contextlib
@@ -78,7 +79,7 @@ LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, run
 
 
 class Shared:
-    """A worker that serves an app through a socket, and this program in between."""
+    """A worker that serves an app through a socket, with this program in between."""
 
     def __init__(self, folder: str) -> None:
         self.worker = Worker(cpus=1)
@@ -93,7 +94,7 @@ class Shared:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """For the length of an app: pass its requests on, and the worker's events back, keeping both."""
+        """While the app runs, pass on its requests and the worker's events, and record both."""
         over = threading.Event()
         thread = threading.Thread(target=self._serve, args=(over,))
         thread.start()
@@ -116,7 +117,7 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                # What the app has asked meanwhile is answered always: it begins no run before that.
+                # Always answer the app's other requests: it starts no run before.
                 if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))
@@ -135,13 +136,13 @@ class Shared:
                 self.worker.send(request)
 
     def with_screen(self, terminal: Terminal) -> Figures:
-        """The figures of a run that the app begins and shows."""
+        """Return the figures of a run that the app starts and shows."""
         self._begin(watched=True)
         terminal.press("r")
         return self._end(terminal)
 
     def without_screen(self, terminal: Terminal) -> Figures:
-        """The figures of the app's last request, made once more with nobody watching."""
+        """Return the figures of the app's last request, repeated without anyone watching."""
         self._begin(watched=False)
         self.worker.send(msgspec.structs.replace(self.asked[-1], id=uuid.uuid4().hex, pace=False))
         return self._end(terminal)
@@ -163,7 +164,7 @@ class Shared:
 
 @contextlib.contextmanager
 def app(path: str) -> Iterator[Terminal]:
-    """The app in a terminal that answers as terminals do, its worker behind the socket."""
+    """Run the app in a terminal that responds like a real one, with its worker behind the socket."""
     bridge = str(Path(__file__).with_name("bridge.py"))
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "small.toml").write_text(PRESET)
@@ -172,7 +173,7 @@ def app(path: str) -> Iterator[Terminal]:
 
 
 def figures(seen: list[events.Event]) -> Figures:
-    """The median and the 95 % quantile of each arm that has any, in seconds per call."""
+    """Return median and 95 % quantile of each measured arm, in seconds per call."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -181,13 +182,13 @@ def figures(seen: list[events.Event]) -> Figures:
 
 
 Logs = dict[str, list[tuple[float, float]]]
-"""By arm, of each pair the logs of the ratios of both figures."""
+"""By arm, for each pair, the logs of the ratios of both figures."""
 
 
 def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
-    """With the screen against without it; and without it twice, which tells what this machine can show.
+    """Return pairs with and without the screen, and control pairs without it.
 
-    Chance says which of the three runs comes first.
+    The three runs are in random order.
     """
     watched: Logs = {}
     control: Logs = {}
@@ -196,7 +197,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
         terminal.see("ready, r measures")
         terminal.settle()
         terminal.press(QUICK)
-        shared.with_screen(terminal)  # loads what the others find loaded
+        shared.with_screen(terminal)  # loads what later runs will find loaded
         runs = {"with": shared.with_screen, "without": shared.without_screen, "again": shared.without_screen}
         for number in range(count):
             found = {name: runs[name](terminal) for name in rng.sample(list(runs), len(runs))}
@@ -210,7 +211,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
 
 
 def ratio_of(logs: list[float]) -> Ratio:
-    """The ratio that log ratios stand for, with its 95 % interval."""
+    """Return the ratio for these log ratios, with its 95 % interval."""
     middle = locate(logs)
     assert middle is not None
     ratio = from_location(middle)
@@ -218,12 +219,12 @@ def ratio_of(logs: list[float]) -> Ratio:
 
 
 def ratios(logs: Logs, index: int) -> dict[str, Ratio]:
-    """Of each arm, of one of both figures."""
+    """Return the ratio of one figure for each arm."""
     return {arm: ratio_of([pair[index] for pair in some]) for arm, some in logs.items()}
 
 
 def compared(count: int) -> tuple[Logs, Logs]:
-    """`pairs` of a worker and an app of their own."""
+    """Return `pairs` for a new worker and app."""
     with tempfile.TemporaryDirectory() as folder:
         shared = Shared(folder)
         try:
@@ -233,7 +234,9 @@ def compared(count: int) -> tuple[Logs, Logs]:
 
 
 def measure() -> list[Row]:
-    """The arm that is off by most, by either figure; not judged where two runs without the screen differ by more."""
+    """Return the arm with the largest difference; not judged if two runs without the screen differ by
+    more.
+    """
     watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
     rows = []
     for index, (name, limit) in enumerate(zip(("medians", "95 % quantiles"), LIMITS, strict=True)):

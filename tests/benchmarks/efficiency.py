@@ -1,4 +1,4 @@
-"""The share of a run's rounds that lies inside timed blocks, and its time to the answer beside others'."""
+"""The share of a run's rounds inside timed blocks, and its time to the answer compared with other tools."""
 
 import statistics
 from typing import Any
@@ -25,7 +25,7 @@ def timed_share() -> list[Row]:
 
 
 def answers() -> list[Row]:
-    """Against pyperf and torch.utils.benchmark, where they are installed."""
+    """Compared with pyperf and torch.utils.benchmark, if installed."""
     worker = Worker(cpus=1)
     try:
         found = list(time_to_answer.everyone(worker))

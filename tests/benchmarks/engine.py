@@ -1,9 +1,9 @@
-"""How quick the quick budget is, and how much of the rounds' time lies inside timed blocks.
+"""The speed of the quick budget, and the share of the rounds' time inside timed blocks.
 
-    python -m tests.benchmarks.engine [--write]
+  python -m tests.benchmarks.engine [--write]
 
-On a warm worker: `stft-small`'s CPU arms under each budget's rules. Aims: quick answers in under 5 s; at
-standard 85 % of the rounds' time is timed.
+On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85 %
+of the rounds' time is timed at standard.
 """
 
 import time
@@ -25,7 +25,7 @@ HEAD = ("budget", "wall", "rounds", "repeated", "timed share", "reached", "flags
 
 
 def row(worker: Worker, name: str, budget: BudgetName) -> list[str]:
-    """One run of a preset's CPU arms."""
+    """Return the row for one run of a preset's CPU arms."""
     preset = load().find(name)
     chosen = scenario(preset)
     arms = expand(ArmSelection(devices=("CPU:0",)), find(preset.workload).declaration, chosen.parameters)

@@ -1,13 +1,14 @@
-"""The lab's figures against hand-written scripts that do the same work.
+"""Compares tuilab's figures with hand-written scripts that do the same work.
 
-    python -m tests.benchmarks --only fidelity
+  python -m tests.benchmarks --only fidelity
 
-Each scenario is built by the lab and written by hand, as a person would write it, from TensorFlow alone. A round
-has two short blocks of each, in the order lab, hand, hand, lab or the reverse, drawn by chance, so that a change
-of the machine's pace meets both alike; the figure is the median of the rounds' ratios. Rounds go on until its
-interval is as narrow as 3 %, or for 40 s. The lab's block is timed by its stopwatch, the script's by its own
-loop. Met where the ratio lies within 10 % of 1, missed where its whole interval lies beyond; where the noise
-leaves that open nothing is said. The first sixteen are the articles' examples, as they meant to be run.
+Each scenario is built by tuilab and also written by hand with TensorFlow only, as a user would write it. A
+round has two short blocks of each, in the order lab, hand, hand, lab or the reverse, at random, so that a
+change of the machine's speed affects both equally. The figure is the median of the rounds' ratios. Rounds
+continue until its interval is within 3 %, or for 40 s. tuilab's stopwatch times its block, the script's own
+loop times the other. The budget is met if the ratio is within 10 % of 1, and missed if its whole interval is
+outside; if the noise leaves it open, there is no result. The first sixteen are the articles' examples, as
+they were meant to be run.
 """
 
 import gc
@@ -47,7 +48,9 @@ Script = Callable[[Any, dict[str, Any]], Callable[[], object]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the lab is asked for, and the same work by hand: given TensorFlow and the values, one call of it."""
+    """tuilab's request, and the same work by hand: given TensorFlow and the values, a function for
+    one call.
+    """
 
     name: str
     workload: str
@@ -85,7 +88,7 @@ def stft(tf: Any, v: dict[str, Any], mode: Mode = "eager", copied: bool = False)
 
 
 def in_mode(tf: Any, body: Callable[..., Any], mode: Mode) -> Callable[..., Any]:
-    """A function as it is, as one graph, or compiled."""
+    """Return a function unchanged, as one graph, or compiled."""
     if mode == "eager":
         return body
     return tf.function(body, jit_compile=True) if mode == "xla" else tf.function(body)  # type: ignore[no-any-return]
@@ -193,11 +196,11 @@ def augment(tf: Any, kind: str, image: Any, delta: float) -> Any:
 
 
 _burn_once = cache(burn)
-"""The work that stands for the host's cost: calibrated once, so that both sides have the same."""
+"""The artificial host cost: calibrated once, so that both sides have the same."""
 
 
 def dataset(tf: Any, v: dict[str, Any], how: str) -> Any:
-    """The articles' pipelines: how is the variant, or tfrecord."""
+    """The articles' pipelines. how: the variant, or tfrecord."""
     cost = _burn_once(tf, v["host_cost"])
     rng = np.random.default_rng(0)
     shape, count = (v["side"], v["side"], 3), v["images"]
@@ -265,9 +268,9 @@ def _written(tf: Any, images: Any, labels: Any) -> str:
 
 
 class Loop:
-    """A loop over a data set, as `for images, labels in dataset` runs it, from its start in each block.
+    """A loop over a data set, as `for images, labels in dataset` runs it, restarted in each block.
 
-    Kept from block to block, a prefetch of AUTOTUNE's size would hold ever more batches prepared for free.
+    Otherwise, an AUTOTUNE prefetch would accumulate prepared batches between blocks.
     """
 
     SKIPPED, SKIPPED_S = 12, 0.3
@@ -290,7 +293,7 @@ class Loop:
 
 
 def pipeline(tf: Any, v: dict[str, Any], how: str) -> Callable[[], object]:
-    """One batch, with nothing done to it."""
+    """One batch, with no processing."""
     return Loop(dataset(tf, v, how), lambda images, labels: images)
 
 
@@ -415,12 +418,12 @@ SCENARIOS: tuple[Scenario, ...] = (
 
 class _Silent:
     def send(self, *events: object) -> None:
-        """Nobody listens."""
+        """Discard events."""
 
 
 @dataclass
 class Found:
-    """Median seconds of a call by both, the median of the rounds' ratios and its 95 % interval."""
+    """Median seconds per call of both, the median of the rounds' ratios and its 95 % interval."""
 
     scenario: Scenario
     lab_s: float
@@ -431,7 +434,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """Whether the two agree within 10 %; null where the noise does not tell."""
+        """True if the two agree within 10 %; None if the noise leaves it open."""
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False
@@ -440,7 +443,7 @@ class Found:
 
 
 def compare(tf: Any, scenario: Scenario, workload: Workload | None = None) -> Found:
-    """Measure one scenario both ways. workload: where it is none of the lab's own."""
+    """Measure one scenario both ways. workload: if it is not built in."""
     feed.burn = _burn_once
     workload = workload or find(scenario.workload)
     declaration = workload.declaration
@@ -493,7 +496,7 @@ def _enough(ratios: list[float], elapsed_s: float) -> bool:
 
 
 def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
-    """A block as a script times it: calls unclocked as in the lab's block, then so many clocked."""
+    """Time a block as a script does: first as many untimed calls as tuilab makes, then the timed ones."""
     if isinstance(script, Loop):
         script.start()
         calls = max(calls, Loop.SKIPPED)
@@ -513,14 +516,14 @@ def _by_hand(tf: Any, script: Callable[[], object], calls: int) -> float:
 
 
 def measure() -> list[Row]:
-    """A row for each scenario."""
+    """Return a row for each scenario."""
     import tensorflow as tf
 
     return rows_of(compare(tf, scenario) for scenario in SCENARIOS)
 
 
 def rows_of(every: Iterable[Found]) -> list[Row]:
-    """A row for each, told as soon as it is known."""
+    """Return a row for each, printed as soon as it is known."""
     rows = []
     for found in every:
         scenario = found.scenario

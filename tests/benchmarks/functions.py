@@ -1,8 +1,8 @@
-"""The lab's figures of own functions against timing by hand: forty, most of the shape of public code.
+"""Compares tuilab's figures for forty user functions with timing by hand; most resemble public code.
 
-    python -m tests.benchmarks --only functions
+  python -m tests.benchmarks --only functions
 
-In shared rounds, as `fidelity` has them. By hand a function is called as its author would call it, on the same arrays.
+Uses shared rounds, as in `fidelity`. By hand, a function is called as its author would, on the same arrays.
 """
 
 import functools
@@ -29,10 +29,10 @@ Call = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """A function by its name, the shapes that it is given, and the mode.
+    """A function by name, its input shapes, and the mode.
 
-    refused: what the sentence says that refuses it. call: by hand, the function of the input tensors, given the
-    file's names; by default that of the name.
+    refused: part of the message that rejects it. call: by hand, a function of the input tensors, given the
+    file's names; by default the named function.
     """
 
     name: str
@@ -131,7 +131,7 @@ CASES = (
 def script(
     asked: Asked, names: Mapping[str, Any], arrays: list[Any]
 ) -> Callable[[Any, dict[str, Any]], Call]:
-    """One call by hand. A function that returns a callable with inputs is called once for these."""
+    """Return one call by hand. A function that returns a callable with inputs is called once to get them."""
 
     def written(tf: Any, v: dict[str, Any]) -> Call:
         first, *path = asked.name.split(".")
@@ -154,7 +154,7 @@ def script(
 
 
 def arrays_fit(function: Any, given: list[Any]) -> bool:
-    """Whether the function takes tensors by itself: it has a parameter without a default, or is a layer."""
+    """Return whether the function takes tensors: it has a parameter without a default, or is a layer."""
     if hasattr(function, "get_config"):
         return True
     parameters = inspect.signature(function).parameters.values()
@@ -162,7 +162,7 @@ def arrays_fit(function: Any, given: list[Any]) -> bool:
 
 
 def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
-    """Each function that opens, measured both ways; the sentences of the others go to standard error."""
+    """Yield each function that opens, measured both ways; messages about the others go to standard error."""
     for asked in cases:
         tf.keras.backend.clear_session()
         opening = Opening(inputs=checked([parse(each) for each in asked.shapes]))
@@ -189,7 +189,7 @@ def found(tf: Any, cases: Sequence[Asked] = CASES) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """A row for each."""
+    """Return a row for each."""
     import tensorflow as tf
 
     return rows_of(found(tf))

@@ -1,4 +1,4 @@
-"""Other programs that come and go beside a measurement, each busy for 2 s and quiet for 3 s on average."""
+"""Competing programs during a measurement, each busy for 2 s and quiet for 3 s on average."""
 
 import os
 import random
@@ -20,14 +20,14 @@ while os.getppid() == {parent}:
     while time.monotonic() < until: pass
     print(time.monotonic(), flush=True)
 """
-"""It ends by itself where the benchmark was killed, and tells when it is busy on the clock that all processes share."""
+"""Exits by itself if the benchmark was killed, and reports its busy times on the system-wide clock."""
 
 
 @contextmanager
 def hogs(count: int, seed: int | None = None) -> Iterator[list[tuple[float, float]]]:
-    """So many hogs. When they have been ended the list has the times at which each was busy, in seconds.
+    """Run `count` hogs. Once they have ended, the list contains their busy times in seconds.
 
-    seed: of what they do; None for another each time.
+    seed: of their behaviour; None for a random one.
     """
     busy: list[tuple[float, float]] = []
     first = random.randrange(1_000_000) if seed is None else seed

@@ -1,4 +1,4 @@
-"""What the lab and its worker use of a core while nothing goes on."""
+"""Processor use of the lab and its worker while idle."""
 
 import time
 
@@ -10,7 +10,7 @@ HOW = f"processor time of the lab and its worker over {LOOK_S:.0f} s, ready and 
 
 
 def measure() -> list[Row]:
-    """Share of a core, in per cent."""
+    """Return the share of a core, in per cent."""
     with lab("--preset", "stft-small") as terminal:
         terminal.see("ready, r measures")
         terminal.settle(2.0)

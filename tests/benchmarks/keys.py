@@ -1,4 +1,4 @@
-"""From a key to the screen while a benchmark runs on all cores."""
+"""Time from a key press to the screen while a benchmark runs on all cores."""
 
 import itertools
 import statistics
@@ -19,14 +19,14 @@ HOW = (
 
 
 def answer(terminal: Terminal, key: str, patience_s: float = 5.0) -> float:
-    """Seconds from a key until cells of the list of presets are sent; nothing else draws there."""
+    """Return seconds from a key until cells of the preset list are sent; nothing else draws there."""
     mark = terminal.sent
     at = terminal.press(key)
     return terminal.until_drawn(mark, columns=(2, 31), rows=(3, 30), seconds=patience_s) - at
 
 
 def running(terminal: Terminal) -> None:
-    """Press the run on and wait for its rounds."""
+    """Start the run and wait for its rounds."""
     terminal.see("ready, r measures")
     terminal.settle(0.6)
     terminal.press("r")
@@ -34,7 +34,7 @@ def running(terminal: Terminal) -> None:
 
 
 def measure() -> list[Row]:
-    """300 keys over as many runs as it takes."""
+    """Send 300 keys over as many runs as needed."""
     took: list[float] = []
     with lab("--preset", PRESET) as terminal:
         running(terminal)

@@ -1,4 +1,6 @@
-"""Many machines compared: 1,000 recorded machines × 20 presets, from the store to the table, and filtered."""
+"""Comparing many machines: 1,000 recorded machines × 20 presets, from the store to the table, and
+filtering.
+"""
 
 import tempfile
 import time
@@ -19,7 +21,7 @@ OPEN_MS, FILTER_MS = 300.0, 100.0
 
 
 def measure() -> list[Row]:
-    """The medians of five openings and of five filters."""
+    """Return the medians of five openings and five filters."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder))
         _fill(store)

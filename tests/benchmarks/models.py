@@ -1,9 +1,10 @@
-"""The lab's figures of a model's file against hand-written scripts: inference and a training step of eleven.
+"""Compares tuilab's figures for model files with hand-written scripts: inference and training of eleven
+models.
 
-    python -m tests.benchmarks --only models
+  python -m tests.benchmarks --only models
 
-In shared rounds, as `fidelity` has them. The script loads the file by Keras, or the graph by TensorFlow, and calls it as a
-person would.
+Uses shared rounds, as in `fidelity`. The script loads the file with Keras, or the graph with TensorFlow, and
+calls it as a user would.
 """
 
 import tempfile
@@ -49,13 +50,13 @@ LOSSES = {
     "U-Net": "binary_crossentropy",
     **dict.fromkeys(("embedding", "MobileNetV3", "ResNet50"), "categorical_crossentropy"),
 }
-"""As a person would choose them for what the file's last layer gives, where it has no loss; else the mean square."""
+"""A user's choice for the last layer's output if the file has no loss; otherwise the mean square."""
 
 
 def script(
     file: str, variant: str, mode: Mode, arrays: list[Any], loss: str
 ) -> Callable[[Any, dict[str, Any]], Callable[[], object]]:
-    """One call by hand on these inputs."""
+    """Return one call by hand on these inputs."""
 
     def written(tf: Any, v: dict[str, Any]) -> Callable[[], object]:
         given = [tf.constant(each) for each in arrays]
@@ -89,7 +90,7 @@ def script(
 
 
 def found(tf: Any, folder: Path) -> Iterator[Found]:
-    """Each case, measured both ways."""
+    """Yield each case, measured both ways."""
     for number, (name, variant, mode, values) in enumerate(CASES):
         tf.keras.backend.clear_session()
         (folder / str(number)).mkdir()
@@ -110,7 +111,7 @@ def found(tf: Any, folder: Path) -> Iterator[Found]:
 
 
 def measure() -> list[Row]:
-    """A row for each."""
+    """Return a row for each."""
     import tensorflow as tf
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
-"""Forty functions as people write them, for `tests.benchmarks.functions`. Thirty have the shape of public code.
+"""Forty functions as people write them, for `tests.benchmarks.functions`. Thirty resemble public code.
 
-The comment above each names the kind of program it is modelled on. All of it is written for this file.
+The comment above each names the kind of program it is modelled on. All are written for this file.
 """
 
 import functools

@@ -1,13 +1,14 @@
-"""What makes processes differ: fresh ones beside forked ones, from several zygotes, over several minutes.
+"""What makes processes differ: fresh ones against forked ones, from several zygotes, over several minutes.
 
-    python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to FILE
-    python -m tests.benchmarks.processes FILE --report
+  python -m tests.benchmarks.processes FILE [ROUNDS] [--hogs N] [--forks]    # about 30 s a round; adds to
+  FILE
+  python -m tests.benchmarks.processes FILE --report
 
-A *zygote* has imported TensorFlow, started neither a thread of its own nor a device, and forks. Each round measures,
-in random order, five fresh processes and one fork of each of five zygotes; zygotes are made anew for every run of
-this program, so that FILE, filled by several, tells minutes from zygotes from processes. In each process five arms
-are measured as the short processes of a budget are: eager, graph and XLA of a small STFT, a matmul, an input pipeline.
-With --forks no fresh process is measured, so that a file tells zygotes better from their forks.
+A *zygote* has imported TensorFlow, started no thread or device, and forks. Each round measures, in random
+order, five fresh processes and one fork of each of five zygotes. Every run of this program creates new
+zygotes, so that a FILE filled by several runs separates minutes, zygotes and processes. Each process measures
+five arms like the short processes of a budget: eager, graph and XLA of a small STFT, a matmul, an input
+pipeline. With --forks no fresh process is measured, so that a file separates zygotes better from their forks.
 """
 
 import json
@@ -31,7 +32,7 @@ DRAWS = 500
 
 
 def arms(tf: Any) -> dict[str, Callable[[], object]]:
-    """One call of each arm."""
+    """Return one call of each arm."""
     signal = tf.random.stateless_normal((16_384,), seed=(1, 2))
     square = tf.random.stateless_normal((256, 256), seed=(3, 4))
 
@@ -51,7 +52,7 @@ def arms(tf: Any) -> dict[str, Callable[[], object]]:
 
 
 def measured() -> dict[str, float]:
-    """Each arm's median time of a call in this process, seconds."""
+    """Return each arm's median seconds per call in this process."""
     import tensorflow as tf
 
     out, now = {}, time.perf_counter
@@ -74,7 +75,7 @@ def measured() -> dict[str, float]:
 
 
 def zygote() -> None:
-    """Fork for each line of standard input; the child answers on standard output, and ends."""
+    """Fork for each line of standard input; the child answers on standard output and exits."""
     import gc
 
     import tensorflow  # noqa: F401
@@ -114,7 +115,7 @@ def _forked(zygote: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def collect(file: Path, rounds: int, beside: int, forks: bool) -> None:
-    """Measure, and add a line for each process to the file. beside: how many hogs come and go meanwhile."""
+    """Measure, and add a line per process to the file. beside: number of competing hogs."""
     minute = time.time()
     zygotes = [_start("--zygote") for _ in range(ZYGOTES)]
     try:
@@ -140,7 +141,9 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """A row for each arm: how processes scatter, and where from, with 95 % bootstrap intervals (minutes kept)."""
+    """Return a row per arm: the scatter of processes and its sources, with 95 % bootstrap intervals (minutes
+    kept).
+    """
     lines = [
         "| arm | fresh scatter | forks scatter | of it between zygotes | forked / fresh |",
         "|" + "---|" * 5,
@@ -174,12 +177,14 @@ def _groups(rows: Sequence[Row], arm: str, kind: str, *by: str) -> list[list[flo
 
 
 def _scatter(rows: Sequence[Row], arm: str, kind: str) -> float:
-    """The variance of the logs among processes of one minute."""
+    """Return the variance of the logs among processes of one minute."""
     return statistics.fmean(statistics.variance(g) for g in _groups(rows, arm, kind, "minute") if len(g) > 1)
 
 
 def _share(rows: Sequence[Row], arm: str) -> float:
-    """Of the variance among a minute's forks, what lies between zygotes (analysis of variance); not below 0."""
+    """Return the share of a minute's fork variance that is between zygotes (analysis of variance); at least
+    0.
+    """
     within, between = [], []
     for minute in {row["minute"] for row in rows}:
         of_minute = [row for row in rows if row["minute"] == minute]
@@ -194,7 +199,7 @@ def _share(rows: Sequence[Row], arm: str) -> float:
 
 
 def _ratio(rows: Sequence[Row], arm: str) -> float:
-    """A fork's time over a fresh process's, minute by minute."""
+    """Return a fork's time over a fresh process's, minute by minute."""
     both = [
         [statistics.fmean(g) for g in _groups([r for r in rows if r["minute"] == m], arm, kind, "minute")]
         for m in sorted({row["minute"] for row in rows})
@@ -205,7 +210,7 @@ def _ratio(rows: Sequence[Row], arm: str) -> float:
 
 
 def _drawn(rows: Sequence[Row], draw: random.Random) -> list[Row]:
-    """The rows drawn anew: zygotes within each minute, forks within each zygote, fresh ones by minute."""
+    """Return resampled rows: zygotes within each minute, forks within each zygote, fresh ones by minute."""
     units: dict[tuple[float, int], list[Row]] = defaultdict(list)
     for row in rows:
         units[row["minute"], row["zygote"]].append(row)

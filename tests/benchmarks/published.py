@@ -1,8 +1,9 @@
-"""Bounds against published timings on real GPUs: `python -m tests.benchmarks.published` prints the table.
+"""Compares bounds with published timings on real GPUs: `python -m tests.benchmarks.published` prints the
+table.
 
-The timings are NVIDIA's own, of TensorFlow on one GPU (github.com/NVIDIA/DeepLearningExamples, the README of each
-model, at commit 729963d). The work is counted in Keras' model of the same architecture, as the lab counts a
-person's model. Starting a call counts as nothing: the host of the published timing is not here.
+The timings are NVIDIA's own, for TensorFlow on one GPU (github.com/NVIDIA/DeepLearningExamples, the README of
+each model, at commit 729963d). The work is counted in a Keras model of the same architecture, as for a user's
+model. The launch cost counts as zero, because the host of the published timing is unknown.
 """
 
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from tuilab.model.roofline import GpuBound, Work
 
 @dataclass(frozen=True)
 class Published:
-    """One published timing. took_s: seconds of a call; source: the model's README in the repository."""
+    """One published timing. took_s: seconds per call; source: the model's README in the repository."""
 
     name: str
     sheet: str
@@ -119,14 +120,14 @@ PUBLISHED = (
 
 
 def bound_of(row: Published) -> GpuBound:
-    """Return the least time of a published workload on its card."""
+    """Return the minimum time of a published workload on its card."""
     work = row.work()
     kernels = round(work.kernels or 1) if row.mode != "xla" else 1
     return GpuCall(work, None, row.mode, kernels=kernels).on(SHEETS[row.sheet])
 
 
 def main() -> None:
-    """Print the table as docs/gpu-bounds.md has it."""
+    """Print the table for docs/gpu-bounds.md."""
     print("| workload | GPU | mode | bound | published | published / bound | limited by | source |")
     print("|---|---|---|---|---|---|---|---|")
     for row in PUBLISHED:

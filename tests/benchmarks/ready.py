@@ -1,4 +1,6 @@
-"""From the command to the first sample of `stft-small` on the plot, against an import of TensorFlow alone."""
+"""Time from the command to the first sample of `stft-small` on the plot, compared with importing TensorFlow
+alone.
+"""
 
 import os
 import statistics
@@ -18,7 +20,7 @@ HOW = (
 
 
 def ready() -> tuple[float, float]:
-    """Seconds until the worker is ready, and until the first round is shown."""
+    """Return seconds until the worker is ready, and until the first round is shown."""
     with lab("--preset", "stft-small") as terminal:
         terminal.arrival("Presets")
         terminal.press("r")
@@ -27,19 +29,19 @@ def ready() -> tuple[float, float]:
 
 
 def started(text: str) -> bool:
-    """The worker has loaded TensorFlow: the machine is named in the first line."""
+    """Return whether the worker has loaded TensorFlow: the first line then names the machine."""
     return "TF 2" in text.splitlines()[0] or "warming up" in text or sampled(text)
 
 
 def sampled(text: str) -> bool:
-    """A sample is on the plot: one of the warm-up, which the plot says, or the first line counts rounds."""
+    """Return whether the plot shows a sample: a warm-up sample, labelled as such, or counted rounds."""
     return "warming up: not counted" in text or any(
         word in text.splitlines()[0] for word in ("round", "measuring,")
     )
 
 
 def alone() -> float:
-    """Seconds of an import of TensorFlow in a process of its own."""
+    """Return seconds to import TensorFlow in a separate process."""
     begun = time.monotonic()
     subprocess.run(
         [sys.executable, "-c", "import tensorflow"],
@@ -51,7 +53,7 @@ def alone() -> float:
 
 
 def measure() -> list[Row]:
-    """Pairs in turn."""
+    """Measure alternating pairs."""
     alone()
     pairs = [(ready(), alone()) for _ in range(PAIRS)]
     ratios = [shown / bare for (_, shown), bare in pairs]

@@ -1,11 +1,11 @@
-"""The machine's roofs against STREAM and BLAS written by hand, and every preset against its roofs.
+"""Compares the machine's roofs with hand-written STREAM and BLAS, and every preset with its roofs.
 
-    python -m tests.benchmarks --only roofs --only bounds
-    python -m tests.benchmarks.roofs --write        # the table of every preset at three sizes, beside this file
+  python -m tests.benchmarks --only roofs --only bounds
+  python -m tests.benchmarks.roofs --write        # the table of every preset at three sizes, beside this file
 
-`roofs`: the triad in C (a compiler is needed), and NumPy's and TensorFlow's products of 2,048 × 2,048 matrices,
-each the best of its tries and taken in turn with the lab's own, so that a busy machine is busy for both.
-`bounds`: no arm of any preset may take less than its bound at a quarter, once and four times the preset's size.
+`roofs`: the triad in C (needs a compiler), and NumPy's and TensorFlow's products of 2,048 × 2,048 matrices,
+each the best of its tries and alternating with tuilab's own, so that a busy machine affects both. `bounds`:
+no arm of any preset may take less than its bound at a quarter, once and four times the preset's size.
 """
 
 import os
@@ -93,7 +93,7 @@ print(best)
 
 
 def measure() -> list[Row]:
-    """Triad and products, ours and by hand, best of turns."""
+    """Measure triad and products, ours and by hand, alternating, and take the best."""
     worker = Worker(cpus=1)
     ours: Roofs | None = None
     triad = products = 0.0
@@ -122,7 +122,9 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
-    """Met within 10 %; a product of ours may be faster than that BLAS, for a roof is the highest there is."""
+    """Return a row, met within 10 %; our product may be faster than that BLAS, because a roof is the
+    maximum.
+    """
     if not theirs:
         return Row(name, "± 10 %", f"{rate(ours, unit)}; no C compiler is here", None, "")
     ratio = ours / theirs
@@ -163,7 +165,7 @@ def _figure(command: list[str]) -> float:
 
 @dataclass(frozen=True)
 class Held:
-    """An arm at a size, held against its roof."""
+    """An arm at a size, compared with its roof."""
 
     preset: str
     size: str
@@ -178,12 +180,12 @@ class Held:
 
     @property
     def beyond(self) -> bool:
-        """Whether it beat its bound by more than its interval."""
+        """True if it beat its bound by more than its interval."""
         return self.bound_s > self.high_s
 
 
 def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator[Held]:
-    """Each CPU arm of each preset at three sizes."""
+    """Yield each CPU arm of each preset at three sizes."""
     for preset in catalogue.load(shipped_folder()).presets:
         if names and preset.name not in names:
             continue
@@ -207,7 +209,7 @@ def every(worker: Worker, roofs: Roofs, names: tuple[str, ...] = ()) -> Iterator
 
 
 def _sweep(declaration, values) -> Sweep | None:
-    """Three sizes along the workload's axis (else the batch's), those that its constraints allow."""
+    """Return three sizes along the workload's axis (else the batch) that its constraints allow."""
     parameter = declaration.parameter(declaration.axis if values.get(declaration.axis) else "batch")
     if not isinstance(parameter, Integer | LogInteger):
         return None
@@ -224,7 +226,7 @@ def _sweep(declaration, values) -> Sweep | None:
 
 
 def held(preset: str, state: RunState) -> Iterator[Held]:
-    """Every arm that was measured at every point of a run."""
+    """Yield every arm measured at every point of a run."""
     axis = state.sweep.axes[0].parameter
     for point in sorted(state.points, key=lambda p: value_at(state, p, axis)):
         for arm in measured(state, point.index):
@@ -249,9 +251,9 @@ def held(preset: str, state: RunState) -> Iterator[Held]:
 
 
 def all_held() -> tuple[list[Held], Roofs]:
-    """Every preset's arms; those beyond their roof are held again against roofs measured again.
+    """Return every preset's arms; those beyond their roof are checked again with remeasured roofs.
 
-    A roof that was measured while the machine was busy lies too low: the best that is ever seen counts.
+    A roof measured on a busy machine is too low, so the best measurement counts.
     """
     worker = Worker(cpus=1)
     try:
@@ -270,7 +272,7 @@ def all_held() -> tuple[list[Held], Roofs]:
 
 
 def bounds() -> list[Row]:
-    """How many arms beat their bound: none may."""
+    """Return how many arms beat their bound, which must be none."""
     found, _ = all_held()
     beyond = [each for each in found if each.beyond]
     named = "".join(

@@ -1,6 +1,6 @@
-"""Large things in the lab: the memory of its process, and how long a view takes to open over them.
+"""Large data in the lab: memory of its process, and the time to open a view.
 
-A process of its own for each scene, without a terminal: the widgets are laid out and drawn all the same.
+Each scene runs in a separate process without a terminal; the widgets are still laid out and drawn.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ SAMPLES, RUNS, OPS, POINTS = 1_000_000, 10_000, 100_000, 400
 SWEEP_ROUNDS, PAINTS = 30, 5
 ROUNDS = {"run": SAMPLES // 6, "sweep": SWEEP_ROUNDS}
 MEDIANS = (4.41e-3, 4.83e-4, 5.17e-4, 3.92e-3, 5.35e-4, 6.12e-4)
-"""Of the arms of the large run, in seconds."""
+"""Medians of the large run's arms, in seconds."""
 SCENES = {
     "run": f"{SAMPLES:,} samples, {OPS:,} placement rows and {RUNS:,} runs in the history",
     "sweep": f"a sweep of {POINTS} points over two axes",
@@ -35,7 +35,7 @@ SCENES = {
 
 
 def large_run() -> Iterator[object]:
-    """The events of a run of a million samples whose graph has a hundred thousand ops."""
+    """Yield the events of a run with a million samples whose graph has a hundred thousand ops."""
     from tests.tui import data
     from tuilab.model import events as e
     from tuilab.model.scenario import BUDGET
@@ -51,7 +51,7 @@ def large_run() -> Iterator[object]:
         nodes = tuple(
             e.Node(f"model/block_{i}/mul", "Mul", "GPU:0", bytes=64 * i) for i in range(start, start + 1_000)
         )
-        # As from a worker: words that rows share are then strings of their own.
+        # As sent by a worker, where words shared by rows are separate strings.
         yield e.decode(e.encode(e.Placement(run="r1", arm=arms[4].id, nodes=nodes)))
     for index in range(SAMPLES // len(arms)):
         blocks = tuple(
@@ -63,7 +63,7 @@ def large_run() -> Iterator[object]:
 
 
 def large_sweep() -> Iterator[object]:
-    """The events of a sweep of 20 × 20 points with two arms and thirty rounds."""
+    """Yield the events of a sweep of 20 × 20 points with two arms and thirty rounds."""
     from tests.tui import data
     from tuilab.model import events as e
     from tuilab.model.scenario import BUDGET, Axis, Sweep
@@ -97,7 +97,7 @@ def large_sweep() -> Iterator[object]:
 
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
-    """Open the lab on it and each of its views."""
+    """Open the lab on it, and each of its views."""
     from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change
@@ -114,7 +114,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # At once, what a real run brings round by round.
+        # All at once; a real run brings it round by round.
         here.changed(~Change.NOTHING)
         await drawn(app)
         held = [await held_up(app) for _ in range(PAINTS)]
@@ -152,13 +152,13 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
 
 
 async def held_up(app: "TestLab") -> float:
-    """The longest that a key would wait, in ms, while the run on the screen is summed up anew and painted."""
+    """Return the longest wait of a key in ms, while the current run is summarised again and painted."""
     from tests.tui.quick import settled
     from tuilab.lab.changes import Change
 
     assert app.painter is not None
     painter, state = app.painter, app.painter._lab.state.shown
-    state.version += 1  # as after a round: no figure is known any more
+    state.version += 1  # as after a round: no figure is cached
     for arm in state.arms.values():
         for cell in arm.cells.values():
             cell.known.clear()
@@ -172,7 +172,7 @@ async def held_up(app: "TestLab") -> float:
 
 
 def keep_many(folder: Path) -> None:
-    """Put many runs into the history."""
+    """Add many runs to the history."""
     from tuilab.history.store import Store
     from tuilab.model.events import RunStarted
 
@@ -185,7 +185,7 @@ def keep_many(folder: Path) -> None:
 
 
 async def drawn(app: "TestLab") -> None:
-    """Until everything that a key set going is done and on the screen."""
+    """Wait until everything that a key triggered is done and drawn."""
     from tests.tui.lab import still
     from tests.tui.quick import handled
 
@@ -194,17 +194,17 @@ async def drawn(app: "TestLab") -> None:
 
 
 def rss() -> float:
-    """Resident memory of this process, in MB."""
+    """Return this process's resident memory in MB."""
     return float(psutil.Process().memory_info().rss / 1e6)
 
 
 def measure() -> list[Row]:
-    """Each scene in a process of its own; the slowest view and the memory of each."""
+    """Measure each scene in a separate process; return the slowest view and the memory of each."""
     rows = []
     for name, words in SCENES.items():
         with tempfile.TemporaryDirectory() as place:
             command = [sys.executable, "-m", "tests.benchmarks.scale", place]
-            # A process of its own, since what it takes to write a history is not the lab's memory.
+            # In a separate process, because memory for writing a history is not the lab's.
             if name == "run":
                 subprocess.run([*command, "history"], check=True, timeout=600)
             done = subprocess.run([*command, name], stdout=subprocess.PIPE, check=True, timeout=600)

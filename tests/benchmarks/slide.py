@@ -1,4 +1,4 @@
-"""Slide and see: from a slider's rest to the first new sample on the plot, with a warm worker."""
+"""Time from a slider's rest to the first new sample on the plot, with a warm worker."""
 
 import itertools
 import statistics
@@ -35,7 +35,7 @@ RIGHT, LEFT = "\x1b[C", "\x1b[D"
 
 
 def slide(terminal: Terminal, key: str) -> float:
-    """Seconds from the key to a sample of the new run."""
+    """Return seconds from the key to a sample of the new run."""
     at = terminal.press(key)
     seen = terminal.until(lambda: "warming up: not counted" in terminal.text, 10, "a sample of the warm-up")
     terminal.until(lambda: " done," in terminal.text.splitlines()[0], 60, "the end of the run")
@@ -43,7 +43,7 @@ def slide(terminal: Terminal, key: str) -> float:
 
 
 def measure() -> list[Row]:
-    """Slides in turn; the first one, which loads what the others use, is not counted."""
+    """Measure slides in both directions; the first one, which loads shared code, is not counted."""
     with tempfile.TemporaryDirectory() as folder:
         preset = Path(folder) / "one-graph.toml"
         preset.write_text(PRESET)

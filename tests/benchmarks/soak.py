@@ -1,11 +1,12 @@
-"""Eight hours condensed: thousands of short runs in one session of the real program, and what it holds then.
+"""Eight hours condensed: thousands of short runs in one session of the real program, and its resources
+afterwards.
 
-    python -m tests.benchmarks.soak [--runs N] [--hours H] [--pause S] [--json FILE]
+  python -m tests.benchmarks.soak [--runs N] [--hours H] [--pause S] [--json FILE]
 
-With --hours it goes on for so long, at the pace of the first runs, and tells what it holds every hour; --pause waits so
-many seconds between two runs, as a person does.
+With --hours it continues that long at the pace of the first runs and reports its resources every hour;
+--pause waits that many seconds between two runs, as a user does.
 
-The worker is the one without TensorFlow, in a process of its own. Most runs are asked for by `r`; some by a
+The worker is the one without TensorFlow, in a separate process. Most runs are started with `r`; some by a
 slider, a sweep or another preset, and views and pages are opened in between, as in a day's work.
 """
 
@@ -37,12 +38,12 @@ LIMIT_MIB = 20.0
 ROUNDS, EVERY_S = 6, 0.002
 PATIENCE_S = 30.0
 AGAIN_S = 1.5
-"""A run that is gone on with is the one that was there, so it is stopped then and another begun; and a busy machine may
-open a page after the key that was to close it."""
+"""A resumed run keeps its id, so it is stopped and another started; and a busy machine may open a page after
+the key that should close it."""
 LOOK_WAIT_S = 5.0
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("r",) * 6 + ("i\x1b[C", "r", "s", "c", "r", "i\x1b[D", "r", "]", "]", "d", "]", "s", "]]]]]")
-"""Keys that are typed before each run is waited for, in turn. `r` follows where they measure nothing."""
+"""Keys typed before waiting for each run, in turn. `r` follows if they start no run."""
 MEASURING = ("r", "s", "i\x1b[C", "i\x1b[D")
 PAGES = ("a", "?", "e", "g", "o")
 HOW = (
@@ -52,7 +53,9 @@ HOW = (
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What the lab holds after so many runs. Bytes; `objects`: those that the collector tracks."""
+    """Resources of the lab after that many runs, in bytes; `objects`: number tracked by the garbage
+    collector.
+    """
 
     runs: int
     rss: int
@@ -68,7 +71,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def lab(told: str) -> int:
-    """The lab, which writes down what it holds when it gets USR1."""
+    """Run the lab, which writes its resources to a file on USR1."""
     from tests.faults.program import PRESETS, WORKER
     from tuilab.runner.supervisor import Supervisor
     from tuilab.tui.app import run
@@ -98,11 +101,11 @@ def _count(number: int, frame: FrameType | None, file: str) -> None:
     os.replace(f"{file}.part", file)
 
 
-# Beside it
+# In the test's process
 
 
 class Soak:
-    """One session in a folder of its own."""
+    """One session in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.look = folder, folder / "look"
@@ -119,12 +122,14 @@ class Soak:
         self.history: sqlite3.Connection | None = None
 
     def open(self) -> None:
-        """Wait until it measures."""
+        """Wait until it is ready to measure."""
         self.terminal.see("ready, r measures")
         self.history = sqlite3.connect(f"file:{self.folder / 'data' / FILE}?mode=ro", uri=True, timeout=10)
 
     def over(self) -> int:
-        """Runs in the history that have ended; all of them ended well or were replaced by the next."""
+        """Return the number of finished runs in the history; all must have ended well or been replaced by the
+        next.
+        """
         assert self.history is not None
         query = "SELECT COUNT(*), COALESCE(SUM(status = 'failed'), 0) FROM runs WHERE status IS NOT NULL"
         ended, failed = self.history.execute(query).fetchone()
@@ -136,15 +141,15 @@ class Soak:
         return int(ended)
 
     def under_way(self) -> bool:
-        """Whether a run is in the history that has not ended."""
+        """Return whether the history contains an unfinished run."""
         assert self.history is not None
         return bool(self.history.execute("SELECT 1 FROM runs WHERE status IS NULL LIMIT 1").fetchone())
 
     def run(self, number: int) -> None:
-        """One more run, by the keys whose turn it is."""
+        """Make one more run, with the keys whose turn it is."""
         before, keys = self.over(), WAYS[number % len(WAYS)]
         if number % 25 == 24:
-            # Escape alone is known by the pause after it; a busy machine may hold it up.
+            # Escape alone is recognised by the pause after it, which a busy machine may delay.
             self.terminal.press(PAGES[number // 25 % len(PAGES)])
             time.sleep(1)
             self.terminal.press("\x1b")
@@ -167,7 +172,7 @@ class Soak:
         self.wait(over, f"run {number}")
 
     def wait(self, true: Callable[[], bool], what: str) -> None:
-        """Wait until something holds. Raises TimeoutError with the screen."""
+        """Wait until a condition holds. Raises TimeoutError with the screen."""
         end = time.monotonic() + PATIENCE_S
         while not true():
             if time.monotonic() > end or self.terminal.process.poll() is not None:
@@ -175,7 +180,7 @@ class Soak:
             time.sleep(0.01)
 
     def held(self, runs: int) -> Held:
-        """What the lab holds now, at rest."""
+        """Return the lab's resources while idle."""
         self.wait(lambda: not self.under_way(), "the end of a run")
         time.sleep(0.5)
         memory = self.process.memory_full_info()
@@ -187,12 +192,12 @@ class Soak:
         return Held(runs=runs, rss=memory.rss, unique=memory.uss, fds=fds, threads=threads, **inside)
 
     def leave(self) -> None:
-        """Leave the lab, which must end well."""
+        """Leave the lab, which must exit normally."""
         self.terminal.press("q")
         assert self.terminal.ended(20) == 0, self.terminal.text
 
     def close(self) -> None:
-        """Take everything away."""
+        """Clean up."""
         if self.history is not None:
             self.history.close()
         self.terminal.close()
@@ -201,7 +206,7 @@ class Soak:
 def soak(
     runs: int = RUNS, say: Callable[[str], None] = lambda text: None, hours: float = 0.0, pause: float = 0.0
 ) -> Iterator[Held]:
-    """What the lab holds at every fiftieth run; where `hours` are given, every hour until they are over."""
+    """Yield the lab's resources after every fiftieth run; with `hours`, every hour until they are over."""
     with tempfile.TemporaryDirectory() as folder:
         session = Soak(Path(folder))
         begun = time.monotonic()
@@ -230,7 +235,7 @@ def soak(
 
 
 def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
-    """The rows: how much memory grew after the first runs, and whether files, threads and tasks did."""
+    """Return the rows: growth of memory after the first runs, and of files, threads and tasks."""
     first = next((held for held in found if held.runs >= settled), found[0])
     later = [held for held in found if held.runs > first.runs]
     last = later[-1]
@@ -261,7 +266,7 @@ def judge(found: list[Held], settled: int = SETTLED) -> list[Row]:
 
 
 def measure(runs: int = RUNS, hours: float = 0.0, pause: float = 0.0) -> list[Row]:
-    """The budget's rows."""
+    """Return the budget's rows."""
     return judge(list(soak(runs, lambda text: print(text, file=sys.stderr, flush=True), hours, pause)))
 
 

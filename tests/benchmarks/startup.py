@@ -1,4 +1,4 @@
-"""The start with ten thousand runs in the history, against one with an empty history, in turn.
+"""Startup with ten thousand runs in the history, alternating with an empty history.
 
 python -m tests.benchmarks.startup [--pairs N]
 """
@@ -33,7 +33,7 @@ HOW = (
 
 
 def fill(folder: Path, runs: int = RUNS) -> None:
-    """A history with so many runs, each with its events and its answer, on a day of its own."""
+    """Create a history with that many runs, each with its events and answer, on different days."""
     arms = tuple(Arm(device, mode) for device in ("CPU:0", "GPU:0") for mode in ("eager", "graph"))  # type: ignore[arg-type]
     request = Measure(
         id="0", scenario=Scenario("stft", {"samples": 256}), arms=arms, budget=BUDGET["quick"], preset="stft-small"
@@ -56,7 +56,7 @@ def fill(folder: Path, runs: int = RUNS) -> None:
 
 
 def start(data: Path) -> tuple[float, float]:
-    """Seconds from the command to the first paint, and until a key is heeded: the lab is filled and says so."""
+    """Return seconds from the command to the first paint, and until it accepts keys."""
     env = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLORTERM", "TUILAB_ASCII")}
     env |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
     env |= {"TUILAB_DATA": str(data), "XDG_CONFIG_HOME": str(data)}
@@ -70,7 +70,7 @@ def start(data: Path) -> tuple[float, float]:
 
 
 def measure(pairs: int = PAIRS) -> list[Row]:
-    """Pairs in turn; the first start of each brings the files into memory."""
+    """Measure alternating pairs; the first start of each loads the files into memory."""
     with tempfile.TemporaryDirectory() as folder:
         sides = {name: Path(folder) / name for name in ("full", "empty")}
         fill(sides["full"])

@@ -1,4 +1,6 @@
-"""Whether the machine was still enough for a figure: benchmarks wait for that, and say what they saw."""
+"""Whether the machine was idle enough for a figure: benchmarks wait for that, and report what they
+observed.
+"""
 
 import os
 import sys
@@ -11,7 +13,7 @@ LOOK_S = 2.0
 
 
 def wait(limit_s: float = 900.0) -> None:
-    """Wait until others use less than 5 % of the processors for two seconds, but not for ever."""
+    """Wait until others use less than 5 % of the processors for two seconds, up to a limit."""
     begun = time.monotonic()
     while time.monotonic() - begun < limit_s:
         before = interference.read_counters()
@@ -24,13 +26,15 @@ def wait(limit_s: float = 900.0) -> None:
 
 
 class Watch:
-    """What others used while a benchmark ran. Children count as the benchmark's own once they have ended."""
+    """Processor use by others during a benchmark. Children count as the benchmark's own once they
+    have ended.
+    """
 
     def __init__(self) -> None:
         self._before, self._own = interference.read_counters(), _own()
 
     def said(self) -> str:
-        """A sentence for the table; call it when every child has ended."""
+        """Return a sentence for the table; call it after every child has ended."""
         now, cores = interference.read_counters(), os.cpu_count() or 1
         if now.busy_s is None or self._before.busy_s is None:
             return "The system does not tell what others used meanwhile."

@@ -1,4 +1,4 @@
-"""A pseudo-terminal that behaves as a terminal does: it reads at the pace of its line, and answers."""
+"""A pseudo-terminal that behaves like a real one: it reads at the speed of its line, and responds."""
 
 import bisect
 import contextlib
@@ -26,9 +26,9 @@ LAB = (sys.executable, "-m", "tuilab")
 
 
 class Terminal:
-    """A program in a terminal. rate: bytes per second that its line takes, None for no limit.
+    """A program in a terminal. rate: bytes per second of its line, None for no limit.
 
-    `arrivals`: (time, bytes so far) of each read; times of `time.monotonic`.
+    `arrivals`: (time, bytes so far) of each read, in `time.monotonic`.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Terminal:
             now = time.monotonic()
             rate = self.rate
             if rate is not None:
-                # A line that was idle has no credit to make up for it.
+                # An idle line accumulates no credit.
                 credit, before = min(credit + rate * (now - before), rate * 2 * SLICE_S), now
                 if credit < 1:
                     time.sleep(SLICE_S / 2)
@@ -96,7 +96,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until something holds; at what time. Raises TimeoutError with the screen."""
+        """Wait until a condition holds; return the time. Raises TimeoutError with the screen."""
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end:
@@ -105,12 +105,12 @@ class Terminal:
         return time.monotonic()
 
     def at(self, position: int) -> float:
-        """When the byte at that position came."""
+        """Return when the byte at that position arrived."""
         counts = [count for _, count in self.arrivals]
         return self.arrivals[bisect.bisect_right(counts, position)][0]
 
     def arrival(self, word: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the word is sent; when it came. Raises TimeoutError."""
+        """Wait until the word is sent; return when it arrived. Raises TimeoutError."""
         wanted = word.encode()
         self.until(lambda: wanted in self._all, seconds, word)
         return self.at(self._all.find(wanted) + len(wanted) - 1)
@@ -118,7 +118,9 @@ class Terminal:
     def until_drawn(
         self, mark: int, columns: tuple[int, int], rows: tuple[int, int], seconds: float = PATIENCE_S
     ) -> float:
-        """Wait until cells in a part of the screen are sent, behind that many bytes; when they came."""
+        """Wait until cells in a part of the screen are sent, after that many bytes; return when they
+        arrived.
+        """
         found: list[int] = []
 
         def drawn() -> bool:
@@ -135,27 +137,27 @@ class Terminal:
         return self.at(found[0])
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until all the words are on the screen; at what time."""
+        """Wait until all the words are on the screen; return the time."""
         return self.until(lambda: all(w in self.text for w in words), seconds, " ".join(words))
 
     def settle(self, still_s: float = 1.0, seconds: float = PATIENCE_S) -> None:
-        """Wait until nothing has come for so long."""
+        """Wait until nothing has arrived for that long."""
         self.until(lambda: time.monotonic() - self.arrivals[-1][0] > still_s, seconds, "a still screen")
 
     def press(self, keys: str) -> float:
-        """Type; at what time."""
+        """Type keys; return the time."""
         at = time.monotonic()
         os.write(self._master, keys.encode())
         return at
 
     def bytes_in(self, seconds: float) -> int:
-        """How many bytes come from now on for so long."""
+        """Return how many bytes arrive in that time from now on."""
         before = self.sent
         time.sleep(seconds)
         return self.sent - before
 
     def cpu_parts(self) -> dict[str, float]:
-        """Processor seconds that the program (`ui`) and its children (`worker`) have used."""
+        """Return processor seconds of the program (`ui`) and its children (`worker`)."""
         me = psutil.Process(self.process.pid)
 
         def used(process: psutil.Process) -> float:
@@ -165,7 +167,7 @@ class Terminal:
         return {"ui": used(me), "worker": sum(used(p) for p in me.children(recursive=True))}
 
     def close(self) -> None:
-        """Take the program away, with its children."""
+        """Kill the program with its children."""
         with contextlib.suppress(psutil.NoSuchProcess):
             children = psutil.Process(self.process.pid).children(recursive=True)
             if self.process.poll() is None:
@@ -187,9 +189,9 @@ class Terminal:
 def program(
     command: Sequence[str], *, colors: str = "truecolor", rate: float | None = None, state: str = ""
 ) -> Iterator[Terminal]:
-    """A program in a terminal of 120 × 40, with folders of its own. colors: truecolor or 256.
+    """Run a program in a terminal of 120 × 40, with separate folders. colors: truecolor or 256.
 
-    state: the folder of what it remembers between starts, a fresh one unless told otherwise.
+    state: the folder of its saved preferences, a fresh one by default.
     """
     with tempfile.TemporaryDirectory() as folder:
         left_out = ("NO_COLOR", "COLORTERM", "TUILAB_ASCII", "COLUMNS", "LINES")
@@ -211,5 +213,5 @@ def program(
 
 
 def lab(*words: str, **given: str | float | bool | None) -> "contextlib.AbstractContextManager[Terminal]":
-    """The lab in a terminal."""
+    """Run the lab in a terminal."""
     return program((*LAB, *words), **given)  # type: ignore[arg-type]

@@ -1,13 +1,14 @@
-"""From the command to a result: tuilab against pyperf and torch, one STFT.
+"""Time from the command to a result: tuilab, pyperf and torch, for one STFT.
 
-    python -m tests.benchmarks.time_to_answer [--write]
+  python -m tests.benchmarks.time_to_answer [--write]
 
-Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU. Like
-terms are one process against one (`quick` and a warm worker against torch.utils.benchmark, which stops at 2 %) and
-several processes against several (`standard`, which forks them where it can, against pyperf, whose twenty fresh ones are
-its default). The machine's roofs, which the first run of all measures, are known. *To the same ±*: how many times
-as long pyperf would take to the half-width beside it, which narrows by the root of its processes (six at least).
-pyperf and torch count where they are installed. `--write` puts the table into `time_to_answer.md`.
+Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU.
+Fair comparisons are one process against one (`quick` and a warm worker against torch.utils.benchmark, which
+stops at 2 %) and several processes against several (`standard`, which forks them if possible, against pyperf
+with its default of twenty fresh ones). The machine's roofs, which the very first run measures, are known. *To
+the same ±*: the factor by which pyperf's time would grow to reach the listed half-width, which shrinks with
+the square root of its processes (at least six). pyperf and torch are included if installed. `--write` writes
+the table to `time_to_answer.md`.
 """
 
 import importlib.util
@@ -32,7 +33,7 @@ from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName, Scenario
 
 VALUES = {"samples": 10_240, "frame_length": 512, "frame_step": 256, "fft_length": 512, "pinned": False}
-"""Not pinned, since the others call the function without a device scope, which costs 0.5 µs."""
+"""Not pinned, because the others call the function without a device scope, which costs 0.5 µs."""
 SETUP = """
 import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 import numpy as np, tensorflow as tf
@@ -48,7 +49,7 @@ WARM = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """Who answered after how long, and what. runs: what each of several fresh processes found."""
+    """Who answered, after how long, and what. runs: what each of several fresh processes found."""
 
     who: str
     wall_s: float
@@ -65,7 +66,7 @@ class Answer:
 
 
 def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
-    """An answer with our interval of the samples' median."""
+    """Return an answer with our interval of the samples' median."""
     found = estimate(samples)
     assert found is not None
     nothing = float("nan")
@@ -74,7 +75,7 @@ def answer(who: str, wall_s: float, samples: list[float]) -> Answer:
 
 
 def command(*words: str, data: str) -> bytes:
-    """What `tuilab` prints in a fresh process. data: its data folder."""
+    """Return what `tuilab` prints in a fresh process. data: its data folder."""
     environment = {**os.environ, "TUILAB_DATA": data, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
         [sys.executable, "-m", "tuilab", *words], capture_output=True, env=environment, check=True
@@ -83,7 +84,7 @@ def command(*words: str, data: str) -> bytes:
 
 
 def cold(budget: BudgetName, data: str) -> Answer:
-    """The command, in a fresh process, up to its end."""
+    """Time the command in a fresh process, to its exit."""
     settings = [word for name, value in VALUES.items() for word in ("--set", f"{name}={value}")]
     words = ["stft-medium", *settings, "--device", "CPU", "--mode", "graph", "--json", "--budget", budget]
     begun = time.perf_counter()
@@ -97,7 +98,7 @@ def cold(budget: BudgetName, data: str) -> Answer:
 
 
 def warm(worker: Worker) -> Answer:
-    """The same request to a worker that is up, as the screen sends it."""
+    """Time the same request to a running worker, as the screen sends it."""
     arm = Arm("CPU:0", "graph", "resident", "float32", "whole")
     begun = time.perf_counter()
     request = Measure(
@@ -111,7 +112,7 @@ def warm(worker: Worker) -> Answer:
 
 
 def pyperf() -> Answer:
-    """`pyperf timeit`: twenty fresh processes, each with its own import of TensorFlow."""
+    """Run `pyperf timeit`: twenty fresh processes, each importing TensorFlow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "out.json"
         words = ["timeit", "-q", "-o", str(path), "-s", SETUP, STATEMENT]
@@ -121,13 +122,13 @@ def pyperf() -> Answer:
         import pyperf as module
 
         runs = module.BenchmarkSuite.load(str(path)).get_benchmarks()[0].get_runs()
-    # The values of one process resemble each other; the processes are independent.
+    # Values within a process are correlated; the processes are independent.
     means = tuple(fmean(run.values) for run in runs if run.values)
     return replace(answer(f"pyperf timeit, {len(means)} processes", wall, list(means)), runs=means)
 
 
 def torch() -> Answer:
-    """`torch.utils.benchmark`, `adaptive_autorange` to 2 %, in a fresh process."""
+    """Run `torch.utils.benchmark`, `adaptive_autorange` to 2 %, in a fresh process."""
     code = (
         "import json\nfrom torch.utils.benchmark import Timer\n"
         f"m = Timer({STATEMENT!r}, setup={SETUP!r}).adaptive_autorange(threshold=0.02)\n"
@@ -140,7 +141,9 @@ def torch() -> Answer:
 
 
 def everyone(worker: Worker) -> Iterator[Answer]:
-    """All that are installed, one after another; tuilab first, last and in between, so that it sees the same drift."""
+    """Yield all installed tools in turn; tuilab first, last and in between, so that it sees the same
+    drift.
+    """
     others: list[tuple[str, Callable[[], Answer]]] = [("pyperf", pyperf), ("torch", torch)]
     with tempfile.TemporaryDirectory() as data:
         command("machine", data=data)
@@ -158,7 +161,7 @@ def everyone(worker: Worker) -> Iterator[Answer]:
 
 
 def table(answers: list[Answer], note: str) -> str:
-    """The table in Markdown."""
+    """Return the table in Markdown."""
     against = next((a for a in answers if a.who.startswith("pyperf")), None)
     head = [
         "who",
@@ -175,7 +178,7 @@ def table(answers: list[Answer], note: str) -> str:
         times = alike = ""
         if against and one is not against:
             times = f"{against.wall_s / one.wall_s:.1f} × faster"
-            if "over" in one.who:  # an interval of processes, as pyperf's
+            if "over" in one.who:  # an interval over processes, like pyperf's
                 alike = f"{until(against, one.half) / one.wall_s:.1f} × sooner"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
@@ -185,16 +188,17 @@ def table(answers: list[Answer], note: str) -> str:
 
 
 def until(against: Answer, half: float) -> float:
-    """Seconds that several processes would take until their interval is as narrow."""
+    """Return the seconds that several processes would need for an interval this narrow."""
     wanted = max(MIN_SAMPLES, len(against.runs) * (against.half / half) ** 2)
     return against.wall_s * wanted / len(against.runs)
 
 
 def agreement(answers: list[Answer], against: Answer) -> str:
-    """Whether tuilab's answers and the peer's processes agree, each by how its own runs differ.
+    """Return whether tuilab's answers and the other tool's processes agree, by the variation of their own
+    runs.
 
-    An interval within one process says nothing of the next one: the graph of this STFT takes its steps in one
-    of several ways, 87 to 105 µs, and stays with it.
+    An interval within one process says nothing about the next: this STFT's graph takes one of several paths,
+    87 to 105 µs, and keeps it.
     """
     ours = middle([a.median for a in answers if a.who.startswith("tuilab")])
     theirs = middle(list(against.runs))
@@ -204,7 +208,7 @@ def agreement(answers: list[Answer], against: Answer) -> str:
 
 
 def middle(runs: list[float]) -> tuple[float, float, float]:
-    """The trimmed mean of runs with its 95 % interval."""
+    """Return the trimmed mean of runs with its 95 % interval."""
     found = locate(runs, 0.0)
     assert found is not None
     half = found.half_width()

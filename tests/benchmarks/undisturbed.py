@@ -1,12 +1,13 @@
-"""Whether the pace told as undisturbed is the one that the machine has while nobody is at work, with hogs beside it.
+"""Checks the reported undisturbed speed against the idle machine's, with competing hogs.
 
-    python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run beside 1, 2 and 4 hogs
-    python -m tests.benchmarks.undisturbed FILE --report
+  python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run beside 1, 2 and 4 hogs
+  python -m tests.benchmarks.undisturbed FILE --report
 
-One worker measures all, so that what differs between processes is no part of the answer. A run is a quarter of a
-minute of rounds with hogs that come and go (`tests.benchmarks.hogs`), once other programs are still. Each hog writes down when it was busy, which the lab is not told: an arm's idle pace is the median of the same
-run's rounds in which none was. It is of the same minute, since a host's own pace changes from one to the next. FILE
-keeps every run's events as lines.
+One worker measures everything, to exclude differences between processes. A run is a quarter of a minute of
+rounds with hogs that come and go (`tests.benchmarks.hogs`), once other programs are idle. Each hog records
+its busy times, which tuilab does not see: an arm's idle speed is the median of the same run's rounds without
+a busy hog. It must come from the same minute, because a host's own speed changes. FILE keeps every run's
+events as lines.
 """
 
 import random
@@ -41,15 +42,15 @@ ARMS = (
 )
 RUN_S = 15.0
 AROUND_S = 0.02
-"""A round so near to a hog's work is not idle."""
+"""A round this close to a hog's work is not idle."""
 LEAST = 20
-"""Rounds that an idle pace is of."""
+"""Minimum rounds for an idle speed."""
 
 
 class Run(msgspec.Struct):
-    """One run: how many hogs came and went beside it, all that it said, and when the hogs were busy.
+    """One run: the number of competing hogs, all its events, and the hogs' busy times.
 
-    begun, busy: on the clock that all processes share, in seconds; begun is where the rounds began.
+    begun, busy: on the system-wide clock, in seconds; begun is the start of the rounds.
     """
 
     hogs: int
@@ -59,14 +60,14 @@ class Run(msgspec.Struct):
 
     @property
     def state(self) -> RunState:
-        """What they add up to."""
+        """Return the state that they add up to."""
         state = RunState()
         for event in self.told:
             state.apply(event)
         return state
 
     def idle(self) -> dict[str, list[float]]:
-        """Each arm's samples of the rounds in which no hog was at work."""
+        """Return each arm's samples from rounds without a busy hog."""
         found: dict[str, list[float]] = {}
         last = self.begun
         for event in self.told:
@@ -80,7 +81,7 @@ class Run(msgspec.Struct):
 
 
 def one(worker: Worker, count: int) -> Run:
-    """A run beside so many hogs."""
+    """Measure a run with that many hogs."""
     declaration = find("stft").declaration
     budget = Budget(
         name="quick", warm_s=0.3, warm_limit_s=1.0, precision=1e-6, rounds=1_000_000, limit_s=RUN_S
@@ -97,7 +98,7 @@ def one(worker: Worker, count: int) -> Run:
     told, begun = [], float("inf")
     with hogs(count) as busy:
         for event in worker.measure(request):
-            if isinstance(event, e.Round):  # the one that came with the least delay tells best
+            if isinstance(event, e.Round):  # the event with the shortest delay is the most accurate
                 begun = min(begun, time.monotonic() - event.elapsed_s)
             if isinstance(event, e.RunStarted | e.Round | e.HostWatched | e.Finished):
                 told.append(event)
@@ -105,7 +106,7 @@ def one(worker: Worker, count: int) -> Run:
 
 
 def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
-    """Measure, and add a line for each run to the file."""
+    """Measure, and add a line per run to the file."""
     worker = Worker()
     try:
         for _ in range(runs):
@@ -118,9 +119,9 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 
 
 def report(runs: Sequence[Run]) -> str:
-    """A row for each number of hogs: of arms with an idle pace, how often which interval holds it.
+    """Return a row per number of hogs: for arms with an idle speed, how often each interval contains it.
 
-    *Quiet rounds* are those that the lab takes for undisturbed, *told apart* where they were surely faster than all.
+    *Quiet rounds* are those that tuilab considers undisturbed, *told apart* those clearly faster than all.
     """
     lines = [
         "| hogs | arms of runs | quiet rounds hold the idle pace | told apart | of these hold it | all rounds hold it |",

@@ -1,11 +1,11 @@
-"""What watching costs the program that is watched.
+"""What watching costs the watched program.
 
-    python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
+  python -m tests.benchmarks.watching [pairs] [--only NAME]... [--write]
 
-A Keras `fit` and three loops of people's own, each in a fresh process, by itself and under `tuilab watch --plain`,
-in turn; chance says which of both comes first. Each tells by its own clock how long its steps took in all, when the
-first one had ended (from the process's start on), and its memory at the peak. The ratios are those of pairs, with
-the 95 % interval of their middle; memory is the difference, its median and its largest.
+A Keras `fit` and three custom loops, each in a fresh process, alone and under `tuilab watch --plain`,
+alternating in random order. Each reports by its own clock the total time of its steps, the end of the first
+one (from the process's start), and its peak memory. The ratios are those of pairs, with the 95 % interval of
+their middle; memory is the difference, with its median and maximum.
 """
 
 import argparse
@@ -97,7 +97,7 @@ Figures = dict[str, float]
 
 
 def run(folder: Path, name: str, *, watched: bool) -> Figures:
-    """What a program tells of itself. Raises CalledProcessError where it fails."""
+    """Return what a program reports about itself. Raises CalledProcessError if it fails."""
     file = folder / f"{name}.py"
     file.write_text(BEGIN + PROGRAMS[name] + END)
     command = [sys.executable, str(file)]
@@ -111,7 +111,7 @@ def run(folder: Path, name: str, *, watched: bool) -> Figures:
 
 
 def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
-    """Of a program, by itself and watched."""
+    """Return pairs for a program, alone and watched."""
     rng, out = random.Random(name), []
     with tempfile.TemporaryDirectory() as folder:
         for number in range(count):
@@ -124,9 +124,9 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
 
 
 def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
-    """A program's own time, its first step and its memory, each beside its limit; not judged of one pair.
+    """Return a program's own time, first step and memory, each with its limit; a single pair is not judged.
 
-    Its processors' time stands beside them: others on the machine change it less.
+    Its processor time is listed too, because other programs on the machine affect it less.
     """
     rows = []
     for key, words, limit in (
@@ -157,7 +157,7 @@ def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
 
 
 def measure(count: int = 0, names: list[str] | None = None) -> list[Row]:
-    """All programs."""
+    """Measure all programs."""
     count = count or int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS))
     return [row for name in names or PROGRAMS for row in rows_of(name, pairs(name, count))]
 

@@ -1,4 +1,4 @@
-"""The table of a benchmark: shown, and kept beside its module where `--write` is given."""
+"""Prints a benchmark's table, and writes it next to its module with `--write`."""
 
 import sys
 from pathlib import Path
@@ -7,8 +7,10 @@ IN_WORDS = "## In words"
 
 
 def show(shown: str, title: str, module: str, about: str | None) -> None:
-    """Print it; with `--write`, put title, what the module's docstring says behind its first line, and it into
-    the Markdown file of the module's name. What a person wrote there under `## In words` stays.
+    """Print the table. With `--write`, write it to the Markdown file of the module's name.
+
+    The file gets the title and the module's docstring without its first line. Text under `## In words` is
+    kept.
     """
     print(shown)
     if "--write" in sys.argv:

@@ -1,4 +1,4 @@
-"""The faults, each injected into the real program at a random point, with what must be seen of it."""
+"""The faults, each injected into the real program at a random point, with its expected effect."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from tuilab.history.store import FILE
 Fault = Callable[[Trial, random.Random], None]
 ROUNDS = 14
 EVERY_S = 0.06
-"""A run is longer than the last point at which something goes wrong in it."""
+"""Makes a run longer than the last point at which something goes wrong."""
 FAULTS: dict[str, Fault] = {}
 
 
@@ -35,21 +35,21 @@ def fault(run: Fault) -> Fault:
 
 
 def opened(trial: Trial, worker: dict[str, object] | None = None, **given: object) -> Terminal:
-    """The lab, its worker ready."""
+    """Open the lab, and wait until its worker is ready."""
     terminal = trial.open({"rounds": ROUNDS, "every_s": EVERY_S, **(worker or {})}, **given)  # type: ignore[arg-type]
     terminal.see("ready, r measures", seconds=START_S)
     return terminal
 
 
 def amid(terminal: Terminal, rng: random.Random) -> None:
-    """Begin a run, and wait for a random point of it."""
+    """Start a run, and wait for a random point of it."""
     terminal.press("r")
     terminal.see("round", "x stops", seconds=REACTS_S)
     time.sleep(rng.uniform(0.0, 0.4))
 
 
 def reacts(terminal: Terminal) -> None:
-    """A key is answered."""
+    """Assert that a key is answered."""
     terminal.press("?")
     terminal.see("─ Help ─", seconds=REACTS_S)
     terminal.press("\x1b")
@@ -57,26 +57,28 @@ def reacts(terminal: Terminal) -> None:
 
 
 def works(terminal: Terminal) -> None:
-    """Another run goes through to its end."""
+    """Assert that another run completes."""
     reacts(terminal)
-    # A worker that is being replaced takes its time; that is said on the screen meanwhile.
+    # Replacing a worker takes a while; the screen shows that meanwhile.
     terminal.press("r")
     done(terminal)
 
 
 def leaves(terminal: Terminal, code: int = 0) -> None:
-    """It ends when it is asked to."""
+    """Assert that it exits on request."""
     terminal.press("q")
     assert terminal.ended(REACTS_S) == code
 
 
 def done(terminal: Terminal) -> None:
-    """The run went through to its end."""
+    """Wait until the run has completed."""
     terminal.see(f"done, {ROUNDS} rounds", seconds=START_S)
 
 
 def cannot_be_written(terminal: Terminal) -> None:
-    """It is said. A key would take it away; one is pressed where the run was over too early to have it said."""
+    """Assert that the screen reports it. A key would hide the message; press one if the run ended too early
+    to show it.
+    """
     words = "not kept: "
     terminal.until(lambda: terminal.shows(words) or terminal.shows("done,"), REACTS_S, words)
     try:
@@ -94,14 +96,14 @@ def killed(terminal: Terminal) -> None:
 
 
 def elsewhere(terminal: Terminal, rng: random.Random) -> None:
-    """A lab that says that its home cannot be used, amid a run that is kept somewhere else."""
+    """Wait for a lab that reports an unusable home, during a run that is saved elsewhere."""
     terminal.see("for now", seconds=START_S)
     terminal.see("ready, r measures", seconds=START_S)
     amid(terminal, rng)
 
 
 def found_again(trial: Trial, *words: str, **given: object) -> Terminal:
-    """The next start finds what there is to find, and says it."""
+    """Start again, and assert that it finds and reports these words."""
     terminal = trial.open({"rounds": ROUNDS}, **given)  # type: ignore[arg-type]
     terminal.see(*words, seconds=START_S)
     return terminal
@@ -133,7 +135,7 @@ _worker_dies("allocate", "MemoryError")
 
 @fault
 def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
-    """An arm fails, the others go on."""
+    """An arm fails, the others continue."""
     at = rng.randint(1, ROUNDS - 1)
     terminal = opened(trial, {"faults": {str(at): "device-memory"}})
     terminal.press("r")
@@ -144,7 +146,7 @@ def device_out_of_memory(trial: Trial, rng: random.Random) -> None:
 
 
 def hung(trial: Trial, rng: random.Random, how: str) -> tuple[Terminal, int]:
-    """A lab whose worker hangs in its run, once; after how many rounds."""
+    """Return a lab whose worker hangs once in its run, and the number of rounds before."""
     at = rng.randint(1, ROUNDS)
     terminal = opened(trial, {"faults": {str(at): how}, "once": str(trial.folder / "once")})
     terminal.press("r")
@@ -159,7 +161,7 @@ def _worker_hangs(how: str) -> None:
         terminal.press("x")
         terminal.see(f"stopped after {at} round", seconds=REACTS_S)
         reacts(terminal)
-        terminal.press("r")  # goes on with what was stopped, in another process
+        terminal.press("r")  # resumes the stopped run in another process
         terminal.see(f"done, {at + ROUNDS} rounds of 2 processes", seconds=START_S)
         leaves(terminal)
 
@@ -173,7 +175,7 @@ _worker_hangs("hang-hard")
 
 @fault
 def worker_hangs_and_the_lab_is_left(trial: Trial, rng: random.Random) -> None:
-    """A hung call does not keep the lab from ending."""
+    """A hung call does not keep the lab from exiting."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     leaves(terminal)
 
@@ -204,7 +206,7 @@ def worker_killed_at_any_time(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
-    """Said, and tried again when asked."""
+    """Reported, and tried again on request."""
     terminal = trial.open({"stillborn": str(trial.folder / "born"), "rounds": ROUNDS})
     terminal.see("cannot start", seconds=START_S)
     reacts(terminal)
@@ -215,7 +217,7 @@ def worker_cannot_start(trial: Trial, rng: random.Random) -> None:
 
 
 def workers(trial: Trial) -> list[int]:
-    """The workers of a trial."""
+    """Return the workers of a trial."""
     return [pid for pid, command in trial.processes().items() if "tuilab.worker" in command]
 
 
@@ -224,7 +226,7 @@ def workers(trial: Trial) -> list[int]:
 
 @fault
 def lab_killed(trial: Trial, rng: random.Random) -> None:
-    """`kill -9` of the lab during a run: the worker finishes it, the next start takes it in."""
+    """`kill -9` of the lab during a run: the worker finishes it, and the next start imports it."""
     terminal = opened(trial)
     amid(terminal, rng)
     killed(terminal)
@@ -236,7 +238,7 @@ def lab_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
-    """`kill -9` of a lab whose runs are to end with it: they do, and every round is there."""
+    """`kill -9` of a lab whose runs must end with it: they do, and every round is saved."""
     terminal = opened(trial, hangup="end")
     amid(terminal, rng)
     killed(terminal)
@@ -246,7 +248,7 @@ def lab_killed_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
-    """As a machine that runs out of memory does it."""
+    """As on a machine that runs out of memory."""
     terminal = opened(trial)
     amid(terminal, rng)
     for pid in trial.processes():
@@ -258,7 +260,7 @@ def lab_and_worker_killed(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
-    """The worker is known at the next start and can be ended by a command."""
+    """The next start knows the worker, and a command can end it."""
     terminal, _ = hung(trial, rng, rng.choice(["hang", "hang-hard"]))
     killed(terminal)
     leaves(found_again(trial, "is still running in the background"))
@@ -268,7 +270,7 @@ def lab_killed_while_its_worker_hangs(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Nothing was measured, so nothing stays."""
+    """Nothing was measured, so nothing remains."""
     terminal = trial.open({"warm_s": 30})
     terminal.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.3))
@@ -277,7 +279,7 @@ def lab_killed_while_warming(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
-    """It ends with 70 and a line, the details are in a file, and the worker finishes the run."""
+    """It exits with 70 and one line, the details are in a file, and the worker finishes the run."""
     terminal = opened(trial, faulty=True, env={"XDG_STATE_HOME": str(trial.folder / "state")})
     amid(terminal, rng)
     terminal.press("?")
@@ -294,7 +296,7 @@ def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_terminated(trial: Trial, rng: random.Random) -> None:
-    """TERM ends it in order."""
+    """TERM makes it exit cleanly."""
     terminal = opened(trial)
     amid(terminal, rng)
     terminal.signal(signal.SIGTERM)
@@ -304,7 +306,7 @@ def lab_terminated(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
-    """The key that leaves, in the middle."""
+    """The exit key, during a run."""
     terminal = opened(trial)
     amid(terminal, rng)
     leaves(terminal)
@@ -312,7 +314,7 @@ def lab_left_during_a_run(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def second_start_while_warming(trial: Trial, rng: random.Random) -> None:
-    """Two labs on one store, the second begun while the first one's worker still starts."""
+    """Two labs on one store, the second started while the first one's worker is starting."""
     first = trial.open({"rounds": ROUNDS, "warm_s": 1.5})
     first.see("importing TensorFlow", seconds=START_S)
     time.sleep(rng.uniform(0.0, 0.5))
@@ -354,7 +356,7 @@ def line_drops_where_runs_are_to_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def line_drops_at_rest(trial: Trial, rng: random.Random) -> None:
-    """HUP while nothing is measured: all ends."""
+    """HUP while nothing is measured: everything ends."""
     terminal = opened(trial)
     time.sleep(rng.uniform(0.0, 0.3))
     terminal.hang_up()
@@ -376,7 +378,7 @@ def terminal_gone_without_a_signal(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
-    """A storm of sizes during a run, some of them absurd; afterwards the screen is right."""
+    """Rapid resizing during a run, including absurd sizes; afterwards the screen is correct."""
     terminal = opened(trial)
     terminal.press("r")
     for _ in range(60):
@@ -393,7 +395,7 @@ def resized_while_it_paints(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
-    """Every key of the lab but those that leave, faster than it paints."""
+    """Every key of the lab except those that leave, faster than it paints."""
     terminal = opened(trial)
     keys = [*"rxslbuU0123456789[]acdgkfpty?", "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\t", "\x1b", "\r", " "]
     for _ in range(120):
@@ -407,7 +409,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
             terminal.see("r run", "palette", seconds=0.5)
             break
         terminal.press("\x1b")
-    # An escape and a key right after it are another key, and a busy machine may read them together.
+    # An escape followed directly by a key is another key, and a busy machine may read them together.
     for _ in range(10):
         time.sleep(0.3)
         terminal.press("\x11")
@@ -422,7 +424,7 @@ def keys_in_a_storm(trial: Trial, rng: random.Random) -> None:
 
 @contextlib.contextmanager
 def locked(trial: Trial) -> Iterator[None]:
-    """Another program holds the store for itself."""
+    """Hold the store's exclusive lock in another program."""
     other = sqlite3.connect(trial.data / FILE, isolation_level=None, timeout=5, check_same_thread=False)
     other.execute("BEGIN EXCLUSIVE")
     try:
@@ -434,7 +436,7 @@ def locked(trial: Trial) -> Iterator[None]:
 
 @fault
 def store_locked(trial: Trial, rng: random.Random) -> None:
-    """For a while: said, and everything is written afterwards."""
+    """Temporary: reported, and everything is written afterwards."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -446,7 +448,7 @@ def store_locked(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
-    """Where it stays locked, what waits goes into a file that can be imported."""
+    """If it stays locked, pending events go to a file that can be imported."""
     terminal = opened(trial)
     with locked(trial):
         amid(terminal, rng)
@@ -456,7 +458,7 @@ def store_locked_to_the_end(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_locked_and_the_lab_killed(trial: Trial, rng: random.Random) -> None:
-    """Nothing of the run is in the store, and all of it is there at the next start."""
+    """The store contains nothing of the run, and all of it is there at the next start."""
     terminal = opened(trial, hangup=rng.choice(["finish", "end"]))
     with locked(trial):
         amid(terminal, rng)
@@ -481,7 +483,9 @@ def disk_full(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
-    """A file system without room, from the first round to the end: said, and what waits is saved elsewhere."""
+    """A full file system, from the first round to the end: reported, and pending events are saved
+    elsewhere.
+    """
     small = trial.folder / "small"
     with tmpfs(small, "400k") as mounted:
         if not mounted:
@@ -501,7 +505,7 @@ def disk_full_for_lab_and_worker(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def store_damaged(trial: Trial, rng: random.Random) -> None:
-    """Its pages are overwritten while a lab is open: set aside, begun anew, no round of the run lost."""
+    """Its pages are overwritten while a lab is open: set aside, created again, no round of the run lost."""
     terminal = opened(trial)
     amid(terminal, rng)
     with (trial.data / FILE).open("r+b") as stream:
@@ -534,7 +538,7 @@ def store_is_no_database(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def no_home(trial: Trial, rng: random.Random) -> None:
-    """A data folder that cannot be made: runs go among the temporary files, and back when there is a home."""
+    """A data folder that cannot be created: runs go to a temporary folder, and back once there is a home."""
     (trial.folder / "in-the-way").write_text("")
     bad = str(trial.folder / "in-the-way" / "data")
     home = {"TUILAB_DATA": bad, "HOME": str(trial.folder / "in-the-way"), "TMPDIR": str(trial.temporary)}
@@ -552,7 +556,7 @@ def no_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def read_only_home(trial: Trial, rng: random.Random) -> None:
-    """A home that was good once, on a file system that takes nothing any more."""
+    """A previously usable home, on a file system that has become read-only."""
     home = trial.folder / "small"
     with tmpfs(home, "4m") as mounted:
         if not mounted:
@@ -573,9 +577,9 @@ def read_only_home(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
-    """Somebody else's, without a right to write or look there."""
+    """Somebody else's home, without permission to write or read."""
     if os.getuid() == 0:
-        # root may do everything everywhere, so it gives that up.
+        # root has every permission, so it drops them.
         before = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
         if not shutil.which(before[0]):
             return
@@ -600,7 +604,7 @@ def home_that_is_not_yours(trial: Trial, rng: random.Random) -> None:
 
 @fault
 def clock_steps(trial: Trial, rng: random.Random) -> None:
-    """The lab's wall clock is set an hour back, or a day forward, in the middle of a run."""
+    """The lab's wall clock is set an hour back, or a day forward, during a run."""
     terminal = opened(trial, clock_step_s=rng.choice([-3_600, 86_400, -86_400 * 400]))
     amid(terminal, rng)
     (trial.folder / "step").touch()
@@ -613,19 +617,19 @@ def clock_steps(trial: Trial, rng: random.Random) -> None:
 
 
 def gone_alone(trial: Trial) -> None:
-    """What is left behind ends by itself, when its run has."""
+    """Assert that what is left behind exits by itself after its run."""
     assert not trial.alone(START_S), "an orphan"
 
 
 def command(trial: Trial, *words: str) -> str:
-    """A command of the real program on the trial's store."""
+    """Run a command of the real program on the trial's store."""
     told = calling.run(trial.data, *words, seconds=60, env=trial.environment)
     assert told.returncode == 0 and "Traceback" not in told.stderr, told
     return told.stdout
 
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
-    """Do what the last words say."""
+    """Run the import that the last message names."""
     found = re.search(r"is kept in (\S+): tuilab history import", terminal.last_words)
     assert found, terminal.last_words
     name = found[1]
@@ -635,7 +639,7 @@ def import_named_file(trial: Trial, terminal: Terminal) -> None:
 
 @contextlib.contextmanager
 def tmpfs(folder: Path, size: str) -> Iterator[bool]:
-    """A file system of that size, where this user may mount one."""
+    """Mount a file system of that size, if this user may; yields whether it worked."""
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:

@@ -1,4 +1,4 @@
-"""What the worker without TensorFlow does when it is asked: rounds at a steady pace, and what goes wrong."""
+"""The worker without TensorFlow: rounds at a steady pace, and faults."""
 
 import ctypes
 import os
@@ -26,10 +26,10 @@ MACHINE = Machine(
 
 
 class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """rounds: of a run. every_s: between them. warm_s: before it is ready. faults: round → what goes wrong.
+    """rounds: per run. every_s: between them. warm_s: before it is ready. faults: round → fault.
 
-    once: a file that is made when a fault happens, and stops it from happening again. stillborn: a file
-    without which the worker dies as it starts.
+    once: a file created when a fault occurs, which prevents a second one. stillborn: a file without which the
+    worker dies at startup.
     """
 
     rounds: int = 30
@@ -42,7 +42,7 @@ class Says(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 SCRIPT = Says()
 ARMS: list[str] = []
-"""Of the run under way."""
+"""Arms of the current run."""
 HANDLERS: dict[type[requests.Request], str] = {
     requests.Measure: "tests.faults.measuring:measure",
     requests.Ask: "tests.faults.measuring:other",
@@ -51,12 +51,12 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 
 def read(given: Mapping[str, Any]) -> Says:
-    """The script from its JSON."""
+    """Return the script from its JSON."""
     return msgspec.convert(given, Says, strict=False)
 
 
 def start(context: Context, pending: object = ()) -> None:
-    """Be ready, after as long as the script says."""
+    """Become ready, after the script's time."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")
         sys.stderr.flush()
@@ -70,7 +70,7 @@ def start(context: Context, pending: object = ()) -> None:
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Play a run. Rounds come one by one, each noted once it has been said."""
+    """Perform a run. Each round is recorded after it has been sent."""
     assert isinstance(request, requests.Measure)
     done = 0
     ARMS[:] = [arm.id for arm in request.arms if arm.device == "CPU:0"]
@@ -93,12 +93,12 @@ def measure(context: Context, request: requests.Request) -> None:
 
 
 def other(context: Context, request: requests.Request) -> None:
-    """Whatever is no run, without TensorFlow."""
+    """Reject everything that is not a run, because there is no TensorFlow."""
     raise InputError("worker", type(request).__name__.lower(), "a worker with TensorFlow, to answer it")
 
 
 def note(run: str, index: int) -> None:
-    """Say in the side log that this round has been reported."""
+    """Record in the side log that this round has been reported."""
     path = os.environ.get(SIDE_LOG)
     if path:
         fd = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
@@ -107,7 +107,7 @@ def note(run: str, index: int) -> None:
 
 
 def go_wrong(context: Context, run: str, done: int) -> None:
-    """The fault that the script has for this round, if there is one."""
+    """Cause the script's fault for this round, if there is one."""
     fault = SCRIPT.faults.get(done, "")
     if not fault:
         return
@@ -128,13 +128,13 @@ def _raise(context: Context, run: str) -> None:
 
 
 def _allocate(context: Context, run: str) -> None:
-    """Ask for more than the process may have."""
+    """Request more memory than the process may have."""
     resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
     bytearray(2**34)
 
 
 def _exhausted(context: Context, run: str) -> None:
-    """As TensorFlow says that a device is full: the arm fails, the run goes on."""
+    """Fail as TensorFlow does on a full device: the arm fails, the run continues."""
     context.send(
         events.ArmStatus(
             run=run,
@@ -147,20 +147,20 @@ def _exhausted(context: Context, run: str) -> None:
 
 
 def _hang(context: Context, run: str) -> None:
-    """A call that does not return, with a child of its own, deaf to TERM."""
+    """A call that does not return, with a child process, ignoring TERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     subprocess.Popen(["sleep", "600"])
     time.sleep(600)
 
 
 def _hang_hard(context: Context, run: str) -> None:
-    """A call that does not return and never lets go of the interpreter."""
+    """A call that does not return and never releases the interpreter lock."""
     while True:
-        ctypes.PyDLL(None).sleep(600)  # sleeps with the interpreter's lock held
+        ctypes.PyDLL(None).sleep(600)  # sleeps while holding the interpreter lock
 
 
 def _noise(context: Context, run: str) -> None:
-    """Broken lines, long lines and binary on both streams."""
+    """Broken lines, long lines and binary data on both streams."""
     os.write(2, b"\x1b]52;c;aGk=\x07\xff\xfe" + b"x" * 2**20 + b"\n")
     with context.channel._lock:
         os.write(context.channel._write_fd, b'{"type": "round", "run": 3}\nnot json \x00\xff\n')

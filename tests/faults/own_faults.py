@@ -1,4 +1,4 @@
-"""A person's own functions, each of which goes wrong in its own way: measured by the real worker."""
+"""User functions that each fail in their own way, measured by the real worker."""
 
 import os
 import random
@@ -9,11 +9,11 @@ import time
 import tensorflow as tf
 
 AFTER = 40
-"""Calls that are well before one is not."""
+"""Number of successful calls before a failure."""
 
 
 def _failing(fail, in_graphs=False):
-    """A step that fails after some calls, and if `in_graphs` while it is traced."""
+    """Return a step that fails after some calls, and with `in_graphs` also while it is traced."""
     calls = [0]
     one = tf.ones((8, 8))
 
@@ -27,7 +27,7 @@ def _failing(fail, in_graphs=False):
 
 
 def no_device_memory(n: int = 4):
-    """As TensorFlow says that a device is full."""
+    """As TensorFlow reports a full device."""
 
     def fail():
         raise tf.errors.ResourceExhaustedError(
@@ -48,15 +48,15 @@ def hang(n: int = 4):
 
 
 def hang_hard(n: int = 4):
-    """A match that takes years, and never lets go of the interpreter."""
+    """A regex match that takes years and never releases the interpreter lock."""
     return _failing(lambda: re.match(r"(a+)+$", "a" * 60 + "b"))
 
 
 def sound(n: int = 4):
-    """Nothing is wrong with it."""
+    """Succeeds."""
     return _failing(lambda: None)
 
 
 def restless(n: int = 4):
-    """Never takes the same time twice, so that a run goes on as long as its budget lets it."""
+    """Never takes the same time twice, so that a run continues as long as its budget permits."""
     return _failing(lambda: time.sleep(random.uniform(0.005, 0.03)))

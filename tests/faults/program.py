@@ -1,4 +1,6 @@
-"""The lab as the command opens it, but for its worker: `python -m tests.faults.program '{"hangup": "end"}'`."""
+"""The lab as the command opens it, except for its worker: `python -m tests.faults.program '{"hangup":
+"end"}'`.
+"""
 
 import json
 import os
@@ -15,15 +17,15 @@ PRESETS = Path(__file__).resolve().parents[1] / "tui" / "presets"
 
 
 def step_clock(by: float, when: str) -> None:
-    """From the moment at which the file exists, the wall clock of this process is another."""
+    """Change this process's wall clock once the file exists."""
     real = time.time
     time.time = lambda: real() + (by if os.path.exists(when) else 0.0)  # type: ignore[assignment]
 
 
 def main(given: dict[str, object]) -> int:
-    """worker: what the worker is told to do. hangup, preset, rerun: as the options of the lab.
+    """worker: instructions for the worker. hangup, preset, rerun: as the lab's options.
 
-    faulty: the key for help raises.
+    faulty: the help key raises.
     """
     if given.get("faulty"):
         LabApp.action_help = lambda app: 1 / 0  # type: ignore[method-assign, assignment, return-value]

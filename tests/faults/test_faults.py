@@ -1,6 +1,6 @@
-"""Each fault ends in a stated message, a kept history and a working lab: the real program, a real terminal.
+"""Each fault ends in the stated message, an intact history and a working lab: real program, real terminal.
 
-In CI some of each kind once; `--long` each of them often, at other points of a run.
+In CI some of each kind once; `--long` runs each of them often, at different points of a run.
 """
 
 import concurrent.futures
@@ -19,21 +19,21 @@ from tests.faults.trial import trial
 
 pytestmark = pytest.mark.terminal
 AT_ONCE = max(2, min(6, (os.cpu_count() or 2) + 1))
-"""Trials wait more than they compute, so that one more of them than there are processors goes on at a time."""
+"""Trials wait more than they compute, so one more than the number of processors runs at a time."""
 USUAL = {
     "worker-hang-hards", "worker-killed-at-any-time", "lab-killed",
     "lab-terminated", "line-drops", "terminal-gone-without-a-signal",
     "resized-while-it-paints", "keys-in-a-storm", "store-locked-and-the-lab-killed", "disk-full",
     "store-damaged", "no-home", "clock-steps",
 }  # fmt: skip
-"""One or two of each kind; the others in the long mode, but for those that test_real_faults.py holds."""
+"""One or two of each kind; the others run in long mode, except those in test_real_faults.py."""
 LONG = 6
-"""How often each fault is tried in the long mode."""
+"""Repetitions of each fault in long mode."""
 
 
 @dataclass
 class Outcome:
-    """What came of a trial. fault: what went wrong, "" for nothing. left: processes. lost: rounds."""
+    """The outcome of a trial. fault: what went wrong, "" for nothing. left: processes. lost: rounds."""
 
     fault: str = ""
     left: int = 0
@@ -45,19 +45,19 @@ class Outcome:
 
     @property
     def fine(self) -> bool:
-        """Whether every promise was kept."""
+        """True if every promise was kept."""
         return not (self.fault or self.left or self.lost or self.late or self.traceback)
 
     @property
     def report(self) -> str:
-        """What went wrong, to be read."""
+        """Return a readable description of what went wrong."""
         shown = re.sub(r"\x1b\[[0-?]*[a-zA-Z]", " ", self.traceback)
         counts = f"{self.left} processes left, {self.lost} rounds lost, too late: {self.late}"
         return f"{counts}\n{self.fault}\n{shown}"
 
 
 def attempt(name: str, seed: int, folder: Path) -> Outcome:
-    """One trial of a fault."""
+    """Run one trial of a fault."""
     out, begun = Outcome(), time.monotonic()
     with trial(folder / f"{name}-{seed}") as made:
         try:
@@ -75,7 +75,7 @@ def attempt(name: str, seed: int, folder: Path) -> Outcome:
 
 
 def attempts(plan: list[tuple[str, int]], folder: Path) -> dict[tuple[str, int], Outcome]:
-    """Several trials, a few at a time."""
+    """Run several trials, a few at a time."""
     folder.chmod(0o755)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         futures = {pool.submit(attempt, name, seed, folder): (name, seed) for name, seed in plan}

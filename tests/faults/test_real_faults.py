@@ -1,4 +1,4 @@
-"""The same promises with the real worker: a person's own functions that fail, hang and die in TensorFlow."""
+"""The same promises with the real worker: user functions that fail, hang and crash in TensorFlow."""
 
 import signal
 import sys
@@ -14,11 +14,11 @@ from tests.terminal.terminal import Terminal
 pytestmark = [pytest.mark.terminal, pytest.mark.real_worker]
 OWN = Path(__file__).with_name("own_faults.py")
 MEASURED_S = 60.0
-"""For TensorFlow to start again and a function to be measured; no promise."""
+"""Seconds for TensorFlow to restart and a function to be measured; not a promise."""
 
 
 def hurries(terminal: Terminal) -> None:
-    """It measures with the short budget, in one process."""
+    """Assert that it measures with the short budget, in one process."""
     terminal.see("quick", seconds=REACTS_S)
 
 
@@ -34,7 +34,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     terminal.press("q")
     assert terminal.ended(REACTS_S) == 0
     assert not made.alone()
-    # The log shows that of the person's own code; one of the lab's stands behind its screen.
+    # The log shows tracebacks of user code; one of the lab's own would be behind its screen.
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 

@@ -21,14 +21,14 @@ from tuilab.spool import folder
 ROOT = Path(__file__).resolve().parents[2]
 MARK = "TUILAB_TRIAL"
 REACTS_S = 30.0
-"""No fault lets a key, or an end, wait for ever: a hang is told from a busy machine. How long a key takes at rest
-the benchmarks measure; how long an end takes, nobody."""
+"""No fault may block a key or the exit forever: this separates a hang from a busy machine. Benchmarks measure
+how long a key takes without faults."""
 START_S = 40.0
-"""For a program to start on a machine that has other things to do; no promise."""
+"""Seconds for a program to start on a busy machine; not a promise."""
 
 
 class Trial:
-    """A home of its own, the programs that run in it, and a count of what the workers reported."""
+    """A separate home, the programs that run in it, and the workers' own counts."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Trial:
         controlling: bool = True, env: dict[str, str] | None = None, before: tuple[str, ...] = (),
         **options: object,
     ) -> Terminal:  # fmt: skip
-        """The lab with a worker that does as told; before: a command that starts it."""
+        """Open the lab with a scripted worker. before: a command that starts it."""
         told = json.dumps({"worker": worker or {}, "step": str(self.folder / "step"), **options})
         command = [sys.executable, "-P", "-m", "tests.faults.program", told]
         return self.program([*before, *command], size=size, controlling=controlling, env=env)
@@ -68,7 +68,7 @@ class Trial:
         self, command: list[str], *, size: tuple[int, int] = (120, 40), controlling: bool = True,
         env: dict[str, str] | None = None,
     ) -> Terminal:  # fmt: skip
-        """Any program in a terminal, with this trial's home."""
+        """Run any program in a terminal with this trial's home."""
         environment = {**self.environment, **(env or {})}
         terminal = Terminal(command, environment, size, cwd=str(self.folder), controlling=controlling)
         self.terminals.append(terminal)
@@ -87,11 +87,13 @@ class Trial:
         return out
 
     def moved_to(self, data: Path) -> None:
-        """The history lies there."""
+        """Set the history's folder."""
         self.data = data
 
     def kept(self, data: Path | None = None) -> dict[str, set[int]]:
-        """Run → rounds in the history, after what unattended workers left was taken in, as a start does."""
+        """Return run → rounds in the history, after importing what unattended workers left, as a
+        start does.
+        """
         data = data or self.data
         store = Store.open(data)
         try:
@@ -104,7 +106,7 @@ class Trial:
             store.close()
 
     def lost(self, data: Path | None = None) -> dict[str, list[int]]:
-        """Rounds that were reported and are not in the history; where that lies elsewhere, looked for once."""
+        """Return reported rounds that are not in the history; searches another folder once."""
         kept = {**self._kept_elsewhere, **self.kept(data)}
         if data is not None:
             self._kept_elsewhere = kept
@@ -112,7 +114,7 @@ class Trial:
         return {run: rounds for run, rounds in missing.items() if rounds}
 
     def processes(self) -> dict[int, str]:
-        """Every process of this trial that lives, with its command."""
+        """Return this trial's running processes with their commands."""
         out = {}
         mark = f"{MARK}={self.mark}".encode()
         for entry in os.listdir("/proc"):
@@ -125,14 +127,14 @@ class Trial:
         return out
 
     def alone(self, seconds: float = REACTS_S) -> dict[int, str]:
-        """Processes that are left after so long; none, if all is well."""
+        """Return processes that remain after that long; must be empty."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.02)
         return left
 
     def traceback(self) -> str:
-        """What of a traceback any of the terminals ever showed."""
+        """Return any part of a traceback that a terminal showed."""
         for terminal in self.terminals:
             sent = bytes(terminal.sent)
             for words in (b"Traceback", b"Error:", b"Exception"):
@@ -142,7 +144,7 @@ class Trial:
         return ""
 
     def close(self) -> None:
-        """Take everything away."""
+        """Clean up."""
         for terminal in self.terminals:
             terminal.close()
         for pid in self.processes():
@@ -151,13 +153,13 @@ class Trial:
 
 
 def _said_by_the_lab(sent: bytes, at: int) -> bool:
-    """An error's name in a sentence of the lab's, such as `MemoryError: no more`, is no traceback."""
+    """Return whether an error's name is in a sentence of the lab, such as `MemoryError: no more`."""
     return b"Traceback" not in sent[max(0, at - 3_000) : at + 20]
 
 
 @contextlib.contextmanager
 def trial(folder: Path) -> Iterator[Trial]:
-    """A trial in a folder that is made, cleaned up whatever happens."""
+    """Run a trial in a new folder, which is always cleaned up."""
     folder.mkdir(parents=True, exist_ok=True)
     made = Trial(folder)
     try:

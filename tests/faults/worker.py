@@ -1,9 +1,9 @@
 """A worker without TensorFlow: the real channel and main loop, rounds of known length, faults on demand.
 
-    python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
+  python worker.py tuilab.worker '{"rounds": 30, "faults": {"7": "segv"}}'
 
-Each round that it has reported is also noted in the file that `TUILAB_SIDE_LOG` names, after the report has
-left: what is noted there must never be lost.
+Each reported round is also recorded in the file that `TUILAB_SIDE_LOG` names, after the report was sent.
+Rounds recorded there must never be lost.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # As the real worker does: the protocol leaves fd 1 before anything else is imported.
+    # As in the real worker, the protocol takes fd 1 before any other import.
     channel = Channel.from_stdio()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tests.faults import measuring

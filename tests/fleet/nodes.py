@@ -1,4 +1,4 @@
-"""What the tests put on the nodes of a Dask cluster in place of TensorFlow."""
+"""What the tests run on the nodes of a Dask cluster in place of TensorFlow."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,7 @@ FAKE = str(Path(__file__).parents[1] / "runner" / "fake_device.py")
 
 
 class FakeWorkers(WorkerPlugin):
-    """Each node, also one that comes later, has a worker without TensorFlow: so many rounds of so long."""
+    """Give each node, including later ones, a worker without TensorFlow with set rounds."""
 
     name = "fake-workers"
 

@@ -1,4 +1,4 @@
-"""`--on` as a person calls it, with real workers on the two nodes of a local Dask cluster."""
+"""`--on` as a user runs it, with real workers on the two nodes of a local Dask cluster."""
 
 import json
 import signal

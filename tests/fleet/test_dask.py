@@ -1,4 +1,4 @@
-"""A real Dask cluster of two processes: a sweep of 24 cells, one of the processes killed in the middle."""
+"""A real Dask cluster of two processes: a sweep of 24 cells, with one process killed in the middle."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ SIZES = tuple(256 * n for n in range(1, 25))
 
 
 def two_nodes() -> LocalCluster:
-    """Two processes, each of which may measure one thing at a time, though it has two threads."""
+    """Start two processes that each may measure one thing at a time, although they have two threads."""
     return LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={RESOURCE: 1}
     )
@@ -92,7 +92,7 @@ def test_24_cells_with_a_node_killed_in_the_middle_are_each_measured_once(cluste
             killed, orphans = next((pid, begun) for pid, begun in below.items() if begun)
             os.kill(killed, signal.SIGKILL)
             await running
-        # A tuilab worker whose node is gone ends by itself, and frees its device.
+        # A tuilab worker whose node is gone exits by itself and frees its device.
         assert not psutil.wait_procs(orphans, timeout=10)[1]
         assert rig.recorder.flush()
         await rig.grid.close()
@@ -114,7 +114,7 @@ def test_24_cells_with_a_node_killed_in_the_middle_are_each_measured_once(cluste
 
 
 def alone(visits: list[e.MachineJoined]) -> None:
-    """On each node, by its own clock, every cell ended before the next one began."""
+    """Assert that on each node every cell ended before the next one began, by its own clock."""
     for node in {visit.host for visit in visits}:
         own = sorted((v.began, v.ended) for v in visits if v.host == node)
         for (_, ended), (began, _) in pairwise(own):
@@ -122,7 +122,7 @@ def alone(visits: list[e.MachineJoined]) -> None:
 
 
 def test_the_nodes_get_what_the_sweep_asks_for(cluster, tmp_path):
-    """Each cell is one size of the axis, all else as in the scenario."""
+    """Each cell is one size of the axis; everything else is as in the scenario."""
     from tuilab.fleet.jobs import job_of
 
     request = Rig(tmp_path).plan([])

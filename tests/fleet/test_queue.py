@@ -1,4 +1,4 @@
-"""`--on slurm` through the real dask-jobqueue; sbatch and scancel are stand-ins that run the job here."""
+"""`--on slurm` with the real dask-jobqueue; fake sbatch and scancel run the job here."""
 
 import json
 import os

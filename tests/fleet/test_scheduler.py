@@ -1,4 +1,4 @@
-"""Cells given out to nodes that come, die and are unfit: each cell is taken exactly once."""
+"""Cells assigned to nodes that join, die or are unfit: each cell is taken exactly once."""
 
 import asyncio
 from collections import Counter
@@ -131,7 +131,7 @@ def test_each_cell_is_taken_once_or_given_up_once(lives, count, revive):
     assert not set(keys) & set(rig.spread.failed)
     assert rig.spread.done == len(keys)
     if sum(lives.values()) >= count and not revive:
-        # A cell fails only where it outlived several nodes, or no node is left.
+        # A cell fails only if it outlived several nodes, or no node is left.
         assert all("nodes were lost" in why or "no node" in why for why in rig.spread.failed.values())
 
 

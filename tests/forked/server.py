@@ -1,4 +1,6 @@
-"""Has imported TensorFlow, and forks a worker for each process that asks (`sitecustomize.py`): python server.py ADDRESS"""
+"""Imports TensorFlow, and forks a worker for each process that asks (`sitecustomize.py`): python server.py
+ADDRESS
+"""
 
 import contextlib
 import gc
@@ -15,7 +17,7 @@ from tuilab.worker.zygote import become_worker, kill
 
 
 def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
-    """What a process that would be a worker says of itself, and its descriptors; null where it has gone meanwhile."""
+    """Return a process's description and descriptors; None if it has gone meanwhile."""
     length, descriptors, _, _ = socket.recv_fds(asked, 4, 64)
     left, body = int.from_bytes(length, "big"), b""
     while len(body) < left and (more := asked.recv(left - len(body))):
@@ -28,7 +30,7 @@ def received(asked: socket.socket) -> tuple[dict, list[int]] | None:
 
 
 def serve(address: str) -> None:
-    """Until the session of tests has ended."""
+    """Serve until the test session has ended."""
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(address + ".new")
     listening.listen(64)
@@ -44,7 +46,7 @@ def serve(address: str) -> None:
     workers: dict[int, tuple[int, socket.socket]] = {}
     while True:
         for key, _ in selector.select():
-            if key.fileobj not in selector.get_map():  # ended by an event before this one
+            if key.fileobj not in selector.get_map():  # an earlier event of this batch ended it
                 continue
             if key.fileobj is listening:
                 asked, _ = listening.accept()
@@ -71,7 +73,7 @@ def serve(address: str) -> None:
                 with open(os.path.join(os.path.dirname(address), "processor_seconds"), "a") as file:
                     file.write(f"{sum(each.ru_utime + each.ru_stime for each in spent):.1f}\n")
                 return
-            elif key.data is not None:  # whoever asked has gone
+            elif key.data is not None:  # the client has gone
                 kill(key.data)
                 selector.unregister(key.fileobj)
             elif key.fileobj in workers:

@@ -1,27 +1,29 @@
-"""Python loads this at its start where the folder is on PYTHONPATH: a worker of the tests is forked, not started.
+"""Python loads this at startup if the folder is on PYTHONPATH: test workers are forked, not started.
 
-Importing TensorFlow takes 2.9 seconds of a processor. `server.py` has done so once for a session of tests, and forks a
-worker for each process that would be one; this one hands its descriptors over, waits, and ends as the worker does.
-Who ends this process ends the worker with it.
+Importing TensorFlow takes 2.9 seconds of a processor. `server.py` does it once per test session and forks a
+worker for each process that should become one. This process passes on its descriptors, waits, and exits as
+the worker does. Killing it kills the worker too.
 """
 
 import os
 import sys
 
 FOLDER = "TUILAB_TESTS_FORKED"
-"""Where the servers' sockets are; unset or empty where a test is to have a process of its own."""
+"""The folder of the servers' sockets; unset or empty if a test must have a separate process."""
 OWNER = "TUILAB_TESTS_OWNER"
-"""The process id of the session of tests, with which the servers end."""
+"""The process id of the test session, with which the servers end."""
 
 AT_IMPORT = (
     "CUDA_VISIBLE_DEVICES", "EMULATED_GPUS", "EMULATED_PACE_NS", "LD_LIBRARY_PATH", "TF_CPP_MIN_LOG_LEVEL",
     "TF_PLUGGABLE_DEVICE_LIBRARY_PATH",
 )  # fmt: skip
-"""What is read when TensorFlow is imported: each setting of these has a server of its own."""
+"""Read when TensorFlow is imported, so each combination of values has its own server."""
 
 
 def forked(folder: str) -> None:
-    """Be a worker by way of the server, and end; return where there is no server, to be one as a user's is."""
+    """Act as a worker through the server, and exit; return if there is no server, to start like a user's
+    worker.
+    """
     import fcntl
     import hashlib
     import importlib.util
@@ -40,9 +42,9 @@ def forked(folder: str) -> None:
         if not os.path.exists(address):
             with open(f"{address}.log", "wb") as log:
                 server = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), "server.py"), address]
-                # By the marks in their environments the lab finds what is to end with a worker.
+                # The lab uses the marks in environments to find what must end with a worker.
                 plain = {k: v for k, v in os.environ.items() if not k.startswith("TUILAB_") or k == OWNER}
-                # It leaves at once a process of its own, which is nobody's child: who ends his own leaves it be.
+                # It detaches into a process without a parent, so that ending children spares it.
                 failed = subprocess.call(
                     server,
                     stdin=subprocess.DEVNULL,

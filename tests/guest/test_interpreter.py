@@ -1,4 +1,4 @@
-"""Somebody's Python is found by its path; what cannot be measured in is refused in a sentence."""
+"""A user's Python is found by its path; one that tuilab cannot measure in is rejected with a sentence."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from tuilab.model.errors import InputError
 
 
 def program(path: Path, says: str) -> Path:
-    """A program that prints this, as a Python would that is asked what it is."""
+    """A program that prints this, as a queried Python would."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{says}\n")
     path.chmod(0o755)
@@ -20,7 +20,7 @@ def program(path: Path, says: str) -> Path:
 
 
 def python(path: Path, version: str = "3, 10, 4", tensorflow: str = '"2.18.1"') -> Path:
-    """A made-up Python that says of itself what is given."""
+    """A fake Python that reports these values."""
     known = (
         f'{{"python": [{version}], "folder": "{path.parent.parent}", "path": [], "tensorflow": {tensorflow}}}'
     )

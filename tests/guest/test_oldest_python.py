@@ -1,4 +1,4 @@
-"""What a worker is made of can be read by Python 3.9, the oldest in which it may be a guest."""
+"""Python 3.9, the oldest supported guest, can read everything that a worker is made of."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ PACKAGE = ROOT / "tuilab"
 
 
 def of_a_worker() -> list[Path]:
-    """Every file of the lab that a worker may import, from its own rooms on."""
+    """Return every file of tuilab that a worker may import."""
     files = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -36,11 +36,11 @@ NEWER = re.compile(
     r"from itertools import .*\bpairwise\b|from datetime import .*\bUTC\b|\bParamSpec\b|import .*\b(Self|StrEnum)\b"
     r"|except\*|add_note|bisect\w*\(.*key=|import tomllib|statistics\.(linear_regression|correlation|covariance)"
 )
-"""What the guest is not given, and came with Python 3.10 or 3.11."""
+"""Added in Python 3.10 or 3.11 and not provided to guests."""
 
 
 def evaluated_unions(tree: ast.AST) -> Iterator[int]:
-    """Lines where `X | Y` of Python's own types is worked out, not in an annotation, which nobody evaluates."""
+    """Yield lines that evaluate `X | Y` of Python's types, outside annotations, which are not evaluated."""
     notes = {
         id(part)
         for node in ast.walk(tree)

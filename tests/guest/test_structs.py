@@ -1,4 +1,4 @@
-"""What stands in for msgspec where its compiled half does not fit: the same messages."""
+"""The substitute for msgspec, used if its compiled part does not fit: the same messages."""
 
 import importlib.util
 import json
@@ -41,7 +41,7 @@ for line in sys.stdin.buffer:
 
 
 def read_again(kind: str, lines: bytes) -> list[bytes]:
-    """Each line as a process without msgspec reads and writes it."""
+    """Return each line as a process without msgspec reads and writes it."""
     command = [sys.executable, "-c", READ_AGAIN, str(door.__file__), kind]
     done = subprocess.run(command, input=lines, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
@@ -59,7 +59,7 @@ def test_every_recorded_event_is_read_and_written_as_by_msgspec():
     lines = b"".join(path.read_bytes() for path in sorted(RECORDINGS.glob("*.jsonl")))
     written = read_again("events", lines)
     assert len(written) > 500
-    # Floats may be written in other words: 9e-05 is 0.00009.
+    # Floats may be formatted differently: 9e-05 is 0.00009.
     for mine, line in zip(written, lines.splitlines(), strict=True):
         assert json.loads(mine) == json.loads(as_msgspec(events, line))
 
@@ -98,7 +98,7 @@ def test_requests_are_read_as_by_msgspec():
 
 @pytest.fixture(scope="module")
 def structs() -> Any:
-    """The module itself, under a name of its own."""
+    """Load the module under a separate name."""
     path = Path(str(door.__file__)).with_name("structs.py")
     spec = importlib.util.spec_from_file_location("structs_alone", path)
     assert spec is not None and spec.loader is not None

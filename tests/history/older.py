@@ -1,4 +1,4 @@
-"""A history in a form from before the first release: each round a line of its own."""
+"""A history in a pre-release format, with a line for each round."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ PRAGMA user_version = 4;
 
 
 def older(folder: Path, runs: Iterable[Iterable[e.Event]]) -> Path:
-    """Make it in that folder, of runs that are over, each tagged `kept`. Returns its file."""
+    """Create it in that folder from finished runs, each tagged `kept`. Returns its file."""
     folder.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(folder / FILE)
     connection.execute("PRAGMA journal_mode = WAL")

@@ -1,4 +1,4 @@
-"""A damaged history is told run by run, and what can be read of it is saved."""
+"""A damaged history is reported run by run, and its readable parts are saved."""
 
 import contextlib
 import sqlite3
@@ -79,7 +79,7 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     assert programs.find(store, "w1") == PAGE
     assert store.find("run1").tags == ("nightly",) and store.find("run2").note == "a note"
     assert store.state("run4").arms.keys() == store.state("run5").arms.keys()
-    # Its beginning was lost: it is made of what its rounds name.
+    # The lost beginning is reconstructed from what its rounds name.
     begun = {run: e.decode(next(iter(store.raw(run)))[1]) for run in ("run4", "run5")}
     assert {arm.id for arm in begun["run4"].arms} == {arm.id for arm in begun["run5"].arms} != set()
     store.close()

@@ -1,4 +1,4 @@
-"""A run that was deleted and comes back: by an import, or because its worker went on with it."""
+"""A deleted run that returns: by an import, or because its worker continued it."""
 
 import pytest
 

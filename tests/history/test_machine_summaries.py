@@ -1,4 +1,4 @@
-"""Standings in the store: worked out once, kept up to date, the latest of each machine."""
+"""Machine summaries in the store: computed once, kept up to date, the latest for each machine."""
 
 from typing import Any
 

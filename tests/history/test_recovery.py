@@ -1,4 +1,4 @@
-"""A history that cannot be read for a moment, is set aside, takes nothing, or fills its disk."""
+"""A history that is temporarily unreadable, set aside, read-only, or on a full disk."""
 
 import contextlib
 import errno
@@ -45,7 +45,7 @@ def data(tmp_path, monkeypatch):
 
 @contextlib.contextmanager
 def disk(place, size):
-    """A file system of its own. Skips where none can be mounted."""
+    """A separate file system. Skips if none can be mounted."""
     place.mkdir(parents=True, exist_ok=True)
     if (
         sys.platform != "linux"
@@ -68,7 +68,7 @@ def fill(place):
 
 @pytest.fixture
 def full(tmp_path, monkeypatch):
-    """A data folder with a history of three runs, on a disk without room."""
+    """A data folder with a history of three runs, on a full disk."""
     with disk(tmp_path / "disk", "2m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -77,7 +77,7 @@ def full(tmp_path, monkeypatch):
         yield place / "data"
 
 
-# What cannot be read for a moment
+# Temporarily unreadable
 
 
 def test_a_read_error_while_it_is_opened_sets_nothing_aside(data, faulty):  # noqa: F811
@@ -137,7 +137,7 @@ def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(dat
 
 
 def test_a_lock_that_the_file_system_has_kept_is_given_back_with_the_connection(data, monkeypatch):
-    """It would keep this connection from writing to its end, and each attempt takes SQLite ten seconds."""
+    """It would block this connection's writes until its end, and each attempt takes SQLite ten seconds."""
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
     append = store.append
@@ -164,7 +164,9 @@ def malformed():
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
 def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, kind, at):  # noqa: F811
-    """Nor was there another place: the first fault came before the history was opened, or while it took in a run."""
+    """There was no other place either: the first fault came before the history was opened, or during an
+    import.
+    """
     recording.write(folder(data) / f"left{DONE}", regular_run("left", 20))
     worker = [sys.executable, WORKER, "0.001", str(tmp_path / "truth"), "6"]
     done = faulty.play(
@@ -215,7 +217,7 @@ def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatc
 
 
 def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data, tmp_path, faulty):  # noqa: F811
-    """It is no damage, and what was exported would be without the rounds that cannot be had now."""
+    """It is not damage, and the export would lack the rounds that are unreadable now."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     whole, ended = out.read_text(), Counter[bool]()
@@ -230,7 +232,7 @@ def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data,
 
 @pytest.mark.parametrize("damaged", [False, True])
 def test_a_disk_that_stops_giving_what_was_set_aside_leaves_it_to_be_taken_in_later(data, faulty, damaged):  # noqa: F811
-    """What it does not give is no damage: the file keeps the name by which it is offered again."""
+    """Unreadable data is not damage: the file keeps the name by which it is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
         with contextlib.closing(sqlite3.connect(data / FILE)) as connection:
@@ -291,7 +293,7 @@ def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch)
     store.close()
 
 
-# What was set aside
+# Set aside
 
 
 def test_a_history_from_before_the_first_release_is_set_aside_and_one_command_takes_it_in(
@@ -359,11 +361,11 @@ def test_another_program_sets_it_aside_and_this_one_says_what_became_of_it(data)
     assert recorder.close() == "" and rounds(data) == {"r1": 5}
 
 
-# What takes nothing
+# Read-only
 
 
 def reads(data, runs=3):
-    """Everything that only reads gives what is there, with one line of warning."""
+    """Assert that everything that only reads returns the runs, with one line of warning."""
     listed = here("history")
     assert listed.returncode == 0 and len(listed.stdout.splitlines()) == runs, listed
     assert len(listed.stderr.splitlines()) == 1 and "can only be read" in listed.stderr, listed.stderr
@@ -463,7 +465,7 @@ def test_what_is_measured_meanwhile_is_found_beside_it(full):
     assert set(rounds(full)) == {"later", "run0", "run1", "run2"}
 
 
-# What is made on a disk that fills
+# Created on a disk that fills up
 
 
 def test_a_disk_that_fills_while_the_history_is_made_leaves_no_upgrade(tmp_path, faulty):  # noqa: F811

@@ -1,4 +1,4 @@
-"""Roofs are kept machine by machine: what another one can do is nothing about this one."""
+"""Roofs are stored per machine: one machine's limits say nothing about another."""
 
 from pathlib import Path
 

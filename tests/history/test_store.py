@@ -1,4 +1,4 @@
-"""What was measured stays, whatever happens to the store."""
+"""Measurements survive, whatever happens to the store."""
 
 import os
 import signal
@@ -70,7 +70,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     ):
         recorder.record(event)
     assert recorder.written("slid") and store.runs() == []
-    # One that failed by itself is: its reason is what a person looks for.
+    # A run that failed by itself is kept, because the user looks for its reason.
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
     assert [line.run for line in store.runs()] == ["failed"]
@@ -280,7 +280,7 @@ def test_a_prune_by_days_counts_back_from_now(store):
 
 
 def test_after_a_failure_the_next_try_comes_after_ten_times_as_long_as_it_took(store, monkeypatch):
-    """A store that is slow to fail would else hold up each round."""
+    """Otherwise a store that is slow to fail would delay every round."""
     now, tries = [100.0], []
     recorder = Recorder(store, clock=lambda: now[0])
     first, *further = run_of("r1", 30)
@@ -304,7 +304,7 @@ def test_after_a_failure_the_next_try_comes_after_ten_times_as_long_as_it_took(s
 
 @pytest.mark.parametrize("written", [0, 8])
 def test_what_a_store_does_not_take_is_a_whole_recording_beside_it(tmp_path, monkeypatch, written):
-    """With what the store has of the run already, and each event once."""
+    """Including the part of the run that the store has already, with each event once."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
     for event in events[:written]:
@@ -448,7 +448,7 @@ def test_a_history_that_is_removed_while_a_run_goes_on_is_begun_anew_with_all_of
 
 
 def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store, tmp_path):
-    """Of what a worker left: the end that it has, or that it has none."""
+    """For runs that a worker left: with an end, or without."""
     whole, torn = run_of("whole", 3), run_of("torn", 3)
     assert isinstance(whole[-1], e.Finished)
     for name, events in (("whole", whole), ("torn", torn[:-1])):
@@ -459,7 +459,7 @@ def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store
 
 
 def test_another_folders_store_leaves_alone_what_waits_in_the_temporary_one(tmp_path, monkeypatch):
-    """What lies there belongs to the folder that a person's runs go to."""
+    """Its contents belong to the folder that the user's runs go to."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert paths.fallback_folder() in other_folders(tmp_path / "data")

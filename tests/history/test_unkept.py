@@ -1,4 +1,4 @@
-"""A run that is not in the history: the first line says so in red, and a command's exit code."""
+"""A run that is not in the history: reported in red in the first line, and by a command's exit code."""
 
 import contextlib
 import errno
@@ -25,14 +25,14 @@ MEASURES = ["run", "stft-small", "--budget", "quick"]
 
 
 def red(app) -> str:
-    """The part of the first line that is drawn in red."""
+    """Return the part of the first line that is drawn in red."""
     (line,) = app.screen_stack[0].query_one(Header).paint(app.size.width, 1)
     return "".join(words for words, style in line if style == BAD)
 
 
 @contextlib.contextmanager
 def locked(file):
-    """Another program holds the history's lock."""
+    """Hold the history's lock in another program."""
     with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -83,7 +83,7 @@ def data(tmp_path, monkeypatch):
 
 
 def test_without_locks_anywhere_a_run_is_not_kept_and_its_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
-    """A network file system may have no locks: SQLite cannot use it, nor the folder for temporary files."""
+    """A network file system may have no locks: SQLite can use neither it nor the temporary folder."""
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
     said = [line for line in done.said.splitlines() if line.startswith("tuilab:")]
@@ -125,7 +125,7 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
 
 
 def test_a_history_on_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
-    """Also when it is damaged: the link leads to the new one, and the old one is beside that."""
+    """Even if it is damaged: the link leads to the new one, and the old one is next to that."""
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))
     filled(elsewhere, 3)
@@ -148,7 +148,7 @@ def bytes_read() -> int:
 
 
 def test_a_large_file_that_is_not_a_history_is_set_aside_by_its_header(tmp_path, monkeypatch):
-    """Five gigabytes took as long as to read them all."""
+    """Five gigabytes took as long as reading them all."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     read = {}
     for size in (2**20, 5 * 2**30):
