@@ -177,7 +177,7 @@ def environments(words: Sequence[str]) -> tuple[Environment, ...]:
     names = [one.name for one in every]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError("--env", twice, "a name of its own for each environment")
+        raise InputError("--env", twice, "a different name for each environment")
     return every
 
 

@@ -45,7 +45,7 @@ def measured(words: str, code: str, space: dict[str, Any]) -> Shown:
     tree = ast.parse(code)
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
-        raise ValueError(f"tuilab: the last line is no call; {USAGE}")
+        raise ValueError(f"tuilab: the last line is not a call; {USAGE}")
     exec(compile(ast.Module(tree.body[:-1], []), "<tuilab>", "exec"), space)
     with tempfile.TemporaryDirectory(prefix="tuilab-") as folder:
         path = _caught(last.value, space, Path(folder) / "call")

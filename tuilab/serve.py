@@ -228,8 +228,7 @@ class LabServer(Server):  # type: ignore[misc]
         self._sessions.append(session)
         if len(self._sessions) > 1:
             sys.stderr.write(
-                f"{len(self._sessions)} labs are open: each has a worker of its own, and they disturb each "
-                "other\n"
+                f"{len(self._sessions)} labs are open: each has its own worker, and they disturb each other\n"
             )
         await lab.start(*size)
         lab._task.add_done_callback(lambda _: asyncio.ensure_future(self._over(session)))

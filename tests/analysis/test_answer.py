@@ -153,7 +153,7 @@ def test_one_round_each_is_not_called_noise() -> None:
 def test_two_wild_rounds_tell_no_difference_and_no_absurd_one() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 5e-3}, rounds=2, spread=2.0)
     text = answer(finish(state))
-    assert "cannot be told apart within the noise; they have too few rounds in common to tell" in text
+    assert "cannot be told apart within the noise; they have too few shared rounds to compare" in text
     assert not re.search(r"\d{4} %", text)
 
 

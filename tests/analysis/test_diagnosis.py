@@ -81,7 +81,7 @@ def test_what_relieves_a_step_is_what_the_runs_own_arms_do_not_refute() -> None:
     step = Arm("CPU:0", "graph", variant="in-step")
     both = measure(begun([cached, step]), {cached: 3e-3, step: 3e-3})
     (one,) = found(phases(both, step, input_wait=2e-3, compute=1e-3), "input-bound")
-    assert one.remedy.startswith("What this run tried besides is no faster")
+    assert one.remedy.startswith("The other variants of this run are not faster")
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_th
         (made.GRAPH, unknown(1e-3, "a call of 40 s is too long"), "No layers: a call of 40 s is too long; a smaller batch takes less."),
         (made.GRAPH, made.account(compute=1e-3), "No layers: what its graph does could not be counted."),
         (made.GRAPH, made.account(dispatch=1e-3), "No layers: its ops are too short for the profiler to see; at a larger batch"),
-        (SLOW, made.account(compute=1e-3), "Layers are told of graphs: none was measured"),
+        (SLOW, made.account(compute=1e-3), "Only graph arms have layers, and none was measured"),
         (made.GRAPH, None, ""),
     ],
     ids=["not profiled", "not counted", "too short", "no graph", "not looked for"],

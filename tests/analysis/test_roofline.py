@@ -179,7 +179,7 @@ class TestRaised:
         state = self.run(16e-3, 8e-3)
         fast, slow = self.found(state, GRAPH), self.found(state, EAGER)
         assert fast.share is None and slow.share == pytest.approx(0.5, rel=0.02)
-        above = "above the roof as it was measured (125 GFLOP/s float32, which CPU graph reached)"
+        above = "above the measured roof (125 GFLOP/s float32, which CPU graph reached)"
         assert above in fast.sentence and "100 %" not in fast.sentence
         assert "of 125 GFLOP/s float32, which CPU graph reached" in slow.sentence
 

@@ -395,7 +395,7 @@ def test_the_same_placement_along_the_axis() -> None:
     when = SamePlacement(axis="samples")
     assert verdict(when, state) == (
         "confirmed",
-        "At 5 sizes, 256 to 65,536 samples, every op stayed where it was: CPU:0.",
+        "At 5 sizes, 256 to 65,536 samples, every op kept its device: CPU:0.",
     )
     assert verdict(SamePlacement(axis="samples", same=False), state)[0] == "refuted"
     placed(state, GPU_GRAPH, matmul("GPU:0"), point=0)

@@ -42,7 +42,7 @@ def test_two_gpus_together(tuilab: Callable[..., Any]) -> None:
     assert set(named.values()) == {"GPU:0", "GPU:1"} and len(named) == 4
     assert {name.partition(".")[0] for name in named} == {"gpu0", "gpu1"}
     assert found["machine"]["gpus"] == ["EMULATED", "EMULATED"]
-    assert "is emulated by software" in json.dumps(found)
+    assert "is emulated by test software" in json.dumps(found)
 
 
 OF_THE_MACHINE = {"idle", "still-idle", "spin-slope", "a-a", "slowdown", "drift"}

@@ -54,7 +54,7 @@ def test_the_gpu_is_called_emulated_wherever_its_name_shows(
     seen, _ = stft
     assert [d.description for d in gpu_worker.machine.gpus] == ["EMULATED"]
     assert caveats(seen, "emulated") == [
-        "GPU:0 is emulated by software for tests: none of its figures is a GPU's"
+        "GPU:0 is emulated by test software: its figures come from no real GPU"
     ]
 
 

@@ -101,7 +101,7 @@ def test_environments_are_named_with_what_is_set_for_them(tmp_path: Path):
         (["old="], "NAME=PATH"),
         (["-o=."], "NAME=PATH"),
         (["local=."], "NAME=PATH"),
-        (["a=.", "a=."], "a name of its own for each environment"),
+        (["a=.", "a=."], "a different name for each environment"),
         (["a=/no/such/place"], "a Python, or the folder"),
     ],
 )

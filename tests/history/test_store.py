@@ -316,7 +316,7 @@ def test_what_a_store_does_not_take_is_a_whole_recording_beside_it(tmp_path, mon
     monkeypatch.setattr(recorder, "_write_all", refuse)
     for event in events[written:]:
         recorder.record(event)
-    assert "what is missing is kept in" in recorder.close()
+    assert "the missing data is saved in" in recorder.close()
     [file] = tmp_path.glob("tuilab-runs-*.jsonl")
     assert [event for event in read(file) if not isinstance(event, e.Hello)] == events
 

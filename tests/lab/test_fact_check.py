@@ -67,7 +67,7 @@ TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("No code at all.", "no code was found in it"),
+        ("No code at all.", "it contains no code"),
         ("```python\nprint(1)\n```", "1 piece of code found, none of which times an op"),
         (
             f"```python\n{TIMED}print(time.time() - t)\n```",

@@ -15,7 +15,7 @@ def test_a_host_is_said_to_be_ready_when_it_becomes_so_and_not_each_time():
     assert hosts.apply(WorkerExited(code=0, message="", expected=True, origin="gpu-07")) == []
     assert hosts.known["gpu-07"].stage == "starting a fresh worker" and hosts.apply(ready) == []
     [line] = hosts.apply(WorkerExited(code=255, message="the connection dropped.", origin="gpu-07"))
-    assert line.text == ("the connection dropped. What was measured is kept; measure again to try it anew.")
+    assert line.text == ("the connection dropped. The measured rounds are saved; measure again to retry.")
     # It was ready before: that it is so again is worth a line.
     [line] = hosts.apply(ready)
     assert line.text.startswith("gpu-07 is ready: ") and hosts.known["gpu-07"].problem == ""

@@ -150,7 +150,7 @@ def test_the_command_says_where_nothing_can_be_measured(tmp_path):
     article.write_text("```python\nprint(1)\n```\n")
     done = here("check", "--prove", str(article))
     assert done.returncode == 0 and done.stdout == ""
-    assert "no finding whose pattern can be measured" in done.stderr
+    assert "no finding with a pattern that can be measured" in done.stderr
 
 
 class Bench:

@@ -275,7 +275,7 @@ async def test_code_that_changes_between_processes_ends_the_run_with_what_was_me
     await rig.until(lambda: rig.of(Finished))
     (end,) = rig.of(Finished)
     assert end.status == "failed"
-    assert end.message == "own.py changed while it was measured; what was measured before is kept"
+    assert end.message == "own.py changed during the measurement; the earlier rounds are saved"
     assert len(rig.of(Round)) == 6, "of the two processes that read the first version"
     await rig.ready(times=4)
     assert not rig.supervisor.busy, "a fresh worker is there for the next run"

@@ -16,7 +16,7 @@ from pathlib import Path
 LONGEST_SENTENCE, LONGEST_SUBJECT = 30, 65
 FIRST_COMMIT_CHECKED = "2026-11-27"
 CHECKED = re.compile(
-    r"(README|CONTRIBUTING|SECURITY|CHANGELOG)\.md|docs/(.*\.md|make.py)|tuilab/((analysis|guest|observer|profile|program|tui|worker)/.*|[a-z_]+\.py)"
+    r"(README|CONTRIBUTING|SECURITY|CHANGELOG)\.md|docs/(.*\.md|make.py)|presets/|tuilab/((analysis|guest|observer|profile|program|tui|worker)/.*|[a-z_]+\.py)"
 )
 EXEMPT = re.compile(  # the Python files here still have banned words in texts that users see
     r"/data/|__snapshots__|docs/(formats|checker|performance)\.md|tests/tools/|tuilab/notebook|analysis/(answer|layers|summary)\.|profile/summary|"

@@ -1,4 +1,4 @@
-"""A document's claims measured beside the lab: verdicts land one by one, it stops, goes on, and writes a page."""
+"""A document's claims measured next to the lab: verdicts land one by one, it stops, goes on, and writes a page."""
 
 import asyncio
 

@@ -186,7 +186,7 @@ async def test_a_proof_stops_and_what_cannot_be_measured_is_said(tmp_path: Path)
         screen = app.screen
         codes = [found.code for found in screen._found]
         await press(pilot, app, ["j"] * codes.index("TL107") + ["p"])
-        assert any("TL107 tells of no time that could" in n.message for n in app._notifications)
+        assert any("TL107 is not about a time that could" in n.message for n in app._notifications)
         await press(pilot, app, ["k"] * len(codes) + ["j"] * codes.index("TL105"))
         await pilot.press("p")
         await until(pilot, lambda: app.runner.holding)

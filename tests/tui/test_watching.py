@@ -237,7 +237,7 @@ async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, mon
         assert asked.words[-1] == (first.number, first.name.rpartition(".")[2])
         assert first.number != of.step
         made.take(1, Caught(number=1, folder="x", problem="ValueError: it was given no tensor\nat all"), None)
-        await until(pilot, lambda: said("could not be caught: ValueError: it was"))
+        await until(pilot, lambda: said("could not be captured: ValueError: it was"))
         watched.end(made, 0)
         await until(pilot, lambda: "catch" not in offered(app))
         await press(pilot, app, "c")

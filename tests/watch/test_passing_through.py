@@ -43,7 +43,7 @@ def test_an_option_behind_the_program_is_the_programs_and_that_is_said(tmp_path:
     command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), timeout=120)
     assert done.returncode == 0 and done.stdout == "['--fail-on', 'any', '--lr=1', '--json=x']\n"
-    notes = [line for line in done.stderr.splitlines() if "stands behind the program" in line]
+    notes = [line for line in done.stderr.splitlines() if "comes after the program" in line]
     assert [note.split()[1] for note in notes] == ["--fail-on", "--json=x"]
 
 
@@ -394,7 +394,7 @@ EDGES = {
 SAID = {
     "fifty thousand steps": "50,000 seen",
     "sessions": "graph mode",
-    "many functions": "made anew each time",
+    "many functions": "created again each time",
 }
 
 

@@ -47,7 +47,7 @@ def test_each_line_that_predicts_in_a_loop_has_a_finding_of_its_own() -> None:
     # A step of 2 ms remains of each call.
     assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
     for each in found:
-        assert "predict() is called" in each.message and "the loop of line 3" in each.message
+        assert "predict() is called" in each.message and "the loop in line 3" in each.message
         assert "fit" not in each.change and each.program_share == pytest.approx((each.saves_s or 0) / 20)
     assert sum(each.program_share or 0 for each in found) <= 1
 

@@ -291,7 +291,7 @@ def hostile(folder, models, name):
         ("bomb", "unpacks from"),
         ("climbs", "names inside the archive"),
         ("huge", "asks for"),
-        ("module", "no part of Keras"),
+        ("module", "not a part of Keras"),
         ("custom", "--code FILE.py"),
         ("newer", "Hologram"),
         ("deep", "config.json"),

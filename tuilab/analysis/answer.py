@@ -125,7 +125,7 @@ def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
     if not found:
         return ""
     said = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in found[:MOST_NAMED]]
-    more = f" ({len(found) - MOST_NAMED} more likewise)" if len(found) > MOST_NAMED else ""
+    more = f" ({len(found) - MOST_NAMED} more like it)" if len(found) > MOST_NAMED else ""
     return _capital(" ".join(f"{part}." for part in said) + more, keep=bool(found[0][0].arm.host))
 
 
@@ -269,7 +269,7 @@ def _unseen(found: Sequence[RatioEstimate | None]) -> str:
     if least is None:
         return ""
     if least >= HOPELESS:
-        return "; they have too few rounds in common to tell"
+        return "; they have too few shared rounds to compare"
     amount = percent(least) if least < 1 else f"{1 + least:.2g} ×"
     return f"; a difference below {amount} would not have been seen"
 

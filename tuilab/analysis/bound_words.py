@@ -220,7 +220,7 @@ def _turns(found: Overtaking) -> str:
     rows = found.rows
     if found.earliest is None:
         reach = on_axis(found.axis, f"up to {size(rows[-1].value)}")
-        return f"overtakes at none of the sizes measured, {reach}"
+        return f"overtakes at none of the measured sizes, {reach}"
     if found.earliest == rows[0].value:
         return "could be faster from the smallest size on"
     return f"could overtake from {on_axis(found.axis, size(found.earliest))} at the earliest"

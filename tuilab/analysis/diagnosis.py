@@ -266,7 +266,7 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
         if variant not in own and not (variant in beside and _refuted(compare(arm, beside[variant], point)))
     ]
     if not left:
-        return "What this run tried besides is no faster: prepare the data once, or on more processors."
+        return "The other variants of this run are not faster: prepare the data once, or on more processors."
     said = listed(left, "or")
     return f"{said[:1].upper()}{said[1:]}."
 

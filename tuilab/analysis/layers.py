@@ -93,7 +93,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
         return ""
     if all(arm.arm.mode != "graph" for arm in arms):
         return (
-            "Layers are told of graphs: none was measured, and eager calls and XLA leave none to tell apart."
+            "Only graph arms have layers, and none was measured: eager calls and XLA do not keep them apart."
         )
     for arm, account in looked:
         if arm.arm.mode != "graph":

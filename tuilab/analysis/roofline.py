@@ -432,7 +432,7 @@ def _arm_sentence(
     if share is not None and roof:
         text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
     elif above and roof:
-        text += f", above the roof as it was measured ({roof})"
+        text += f", above the measured roof ({roof})"
     if work.uncounted:
         text += f" (not counted: {uncounted(work)})"
     return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; what binds it is not known."

@@ -93,7 +93,7 @@ def _contention(
         together_s=with_others.median,
         ratio=found.ratio,
         ci95=interval,
-        sentence=f"{alone.label} beside the other devices: {words} ({figures}{apart}).",
+        sentence=f"{alone.label} next to the other devices: {words} ({figures}{apart}).",
     )
 
 

@@ -358,9 +358,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     span = on_axis(when.axis, f"{size(sizes[0])} to {size(sizes[-1])}") if sizes else when.axis
     every = [n for arm in arms for nodes in arm.placement.values() for n in nodes if n.kind == "op"]
     devices = {short_device(node.device) for node in every if node.device}
-    text = (
-        f"At {plural(len(points), 'size')}, {span}, every op stayed where it was: {listed(sorted(devices))}."
-    )
+    text = f"At {plural(len(points), 'size')}, {span}, every op kept its device: {listed(sorted(devices))}."
     if not has_gpu(state):
         text += " There was no other kind of device to move to."
     return "confirmed" if when.same else "refuted", text

@@ -40,7 +40,7 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
         return preset.sweep
     parameter = declaration.parameter(declaration.axis)
     if not isinstance(parameter, Integer | LogInteger):
-        raise InputError("--axis", "", f"one to be given: {declaration.name} has none of its own")
+        raise InputError("--axis", "", f"a name: {declaration.name} has no default axis")
     return Sweep(axes=(Axis(parameter.name, ladder(parameter)),))
 
 

@@ -58,7 +58,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--target",
     type=click.Choice(["auto", "1", "2"]),
     help=(
-        "The TensorFlow version of the names: 1 is not checked, auto tells it from the names.  "
+        "The TensorFlow version of the names: 1 is not checked, auto infers it from the names.  "
         "[default: auto]"
     ),
 )
@@ -72,7 +72,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "layout",
     type=click.Choice(["text", "full", "json", "sarif", "github"]),
     default="text",
-    help="full also shows examples, the presets that they make, and what was not understood.",
+    help="full also shows examples, their presets, and calls that were not understood.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", "target_file", type=FILE, callback=file_or_output, help="Write to this file.")
@@ -92,7 +92,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--prove",
     is_flag=True,
-    help="Measure what PATH's findings tell of, with its ops and shapes: how far its figures are off.",
+    help="Measure PATH's findings with its ops and shapes: how far its figures are off.",
 )
 @click.option(
     "--budget",
@@ -142,7 +142,7 @@ def check(
         from tuilab.cli.prove import prove_document
 
         if len(paths) != 1:
-            raise InputError("PATH", " ".join(paths), "one document whose findings are to be proved")
+            raise InputError("PATH", " ".join(paths), "one document with findings to prove")
         ctx.exit(prove_document(paths[0], budget, layout == "json"))
     if not paths:
         raise InputError("PATH", "", "documents or folders to read, or - for standard input")

@@ -109,7 +109,7 @@ shapes_option = click.option(
     multiple=True,
     type=InputWord(),
     metavar="resident|copied|NAME=DTYPE[SIZES]",
-    help=f"Where the input lives; or an argument's shape, as in a={EXAMPLE}, whose names are sliders.",
+    help=f"Where the input is kept; or an argument's shape, as in a={EXAMPLE}: its names become sliders.",
 )
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

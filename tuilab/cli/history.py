@@ -212,7 +212,7 @@ def number(text: str) -> float:
 @click.option("--days", type=number, help="Delete runs older than this.")
 @click.option("--megabytes", type=number, help="Then the oldest until this much is left.")
 @click.option(
-    "--for-good", is_flag=True, help="Remove them, and all that was deleted before, at once: no undo."
+    "--for-good", is_flag=True, help="Remove them and all earlier deletions immediately, without undo."
 )
 def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
     """Delete old runs that are not pinned, and print their ids.

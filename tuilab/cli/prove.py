@@ -47,5 +47,5 @@ def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
     if as_json:
         emit(Proofs(path=path, proofs=made))
     elif not wanted:
-        click.echo(f"{path}: no finding whose pattern can be measured", err=True)
+        click.echo(f"{path}: no finding with a pattern that can be measured", err=True)
     return DONE

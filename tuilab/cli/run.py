@@ -34,7 +34,9 @@ from tuilab.report.text import Role, dressed, lines, table
 @host_option
 @env_option
 @click.option(
-    "--together", is_flag=True, help="A worker for each device: one at a time, then all at once, compared."
+    "--together",
+    is_flag=True,
+    help="One worker per device: measure one at a time, then all at once, and compare.",
 )
 @against_option
 @click.option("--check", is_flag=True, help="Exit with 4 unless every claim is confirmed.")

@@ -26,7 +26,7 @@ def serve(port: int, address: str, keep: int, open_to_others: bool) -> None:
         if not open_to_others:
             raise InputError("--address", address, "localhost, or --open-to-others with it")
         click.echo(
-            f"WARNING: whoever can reach {address}:{port} can use this lab, its history and, through it, "
+            f"WARNING: anyone who can reach {address}:{port} can use this lab, its history and, through it, "
             "your account's files, if they know the address with its token or read it on the way: nothing is "
             "encrypted.",
             err=True,

@@ -120,7 +120,9 @@ def watch(
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)
     for late in misplaced(command):
-        click.echo(f"note: {late} stands behind the program, so it was given to that, not tuilab", err=True)
+        click.echo(
+            f"note: {late} comes after the program, so it was passed to the program, not to tuilab", err=True
+        )
     if (own := chosen_environment(tensorflow=False)) is not None:
         if not is_python(command):
             raise InputError("--python", own.python, "a Python file or `-m module` to watch with it")

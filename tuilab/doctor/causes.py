@@ -343,7 +343,7 @@ def module_not_loaded(f: Findings) -> Diagnosis | None:
         cause = f"{held} holds the GPU, so the NVIDIA module does not load"
         return Diagnosis("gpu-held", cause, fixes.keep_out(f, held))
     if kernel.module and kernel.secure_boot:
-        why = "Secure Boot is on and refuses a module whose key is not enrolled"
+        why = "Secure Boot is on and rejects a module signed with a key that is not enrolled"
     elif kernel.module:
         why = f"{kernel.module} is there, but nothing loaded it"
     elif kernel.built_for:

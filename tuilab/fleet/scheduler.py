@@ -196,7 +196,7 @@ class Scheduler:
         hand.label, hand.machine = self._label(hand.address, machine.host), machine
         self._tell(hand, "ready")
         if beside:
-            words = f"is on the same machine as {beside[0]}: they disturb each other; start one on a machine"
+            words = f"is on the same machine as {beside[0]}: they disturb each other; start one per machine"
             self._tell(hand, words, grave=True)
 
     def _label(self, address: Address, host: str) -> str:

@@ -328,7 +328,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     started = _started(run, row, [line for _, line in lines])
     lost += _damage(run, wrong)
     if started is None:
-        lost += _damage(run, [f"what it measured is unknown; {len(lines)} events are lost"])
+        lost += _damage(run, [f"its scenario is unknown; {len(lines)} events are lost"])
         return None
     encoded = [line for _, line in lines]
     if not any(b'"type":"run-started"' in line[:40] for line in encoded):

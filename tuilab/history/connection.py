@@ -55,7 +55,7 @@ class Connection(sqlite3.Connection):
         except UnicodeEncodeError as error:
             raise InputError("history", error.object, "text in UTF-8") from None
         except UnicodeDecodeError as error:
-            damaged = sqlite3.DatabaseError(f"its own description is no text ({error.reason})")
+            damaged = sqlite3.DatabaseError(f"its description is not valid text ({error.reason})")
             damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
             raise damaged from None
 

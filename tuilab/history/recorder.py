@@ -234,7 +234,7 @@ class Recorder:
                 return f"{why}; they are kept in {spool}: the next start adds them to the history"
             return f"{why}; they are lost: {error.strerror}"
         why = self.problem or "there was nowhere to write the history"
-        return f"{why}; what is missing is kept in {name}: tuilab history import adds it"
+        return f"{why}; the missing data is saved in {name}: tuilab history import adds it"
 
     def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:
         for name, run in runs.items():

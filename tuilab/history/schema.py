@@ -117,7 +117,7 @@ class OtherVersion(Exception):
     def __init__(self, file: Path, found: int) -> None:
         self.older = found < VERSION
         whose = "an earlier" if self.older else "a newer"
-        super().__init__(f"{file} is of {whose} tuilab (schema {found}; this one reads {VERSION})")
+        super().__init__(f"{file} belongs to {whose} tuilab (schema {found}; this one reads {VERSION})")
 
 
 def prepare(connection: sqlite3.Connection, file: Path) -> None:

@@ -222,11 +222,11 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
     A file that cannot be read at all now stays; the reason is returned.
     """
     if why := why_unread(file):
-        return f"{file} cannot be read now ({why}); it is left as it is"
+        return f"{file} cannot be read now ({why}); it is left unchanged"
     try:
         well = recovery.sound(file)
         if well is None:
-            return f"{file} cannot be read now ({fault}); it is left as it is"
+            return f"{file} cannot be read now ({fault}); it is left unchanged"
         if well:
             return Store.at(file)  # the error was temporary
     except sqlite3.Error as again:

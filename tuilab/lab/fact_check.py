@@ -119,7 +119,7 @@ def _lacking(report: "DocumentReport") -> str:
         return f"nothing of it could be read; expected {report.unreadable}"
     has = f"{plural(len(report.examples), 'piece')} of code found"
     if not report.examples:
-        return "no code was found in it, so it has no benchmark whose claim could be measured"
+        return "it contains no code, so there is no benchmark to measure"
     if not report.presets:
         return f"{has}, none of which times an op that tuilab can measure"
     benchmarks = f"{plural(len(report.presets), 'benchmark')} that tuilab can measure"

@@ -89,9 +89,7 @@ class Hosts:
                 host.stage = "starting a fresh worker"
             case WorkerExited() | Refused():
                 host.stage, host.problem = "unavailable", event.message
-                said = (
-                    f"{event.message.rstrip('.')}. What was measured is kept; measure again to try it anew."
-                )
+                said = f"{event.message.rstrip('.')}. The measured rounds are saved; measure again to retry."
                 return self._say(said, "error")
         return []
 

@@ -182,7 +182,7 @@ class Lab(RunController):
             wrong = str(error)
         first = next((p for p in state.presets if p.name == name), None)
         if name and first is None and not wrong:
-            wrong = f"There is no preset {name!r}; the list shows those that there are."
+            wrong = f"There is no preset {name!r}; the list shows the available ones."
         if first is not None or state.presets:
             state.choose(first or state.presets[0])
         return wrong

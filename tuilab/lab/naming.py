@@ -155,10 +155,10 @@ def _module(name: str, place: Path) -> ast.Module:
     try:
         return ast.parse(code)
     except SyntaxError as error:
-        words = f"line {error.lineno} is no Python that can be read: {error.msg}"
+        words = f"line {error.lineno} is not valid Python: {error.msg}"
         raise InputError(name, error.lineno, "Python that can be read", words) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        words = f"is no Python that can be read: {str(error) or type(error).__name__}"
+        words = f"is not valid Python: {str(error) or type(error).__name__}"
         raise InputError(name, type(error).__name__, "Python that can be read", words) from None
 
 

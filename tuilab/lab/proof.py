@@ -270,7 +270,7 @@ def _host_map(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     fed = by_variant.get("parallel") or by_variant.get("serial")
     inside = by_variant.get("in-step")
     if fed is None or inside is None or not fed.median_s or not inside.median_s:
-        return None, None, "the mapped function's cost could not be told from the step's"
+        return None, None, "the mapped function's cost could not be separated from the step's"
     where = inside.device or "the device"
     words = (
         f"the map runs on the host: a step fed by it takes {seconds(fed.median_s)}, "

@@ -122,7 +122,7 @@ class FarProgram(ShownProgram):
 
     def catch(self, number: int | None = None) -> str:
         """Raise LookupError: a captured function would be written on the other machine."""
-        raise LookupError(f"a step is caught where it runs, by `tuilab watch` on {self.host}")
+        raise LookupError(f"capture a step on the machine where it runs, with `tuilab watch` on {self.host}")
 
     def type(self, text: str) -> None:
         self._ask(Type(text.encode()))

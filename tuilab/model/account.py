@@ -28,7 +28,7 @@ PHASE_HELP = {
     STALL: "the device waits for ops of the host, or between two kernels for a copy",
     "copy": "other copies between devices, while nothing computes",
     "copy_out": "copies back to the host, while nothing computes",
-    NOT_KNOWN: "what nothing that was measured tells apart",
+    NOT_KNOWN: "time that no measurement can attribute",
 }
 
 

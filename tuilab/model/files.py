@@ -148,7 +148,7 @@ def _resolved(path: Path) -> Path:
             found, folder = link.lstat(), link.parent.stat()
             shared = folder.st_mode & _SHARED == _SHARED
             if shared and found.st_uid not in (os.geteuid(), folder.st_uid):
-                raise PermissionError(errno.EACCES, "is a link that somebody else made", str(path))
+                raise PermissionError(errno.EACCES, "is a link that another user made", str(path))
             link = link.parent / os.readlink(link)
         else:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))

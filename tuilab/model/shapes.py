@@ -70,7 +70,7 @@ def parse(text: str) -> Argument:
     shape = _sizes(text, found["shape"] or "")
     low, high = (_number(text, found[end]) for end in ("low", "high"))
     if low is not None and high is not None and low > high:
-        raise InputError("--input", text, "a range whose first number is the lower one")
+        raise InputError("--input", text, "a range with the lower number first")
     return Shape(name, found["dtype"], shape, low, high)
 
 

@@ -23,7 +23,7 @@ def toml_text(data: bytes, name: str) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError(name, f"byte {error.start} is no UTF-8", "TOML") from None
+        raise InputError(name, f"byte {error.start} is not UTF-8", "TOML") from None
     bare = _QUOTED.sub("q", text)
     depth = 0
     for bracket in re.findall(r"[\[\]{}]", bare):

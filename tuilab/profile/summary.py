@@ -88,7 +88,7 @@ def rest(account: Account, step_s: float) -> str:
             f"the profiler makes the call {step_s / plain:.1f} × as long as the {shown(plain)} without it"
         )
     elif plain > 1.1 * step_s > 0:
-        words.append(f"the profiled calls were quicker than the {shown(plain)} measured beside")
+        words.append(f"the profiled calls were faster than the {shown(plain)} measured next to them")
     return "; ".join(words)
 
 

@@ -82,7 +82,7 @@ def xla_compiles(case: Case, at: Place) -> list[Unmet]:
     return [
         Unmet(
             f"take {_shown(op)}{place(*where)} out of the function: XLA cannot compile {op}, so the function"
-            " cannot be fused as it is",
+            " cannot be fused",
             instead=True,
         )
         for op, where in held.items()
@@ -121,7 +121,9 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
     """A random op in the stage: a cache would repeat the first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
-        return [Unmet("move its random ops behind the cache, which would keep what was drawn first")]
+        return [
+            Unmet("move its random ops behind the cache, which would otherwise keep the first random values")
+        ]
     if any(s.stage in ("Repeat", "RepeatForever") for d in case.of.datasets for s in _below(d.stages, at)):
         return [Unmet("move .repeat() behind the cache, which else never has all elements")]
     return []
@@ -224,7 +226,7 @@ TABLE: dict[str, Advice] = {
     "read-each-step": Advice("keep it as a tensor; read it every hundred steps, or at the epoch's end"),
     "numpy-fed": Advice("make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
     "between-steps": Advice(
-        "do it less often, or beside the training (a thread, an asynchronous checkpoint)"
+        "do it less often, or in parallel with the training (a thread, an asynchronous checkpoint)"
     ),
     "saving": Advice("save once an epoch (save_freq='epoch'), or every thousand steps"),
     "slowing": Advice(
@@ -255,7 +257,7 @@ TABLE: dict[str, Advice] = {
         "@tf.function(jit_compile=True) fuses them", "tiny-ops", needs=(xla_compiles, one_shape)
     ),
     "small-batches": Advice(
-        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain more yet",
+        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain even more",
         "tiny-ops",
         needs=(no_callback_of_batches,),
     ),

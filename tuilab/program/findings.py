@@ -176,7 +176,7 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
             continue
         fed = method == "predict" and fed_back(case.sources, *site.at)
-        said = f"{called(site)}: each makes a pipeline of its own for hardly more than a step"
+        said = f"{called(site)}: each call builds its own pipeline for little more than a step"
         advice = "predict, fed back" if fed else method
         yield _made(case, "between-steps", site.at, said, advice=advice, spent_s=lost)
 
@@ -187,7 +187,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
         if share < RETRACING:
             continue
-        said = f"the model is {found.what} anew in each round of the loop of line {found.loop[1]}"
+        said = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
         said += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
         yield _made(case, "rebuilt", found.at, said, spent_s=found.spent_s)
 
@@ -492,7 +492,7 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
                 continue  # a model compiled for each of several trainings
-            differed, advice = "the function itself was made anew each time", "retraced, made anew"
+            differed, advice = "the function itself was created again each time", "retraced, made anew"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
         code: Code = "xla-recompiles" if xla else "retraced"
@@ -572,7 +572,7 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     said, advice = f"{plural(ops, 'op')} a step", "eager-step"
     if isinstance(of.step, int):
         name = of.functions[of.step].name.rpartition(".")[2]
-        said += f" run by themselves beside {name}: {percent(share)} of it goes into starting them"
+        said += f" run eagerly next to {name}: {percent(share)} of it goes into starting them"
         advice = "eager-step, beside"
         # Fixing it may remove the Python around them too, but not what the function's own ops need.
         interval = (share, min(1.0, share + of.share("python")))
@@ -738,7 +738,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time lies between the steps, most of it here: {what}{more}",
+        f"{percent(share)} of the time is between the steps, most of it here: {what}{more}",
         share,
         interval=interval,
         spent_s=share * gaps.total,

@@ -212,7 +212,7 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
     if not of.kind and exit_code:
         out.append(died(exit_code))
     elif not of.kind and of.facts is not None and of.facts.sessions:
-        out.append("no step was seen: it runs in TensorFlow 1's graph mode, whose sessions are not watched")
+        out.append("no step was seen: it runs in TensorFlow 1's graph mode, and its sessions are not watched")
     elif not of.kind:
         out.append(
             "no step was seen: no tf.function, gradient tape or dataset was used three times, nor did a loop"
@@ -225,7 +225,8 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
             )
         else:
             out.append(
-                "the program ended before a window of the profiler had seen whole steps: --once looks at once"
+                "the program ended before a profiler window saw complete steps: "
+                "--once opens a window immediately"
             )
     elif of.steps is of.loops:
         out.append(

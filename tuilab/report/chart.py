@@ -18,7 +18,7 @@ LOG_FROM = 3.0
 """Ratio of the slowest to the fastest arm above which a linear axis would squash the fast ones."""
 EARLIER, WARMING = "faint: earlier runs", "warming up: not counted"
 RESIDENT = "resident: input already on the GPU"
-ROUND, BLOCK = "round: each line timed once, by turns", "block: a few calls timed together"
+ROUND, BLOCK = "round: each line timed once, in turns", "block: a few calls timed together"
 """Names of what the axis counts."""
 PLAIN = PlotAxis()
 

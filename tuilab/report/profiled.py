@@ -46,7 +46,9 @@ def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
                 shown(row.seconds) if row.seconds else "",
                 percent(row.seconds / profile.measured_s) if row.seconds else "",
                 f"busy {shown(row.busy_s)}" if row.busy_s > 1.05 * row.seconds else "",
-                "beside the call, in the input pipeline" if row.phase == "input" and not row.seconds else "",
+                "in parallel with the call, in the input pipeline"
+                if row.phase == "input" and not row.seconds
+                else "",
             )
             for row in rows[:TOP]
         ],

@@ -274,7 +274,9 @@ def advice(result: RunResult) -> list[str]:
     out = []
     for first, *others in groups.values():
         also = listed([f"{labels[other.arm]} ({percent(other.share)})" for other in others])
-        out.append(f"{first.sentence} {f'Likewise {also}. ' if also else ''}{first.remedy}".strip())
+        out.append(
+            f"{first.sentence} {f'The same applies to {also}. ' if also else ''}{first.remedy}".strip()
+        )
     return out
 
 

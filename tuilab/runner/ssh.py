@@ -18,7 +18,7 @@ _HOST = re.compile(r"(?!-)[A-Za-z0-9_.@:%\[\]+-]{1,255}")
 
 _INSTALL = (
     "tuilab is not installed there; install it with `ssh {host} python3 -m pip install tuilab`, "
-    f"or say where it is with {REMOTE}=/path/to/tuilab"
+    f"or set its path with {REMOTE}=/path/to/tuilab"
 )
 _NOT_FOUND = 127
 _FAILED = 255

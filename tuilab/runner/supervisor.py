@@ -360,7 +360,7 @@ class Supervisor:
         names = [name for name in before if name in event.code and event.code[name] != before[name]]
         if not names:
             return ""
-        return f"{', '.join(names[:3])} changed while it was measured; what was measured before is kept"
+        return f"{', '.join(names[:3])} changed during the measurement; the earlier rounds are saved"
 
     def _break_off(self, run: str, words: str) -> None:
         """End an active run with its data so far, and its process."""
@@ -423,7 +423,7 @@ class Supervisor:
         self._queue.appendleft(further)
         stage = f"starting process {further.worker + 1} of {most}"
         if further.part:
-            stage = "starting a process of their own for the tf32 arms"
+            stage = "starting a separate process for the tf32 arms"
         self._on_event(Progress(run=active.id, stage=stage))
         assert self._process is not None
         self._spawn_task(self._process.end())

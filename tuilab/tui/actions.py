@@ -23,7 +23,7 @@ class Action(NamedTuple):
 
 MEASURE = (
     Action("run", "r", "run", "run", "Measure these settings, or make their run more precise.", 1),
-    Action("stop", "x", "stop", "stop", "Stop what is running; what was measured is kept.", 2),
+    Action("stop", "x", "stop", "stop", "Stop the run and keep its data.", 2),
     Action("sweep", "s", "sweep", "sweep", "Measure over a range of sizes; find the crossover.", 3),
     Action("budget", "b", "budget", "budget", "How long to measure: quick, standard, publish."),
     Action("rerun", "l", "toggle_rerun", "live sliders", "Measure again when a slider stops moving."),

@@ -253,7 +253,7 @@ def _report_apis(b: Build) -> None:
     """Report whether the examples' functions exist, and the kernel of the one that does."""
     kernels.report(b, "DecodeCompressed", "string")
     place = observed_family(b.tf.constant([0.5, 1.5]))
-    b.fact("constant-device", place, f"tf.constant of floats, with no device asked for, lies on the {place}")
+    b.fact("constant-device", place, f"tf.constant of floats, without a requested device, is on the {place}")
     found = hasattr(b.tf.io, "compress")
     word = "has" if found else "has no"
     b.fact("exists:tf.io.compress", found, f"TensorFlow {b.tf.__version__} {word} tf.io.compress")

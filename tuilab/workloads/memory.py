@@ -53,7 +53,7 @@ DECLARATION = Declaration(
             name="provoke",
             label="provoke an error",
             help=(
-                "Before timing, ask for more memory than exists and see what is raised. The "
+                "Before timing, request more memory than exists and see what is raised. The "
                 "allocator takes ten seconds to give up."
             ),
             default=True,

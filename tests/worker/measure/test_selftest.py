@@ -187,5 +187,5 @@ def test_what_a_machine_allows_follows_from_its_noise() -> None:
     assert quiet.told(0.05) > 0.99 > 0.85 > uneven.told(0.05)  # type: ignore[operator]
     assert 0.8 < uneven.told(uneven.least()) < 0.97  # type: ignore[operator,arg-type]
     assert uneven.seconds_for(0.02) > 5 * uneven.run_s  # type: ignore[operator]
-    assert "tells a difference of" in decisions.resolution(uneven).message  # type: ignore[union-attr]
+    assert "detects a difference of" in decisions.resolution(uneven).message  # type: ignore[union-attr]
     assert decisions.Noise().least() is None and decisions.resolution(decisions.Noise()) is None

@@ -155,13 +155,13 @@ GUILTY = {
     "folded": ("graph", GONE, "while the graph was made"),
     "dead": ("graph", GONE, "nothing uses the result"),
     "retraced": ("eager", "retraced", "retraced in each call: inner"),
-    "cached": ("eager", GONE, "returns what was computed before"),
+    "cached": ("eager", GONE, "returns an earlier result"),
     "lazily_built": ("eager", "built-late", "2 variables in its first call"),
     "numpy_inside": ("eager", GONE, "NumPy or Python does"),
     "growing": ("eager", "grows", "grows from call to call"),
-    "printing": ("graph", "prints-once", "printed once, while it is traced"),
+    "printing": ("graph", "prints-once", "printed once, during tracing"),
     "seeded": ("eager", "seed-fixed", "sets a random seed in each call"),
-    "empty_scope": ("eager", GONE, "returns what was computed before"),
+    "empty_scope": ("eager", GONE, "returns an earlier result"),
     "unchosen": ("xla", GONE, "not in XLA's program"),
 }
 HONEST = (

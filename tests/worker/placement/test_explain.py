@@ -177,7 +177,9 @@ def test_a_scenario_is_forecast_without_a_gpu_and_names_what_would_stay(worker: 
     graph = explain(Arm("CPU:0", "graph", "resident", "float32", "whole"), Arm("GPU:0", "graph"))
     assert graph.arms[0].device == "CPU:0"
     assert "RFFT" in [row.op for row in graph.forecast] and all(row.gpu for row in graph.forecast)
-    assert graph.sentence.startswith("With this build a GPU would run all") and "second" not in graph.sentence
+    assert (
+        graph.sentence.startswith("With this build, a GPU would run all") and "second" not in graph.sentence
+    )
     if not worker.machine.gpus:
         assert graph.arms[1].device is None and graph.arms[1].reason.endswith(worker.machine.no_gpu)
 

@@ -160,7 +160,7 @@ def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
 
 
 def _name(path: Path) -> str:
-    """A path as text, which a name need not be: what is no UTF-8 of it is written as `\\xff`."""
+    """A path as text, which a name need not be: what is not UTF-8 of it is written as `\\xff`."""
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -90,7 +90,7 @@ ever run.
             self.run_worker(self._prove(found, proof), exit_on_error=False)
         else:
             code = found.code if isinstance(found, Finding) else "What was not resolved"
-            said = f"{code} tells of no time that could be measured; {listed(list(PATTERNS))} do."
+            said = f"{code} is not about a time that could be measured; {listed(list(PATTERNS))} do."
             self.notify(said, markup=False)
 
     async def _prove(self, found: Finding, proof: Proof) -> None:

@@ -54,7 +54,7 @@ ALONE = (
     "baseline of its workload, but none is pinned ({history.baseline})."
 )
 TAGS = "Separated by commas. A tag that you delete from the line is removed."
-IMPORTS = "There is no recording (.jsonl) in the current folder. Type the path of one below."
+IMPORTS = "There is no recording (.jsonl) in the current folder. Type a path below."
 SHOW_S = 0.25
 """Seconds between progress reports of an operation."""
 MOST_SAID = 3

@@ -353,7 +353,9 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         with self._told():
             if name and "=" in name:
                 name = await self.lab.add_environment(name)
-                self.say(f"Starting {name}; it measures by turns with the others. The device slider chooses.")
+                self.say(
+                    f"Starting {name}; it measures in turns with the others. The device slider selects it."
+                )
             elif name:
                 self.lab.add_host(name)
                 self.say(f"Connecting to {name}; choose it with the device slider.")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from tuilab.model.preset import Preset
 
 TYPED = "train.py, model.keras, mine.py:forward, article.md"
-OPENS = """Your own program, which is watched; a Keras model, a SavedModel or a function, which is measured; \
-an article, whose benchmarks are checked; a preset or a recording. Type its path below, then enter."""
+OPENS = """A program to watch; a Keras model, SavedModel or function to measure; an article to check; \
+a preset or a recording. Type its path below, then enter."""
 
 
 class Opening(Playing):

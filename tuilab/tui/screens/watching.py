@@ -448,7 +448,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
     def _taken(self, event: Taken) -> None:
         told = event.caught
         if told.problem:
-            self.say(f"It could not be caught: {told.problem.splitlines()[0]}", "error")
+            self.say(f"It could not be captured: {told.problem.splitlines()[0]}", "error")
             return
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 

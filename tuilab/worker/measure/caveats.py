@@ -48,7 +48,7 @@ def of_gpus(bench: Bench) -> list[Caveat]:
         if gpu.name not in arms:
             continue
         if gpu.emulated:
-            words = f"{gpu.name} is emulated by software for tests: none of its figures is a GPU's"
+            words = f"{gpu.name} is emulated by test software: its figures come from no real GPU"
             out.append(Caveat(run=bench.run, code="emulated", message=words))
         if from_ptx(built_for(bench.context.tf), gpu.compute_capability):
             words = (

@@ -240,8 +240,8 @@ class KerasLoop(Exception):
 def refusal(name: str) -> str:
     """Return why a function that calls this Keras loop has no graph, and what to return instead."""
     return (
-        f"model.{name} is a loop around graphs of its own, which no graph can hold; for one step as a graph "
-        f"return `lambda: {INSTEAD[name]}`"
+        f"model.{name} is a loop around its own graphs, which a graph cannot contain; for one step "
+        f"as a graph, return `lambda: {INSTEAD[name]}`"
     )
 
 
@@ -386,7 +386,7 @@ class OwnCode:
             if outside or taken:
                 text = "TensorFlow computes nothing in a call: NumPy or Python does, always on the CPU"
             elif one and all(a is b for a, b in zip(one, other, strict=False)):
-                text = "no TensorFlow op ran in a call: it returns what was computed before"
+                text = "no TensorFlow op ran in a call: it returns an earlier result"
             else:
                 text = "no TensorFlow op ran in a call"
             yield VANISHED, text
@@ -417,7 +417,7 @@ class OwnCode:
         for before, after in zip(self.shapes, self.shapes[1:], strict=False):
             for one, other in zip(before, after, strict=False):
                 if one != other:
-                    yield "grows", f"what it keeps or returns grows from call to call: {one}, then {other}"
+                    yield "grows", f"its state or result grows from call to call: {one}, then {other}"
                     return
 
     def _built(self) -> Iterator[Doubt]:
@@ -447,7 +447,7 @@ class OwnCode:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
             yield "prints", "it prints in each call, and the time includes that"
         elif mode != "eager" and self.first.printed:
-            yield "prints-once", "what it prints is printed once, while it is traced, not in each call"
+            yield "prints-once", "its output is printed once, during tracing, not in each call"
 
 
 def _variable(tf: Any, value: Any) -> bool:

@@ -97,7 +97,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
             yield known(bench, each, point, msgspec.structs.replace(other, uncounted=names))
 
 
-_EAGER = "measured beside eager mode, it is counted"
+_EAGER = "if eager mode is measured too, it is counted"
 
 
 def of_model(bench: Bench, timed: TimedArm) -> Counted | None:

@@ -343,7 +343,7 @@ def _described(path: Path) -> tuple[Any, int]:
                 raise
             raise InputError(name, f"config.json cannot be read ({error})", "a whole .keras file") from None
     if not isinstance(config, dict):
-        raise InputError(name, "config.json is no description of a model", "a whole .keras file")
+        raise InputError(name, "config.json does not describe a model", "a whole .keras file")
     return config, sum(member.file_size for member in members)
 
 
@@ -413,7 +413,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
             config = json.loads(text)
             training = json.loads(file.attrs.get("training_config") or "null")
         if not isinstance(config, dict):
-            raise InputError(name, "model_config is no description of a model", "a model's .h5 file")
+            raise InputError(name, "model_config does not describe a model", "a model's .h5 file")
         check_tables(path, name, path.stat().st_size)
     except OSError as error:
         raise InputError(name, f"no HDF5 file that can be read ({error})", "a model's .h5 file") from None
@@ -497,7 +497,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
         of = f" of {sanitize_line(str(module), 100)}" if module is not None else ""
         raise InputError(
             name,
-            f"{what}{of}, which is no part of Keras that only computes",
+            f"{what}{of}, which is not a part of Keras that only computes",
             "--code FILE.py that registers it, or --trust",
         )
 

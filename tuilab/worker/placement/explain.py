@@ -125,18 +125,18 @@ def _placement(
 
 
 def sentence(rows: Sequence[ForecastRow]) -> str:
-    """Return `With this build a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
+    """Return `With this build, a GPU would run 11 of 12 ops; the rest stay on the CPU: MatMul int32 (…).`"""
     total = sum(row.count for row in rows)
     if not total:
         return "No TensorFlow op ran, so there is nothing to forecast."
     yes = sum(row.count for row in rows if row.gpu)
     if yes == total:
-        return f"With this build a GPU would run {'the one op' if total == 1 else f'all {total:,} ops'}."
+        return f"With this build, a GPU would run {'the one op' if total == 1 else f'all {total:,} ops'}."
     stuck = [row for row in rows if not row.gpu]
     kinds = _kinds([(row.op, row.dtype, row.reason) for row in stuck])
     if not yes:
-        return f"With this build a GPU would run none of it: {kinds}."
-    return f"With this build a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
+        return f"With this build, a GPU would run none of it: {kinds}."
+    return f"With this build, a GPU would run {yes:,} of {total:,} ops; the rest stay on the CPU: {kinds}."
 
 
 def seen_sentence(arms: Sequence[ArmPlacement]) -> str:

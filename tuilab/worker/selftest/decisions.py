@@ -138,8 +138,8 @@ def resolution(noise: Noise) -> Check | None:
         limit="what the machine allows",
         passed=True,
         message=(
-            f"a run of {ROUNDS} rounds ({seconds(noise.run_s)}) tells a difference of {percent(least)} here "
-            f"nine times in ten; to tell {percent(TOLD)} takes about {seconds(seconds_s)}"
+            f"a run of {ROUNDS} rounds ({seconds(noise.run_s)}) detects a difference of {percent(least)} "
+            f"here nine times in ten; detecting {percent(TOLD)} takes about {seconds(seconds_s)}"
         ),
     )
 
