@@ -6,15 +6,13 @@ results, recordings and the protocol. A field's description is the string below 
 table row. The pictures in measuring.md are computed by tuilab's own statistics from synthetic samples.
 """
 
-import ast
 import inspect
 import math
 import random
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,46 +25,18 @@ from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
 from tuilab.documents.rules import RULES, Rule
 from tuilab.history import schema, store
-from tuilab.model import arms, claims, events, machine, preset, program, requests, result, scenario
+from tuilab.model import claims, events, preset, program, requests, result
 from tuilab.model.parameters import Boolean, Choice, Parameter
+from tuilab.report.schema import SCHEMAS, in_json, meanings, structs
 
 DOCS = Path(__file__).parent
+MOST_VALUES = 8
+"""Longer lists of values are left to the schema."""
 HISTORY_OF_PRESETS_AND_RESULTS = """\
 | schema | tuilab | what changed |
 |---|---|---|
 | 1 | 0.1 | the first one |
 """
-
-
-@cache
-def _tree(module: str) -> dict[str, ast.ClassDef]:
-    source = inspect.getsource(sys.modules[module])
-    return {n.name: n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef)}
-
-
-def meanings(struct: type) -> dict[str, str]:
-    """Return the string below each field of the struct and its bases; "" without one."""
-    found: dict[str, str] = {}
-    for base in reversed(struct.__mro__):
-        node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
-        for field, below in zip(node.body, [*node.body[1:], None], strict=True) if node else ():
-            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                text = below.value.value if _is_text(below) else ""  # type: ignore[union-attr]
-                found[field.target.id] = _as_written(" ".join(str(text).split()))
-    return found
-
-
-def _is_text(node: ast.stmt | None) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _as_written(text: str) -> str:
-    """Replace Python's None with null, as in files."""
-    return re.sub(r"\bNone\b", "null", text)
 
 
 def kind(annotation: Any) -> str:
@@ -91,7 +61,8 @@ def _named(info: Any) -> str:
         case msgspec.inspect.RawType():
             return "JSON"
         case msgspec.inspect.LiteralType():
-            return " or ".join(f"`{value}`" for value in info.values)
+            words = " or ".join(f"`{value}`" for value in info.values)
+            return words if len(info.values) <= MOST_VALUES else f"one of {len(info.values)} words"
         case msgspec.inspect.VarTupleType() | msgspec.inspect.ListType():
             return f"list of {_named(info.item_type)}"
         case msgspec.inspect.TupleType():
@@ -99,14 +70,11 @@ def _named(info: Any) -> str:
         case msgspec.inspect.DictType():
             return f"table of {_named(info.value_type)}"
         case msgspec.inspect.StructType():
-            return _link(info.cls)
+            title = _title(info.cls)
+            return f"[{title}](#{title.replace(' ', '-')})"
         case msgspec.inspect.UnionType():
             return " or ".join(dict.fromkeys(_named(each) for each in info.types))
     return "value"
-
-
-def _link(struct: type) -> str:
-    return f"[{_title(struct)}](#{_title(struct).lower().replace(' ', '-')})"
 
 
 def _title(struct: type) -> str:
@@ -135,7 +103,7 @@ def _default(field: Any) -> str:
 def section(struct: type, level: int = 3) -> str:
     """Return a struct as a section: name, description, tag, fields."""
     tag = struct.__struct_config__.tag  # type: ignore[attr-defined]
-    about = _as_written(inspect.cleandoc(struct.__doc__ or "")) if not _plain(struct) else ""
+    about = in_json(inspect.cleandoc(struct.__doc__ or "")) if not _plain(struct) else ""
     lines = [f"{'#' * level} {_title(struct)}", "", about]
     if tag:
         lines += ["", f'`"{struct.__struct_config__.tag_field}": "{tag}"`']  # type: ignore[attr-defined]
@@ -149,33 +117,10 @@ def _plain(struct: type) -> bool:
     return struct.__doc__ is None
 
 
-def inside(*roots: Any) -> Iterator[type]:
-    """Yield the structs that the fields of these use, each once, in reading order."""
-    seen: dict[type, None] = {}
-
-    def visit(info: Any) -> None:
-        if isinstance(info, msgspec.inspect.StructType):
-            if info.cls in seen:
-                return
-            seen[info.cls] = None
-            for field in info.fields:
-                visit(field.type)
-        for part in ("item_type", "value_type"):
-            if hasattr(info, part):
-                visit(getattr(info, part))
-        for part in ("types", "item_types"):
-            for each in getattr(info, part, ()):
-                visit(each)
-
-    for root in roots:
-        visit(msgspec.inspect.type_info(root))
-    return iter(seen)
-
-
 def presets_page() -> str:
     """Return the contents of a preset file, and the parameters of every workload."""
     conditions = set(get_args(claims.Condition))
-    parts = [s for s in inside(preset.Preset) if s not in conditions and s is not preset.Preset]
+    parts = [s for s in structs(preset.Preset) if s not in conditions and s is not preset.Preset]
     text = [
         "# Presets",
         "",
@@ -242,84 +187,88 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def formats_page() -> str:
-    """Return the object of `--json`, recordings and the protocol, and the history's versions."""
-    known = set(inside(result.RunResult)) | {result.RunResult}
-    shared = [
-        scenario.Scenario,
-        scenario.Sweep,
-        scenario.Axis,
-        scenario.Budget,
-        arms.Arm,
-        machine.Machine,
-        machine.Device,
-    ]
-    in_result = [s for s in inside(result.RunResult) if s is not result.RunResult and s not in shared]
-    told = list(get_args(events.Event))
-    asked = list(get_args(requests.Request))
-    done = {*known, *told, *asked, *shared}
-    in_events = [s for s in inside(events.Event) if s not in done and s not in in_result]
-    return "\n".join(
-        [
-            "# Formats",
-            "",
-            textwrap.dedent("""\
-                The stable formats for scripts. Seconds, bytes and counts are plain numbers in SI base units. A schema may gain
-                fields, so ignore unknown ones. It never renames, moves or redefines a field.
+    """Return the stable formats for scripts: the objects of `--json`, recordings, the protocol, the history."""
+    events_of, requests_of = get_args(events.Event), get_args(requests.Request)
+    text = f"""\
+        # Formats
 
-                `python docs/make.py` generates this page.
+        The stable formats for scripts. Seconds, bytes and counts are plain numbers in SI base units. A schema may gain
+        fields, so ignore unknown ones. It never renames, moves or redefines a field.
 
-                ## `tuilab run --json`
-                """),
-            table(result.RunResult),
-            "",
-            HISTORY_OF_PRESETS_AND_RESULTS,
-            *(section(part) + "\n" for part in in_result),
-            "## `tuilab watch --json`",
-            "",
-            inspect.cleandoc(program.Page.__doc__ or ""),
-            "",
-            table(program.Page),
-            "",
-            section(program.Together).replace("[page](#page)", "[page](#tuilab-watch---json)") + "\n",
-            *(section(part) + "\n" for part in inside(program.Page) if part is not program.Page),
-            textwrap.dedent(f"""\
-                ## Recordings
+        `tuilab schema NAME` prints the JSON Schema with the meaning of each field. NAME is one of
+        {", ".join(f"`{name}`" for name in SCHEMAS)}. This page shows the two objects that scripts read most.
+        `python docs/make.py` generates it.
 
-                `tuilab history save RUN FILE` and `tuilab export` write a run as JSON lines: first a [hello](#hello), then the
-                run's events in order, beginning with [run started](#run-started). A replay shows the same screens. A recording
-                is data: sizes are limited, types are checked, and text is cleaned.
+        ## `tuilab run --json`
 
-                The protocol version is {events.PROTOCOL}. A worker writes the same lines to its standard output.
+        {{run}}
 
-                ## Events
-                """),
-            *(section(part) + "\n" for part in told),
-            "## Shared by results, events and requests\n",
-            *(section(part) + "\n" for part in [*shared, *in_events]),
-            textwrap.dedent("""\
-                ## Requests
+        {HISTORY_OF_PRESETS_AND_RESULTS.replace(chr(10), chr(10) + " " * 8)}
+        An arm:
 
-                What the lab writes to a worker's standard input, one JSON line each.
-                """),
-            *(section(part) + "\n" for part in asked),
-            textwrap.dedent(f"""\
-                ## The history
+        {{arm}}
 
-                One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. Read it with
-                `tuilab history --json`: its tables are not a stable interface.
+        ## `tuilab watch --json`
 
-                - **From a newer tuilab**: left alone. New runs go to `{store.BESIDE}` next to it.
-                - **From before the first release**: renamed to `history-older-….db`.
-                - **Damaged**: read once more before anything is changed. If the disk cannot be read, the file stays. If its
-                  content is damaged, it is renamed to `history-damaged-….db`.
-                - **Full or read-only disk**: runs are still listed, exported and replayed. New runs go to temporary files and
-                  return later. `tuilab history prune` makes the file smaller in place; `--for-good` removes deleted runs at once.
+        {{page}}
 
-                Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs. A repaired
-                file is named `history-recovered-….db`.
-                """),
-        ]
-    )
+        A finding:
+
+        {{finding}}
+
+        With several programs, the object is another one: `tuilab schema watch-several`.
+
+        ## Other commands
+
+        | command | schema |
+        |---|---|
+        | `tuilab sweep`, `tuilab resume`, `tuilab export --format json` | `tuilab schema run` |
+        | `tuilab explain PRESET`, `tuilab explain OP` | `tuilab schema explain`, `tuilab schema explain-op` |
+        | `tuilab doctor` | `tuilab schema doctor` |
+
+        ## Recordings
+
+        `tuilab history save RUN FILE` and `tuilab export` write a run as JSON lines: first `hello`, then the run's events in
+        order, beginning with `run-started`. A replay shows the same screens. A recording is data: sizes are limited,
+        types are checked, and text is cleaned. The protocol version is {events.PROTOCOL}.
+
+        A worker writes the same lines to its standard output (`tuilab schema event`):
+
+        {{events}}
+
+        The lab writes these to a worker's standard input (`tuilab schema request`):
+
+        {{requests}}
+
+        ## The history
+
+        One SQLite file, `~/.local/share/tuilab/history.db` (or in `TUILAB_DATA`), schema {schema.VERSION}. Read it with
+        `tuilab history --json`: its tables are not a stable interface.
+
+        - **From a newer tuilab**: left alone. New runs go to `{store.BESIDE}` next to it.
+        - **From before the first release**: renamed to `history-older-….db`.
+        - **Damaged**: read once more before anything is changed. If the disk cannot be read, the file stays. If its
+          content is damaged, it is renamed to `history-damaged-….db`.
+        - **Full or read-only disk**: runs are still listed, exported and replayed. New runs go to temporary files and
+          return later. `tuilab history prune` makes the file smaller in place; `--for-good` removes deleted runs at once.
+
+        Every command mentions a renamed file until `tuilab history check --repair FILE` has added its runs. A repaired
+        file is named `history-recovered-….db`.
+        """
+    page = textwrap.dedent(text).format(
+        run=table(result.RunResult), arm=table(result.ArmResult), page=table(program.Page),
+        finding=table(program.Bottleneck), events=_lines(events_of), requests=_lines(requests_of),
+    )  # fmt: skip
+    return re.sub(r"\[([^]]+)\]\(#[^)]*\)", r"\1", page)  # what a field holds is in the schema
+
+
+def _lines(parts: tuple[type, ...]) -> str:
+    """Return a list of messages: the tag, and the first line of its description."""
+    out = []
+    for part in parts:
+        about = inspect.cleandoc(part.__doc__ or "").partition("\n")[0] if not _plain(part) else ""
+        out.append(f"- `{part.__struct_config__.tag}`: {in_json(about)}")  # type: ignore[attr-defined]
+    return "\n".join(out)
 
 
 WIDTH, BAR = 60, 40

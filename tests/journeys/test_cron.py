@@ -52,7 +52,7 @@ def test_every_command_works_with_closed_streams(user: User, closed: str) -> Non
     gone = ">&-" in closed.split()
     lines = {
         "tuilab --help": "Usage", "tuilab presets": "stft-small", "tuilab history": "", "tuilab hosts": "",
-        "tuilab completion bash": "_tuilab_completion", "tuilab check --rules": "TL103",
+        "tuilab completion bash": "_tuilab_completion", "tuilab schema run": "RunResult", "tuilab check --rules": "TL103",
         "tuilab check article.md": "", "tuilab import article.md": "", "tuilab doctor": "GPU",
         "tuilab new mine": "", "tuilab watch program.py": "hello", "tuilab explain MatMul --dtype int32": "MatMul",
         "tuilab export last": "", "tuilab history check": "", "tuilab worker": "",

@@ -17,7 +17,7 @@ COMMANDS = (
     "tuilab verdicts", "tuilab new mine", "tuilab presets", "tuilab history", "tuilab hosts", "tuilab export last",
     "tuilab explain tiny-ops", "tuilab profile tiny-ops --budget quick", "tuilab selftest --only forked --only hog",
     "tuilab machine", "tuilab doctor", "tuilab check articles", "tuilab import articles/0.md", "tuilab serve --port {}",
-    "tuilab completion bash", "tuilab worker", "tuilab watch program.py",
+    "tuilab schema run", "tuilab completion bash", "tuilab worker", "tuilab watch program.py",
 )  # fmt: skip
 STOPPED = ("tuilab verdicts", "tuilab serve")
 """They go on until Ctrl-C."""

@@ -27,6 +27,7 @@ RUN = (
     "tuilab --help",
     "tuilab presets",
     "tuilab completion bash",
+    "tuilab schema run",
     "tuilab check --explain TL103",
     "tuilab check article.md",
     "tuilab check --format full article.md",

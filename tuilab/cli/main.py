@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "import": ("tuilab.cli.import_:import_", "Write presets from an article's examples."),
     "serve": ("tuilab.cli.serve:serve", "Serve the lab to a browser on this machine."),
+    "schema": ("tuilab.cli.schema:schema", "Print the JSON Schema of what a command prints or reads."),
     "completion": ("tuilab.cli.completion:completion", "Print shell completion for bash, zsh or fish."),
     "worker": ("tuilab.cli.worker:worker", "Run a worker on standard input and output (ssh starts it)."),
 }

@@ -99,7 +99,7 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
 
     kind: str
     """The name of the handler."""
-    body: msgspec.Raw = msgspec.Raw(b"{}")
+    body: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"{}"))
     """The handler's struct as JSON."""
 
 

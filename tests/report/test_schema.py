@@ -1,0 +1,50 @@
+"""The JSON Schemas that `tuilab schema` prints hold for what commands print and read."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]
+import msgspec
+import pytest
+
+from tests.calling import here
+from tests.conftest import fold
+from tests.tui.recorded import events_of
+from tuilab.analysis.summary import summarise
+from tuilab.report.schema import SCHEMAS, schema
+
+PRESETS = Path(__file__).parents[2] / "presets"
+
+
+def validate(name: str, data: object) -> None:
+    jsonschema.validate(data, schema(name), jsonschema.Draft202012Validator)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_valid_schema_and_says_what_fields_mean(name):
+    found = schema(name)
+    jsonschema.Draft202012Validator.check_schema(found)
+    fields = [field for part in found["$defs"].values() for field in part.get("properties", {}).values()]
+    assert sum("description" in field for field in fields) > len(fields) / 4
+
+
+def test_command_prints_it():
+    done = here("schema", "run")
+    assert done.returncode == 0 and json.loads(done.stdout) == json.loads(msgspec.json.encode(schema("run")))
+
+
+def test_recorded_run_and_its_result_hold_to_it():
+    events = events_of("run")
+    for event in events:
+        validate("event", json.loads(msgspec.json.encode(event)))
+    result = json.loads(msgspec.json.encode(summarise(fold(list(events)))))
+    validate("run", result)
+    del result["arms"][0]["id"]
+    with pytest.raises(jsonschema.ValidationError, match="'id' is a required property"):
+        validate("run", result)
+
+
+@pytest.mark.parametrize("file", sorted(PRESETS.glob("*.toml")), ids=lambda file: file.stem)
+def test_shipped_preset_holds_to_it(file):
+    validate("preset", tomllib.loads(file.read_text()))

@@ -1,0 +1,14 @@
+"""`tuilab schema`: the JSON Schema of what a command prints or reads."""
+
+import click
+
+from tuilab.cli.lab import emit
+from tuilab.report.schema import SCHEMAS
+from tuilab.report.schema import schema as schema_of
+
+
+@click.command()
+@click.argument("what", type=click.Choice(list(SCHEMAS)))
+def schema(what: str) -> None:
+    """Print the JSON Schema of WHAT: the `--json` of a command, a preset file, an event or a request."""
+    emit(schema_of(what))

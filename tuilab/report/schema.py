@@ -1,0 +1,97 @@
+"""JSON Schemas of what scripts read and write, made from the typed data, with each field's meaning."""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from tuilab.model.doctor import DoctorReport
+from tuilab.model.events import Event
+from tuilab.model.explain import OpExplanation, ScenarioExplanation
+from tuilab.model.preset import Preset
+from tuilab.model.program import Page, Together
+from tuilab.model.requests import Request
+from tuilab.model.result import RunResult
+
+SCHEMAS: dict[str, Any] = {
+    "run": RunResult,
+    "watch": Page,
+    "watch-several": Together,
+    "explain": ScenarioExplanation,
+    "explain-op": OpExplanation,
+    "doctor": DoctorReport,
+    "preset": Preset,
+    "event": Event,
+    "request": Request,
+}
+"""By name: the object of a command's `--json`, a preset file, a line of a recording, a line to a worker."""
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of one of `SCHEMAS`."""
+    of = SCHEMAS[name]
+    parts = {part.__name__: part for part in structs(of)}
+    found = msgspec.json.schema(of)
+    for title, part in found.get("$defs", {}).items():
+        below = meanings(parts[title]) if title in parts else {}
+        for field, about in part.get("properties", {}).items():
+            if below.get(field):
+                about["description"] = below[field]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"tuilab {name}", **found}
+
+
+def structs(*roots: Any) -> Iterator[type]:
+    """Yield the structs that these types use, each once, in reading order."""
+    seen: dict[type, None] = {}
+
+    def visit(info: Any) -> None:
+        if isinstance(info, msgspec.inspect.StructType):
+            if info.cls in seen:
+                return
+            seen[info.cls] = None
+            for field in info.fields:
+                visit(field.type)
+        for part in ("item_type", "value_type"):
+            if hasattr(info, part):
+                visit(getattr(info, part))
+        for part in ("types", "item_types"):
+            for each in getattr(info, part, ()):
+                visit(each)
+
+    for root in roots:
+        visit(msgspec.inspect.type_info(root))
+    return iter(seen)
+
+
+def meanings(struct: type) -> dict[str, str]:
+    """Return the text below each field of the struct and its bases, by its name in JSON; "" without one."""
+    found: dict[str, str] = {}
+    for base in reversed(struct.__mro__):
+        node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
+        for field, below in zip(node.body, [*node.body[1:], None], strict=True) if node else ():
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                found[field.target.id] = in_json(" ".join(_text(below).split()))
+    names = {each.name: each.encode_name for each in msgspec.structs.fields(struct)}
+    return {names.get(field, field): about for field, about in found.items()}
+
+
+def in_json(text: str) -> str:
+    """Write Python's None as null, as files have it."""
+    return re.sub(r"\bNone\b", "null", text)
+
+
+def _text(node: ast.stmt | None) -> str:
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value
+    return text if isinstance(text, str) else ""
+
+
+@cache
+def _tree(module: str) -> dict[str, ast.ClassDef]:
+    source = inspect.getsource(sys.modules[module])
+    return {each.name: each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.ClassDef)}
