@@ -216,15 +216,12 @@ def formats_page() -> str:
 
         {{finding}}
 
-        With several programs, the object is another one: `tuilab schema watch-several`.
+        With several programs, the object is another one: schema `watch-several`.
 
         ## Other commands
 
-        | command | schema |
-        |---|---|
-        | `tuilab sweep`, `tuilab resume`, `tuilab export --format json` | `tuilab schema run` |
-        | `tuilab explain PRESET`, `tuilab explain OP` | `tuilab schema explain`, `tuilab schema explain-op` |
-        | `tuilab doctor` | `tuilab schema doctor` |
+        `sweep`, `resume` and `export --format json` print the object of `run`. `explain` and `doctor` have schemas of their
+        own; of an op instead of a preset it is `explain-op`.
 
         ## Recordings
 
@@ -232,11 +229,11 @@ def formats_page() -> str:
         order, beginning with `run-started`. A replay shows the same screens. A recording is data: sizes are limited,
         types are checked, and text is cleaned. The protocol version is {events.PROTOCOL}.
 
-        A worker writes the same lines to its standard output (`tuilab schema event`):
+        A worker writes the same lines to its standard output (schema `event`):
 
         {{events}}
 
-        The lab writes these to a worker's standard input (`tuilab schema request`):
+        The lab writes these to a worker's standard input (schema `request`):
 
         {{requests}}
 

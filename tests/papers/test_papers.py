@@ -104,7 +104,7 @@ ELSEWHERE = {
 # Prose that names a command without its arguments.
 NAMED = {
     "tuilab check", "tuilab export", "tuilab history import", "tuilab history save",
-    "tuilab history compare", "tuilab history save RUN FILE", "tuilab run --json", "tuilab run NAME",
+    "tuilab history compare", "tuilab history save RUN FILE", "tuilab schema NAME", "tuilab run --json", "tuilab run NAME",
 }  # fmt: skip
 ARTICLE = """# A product
 
