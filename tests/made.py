@@ -1,4 +1,4 @@
-"""Machines and runs of which a test says only what matters to it."""
+"""Machines and runs for which a test states only what matters to it."""
 
 import random
 from typing import Any
@@ -17,7 +17,7 @@ CPU, GPU = Device("CPU:0"), Device("GPU:0", "a GPU")
 
 
 def machine(**about: Any) -> Machine:
-    """A machine. about: its fields."""
+    """Return a machine. about: its fields."""
     usual = {
         "host": "h",
         "cpu": "c",
@@ -34,7 +34,7 @@ MACHINE = machine()
 
 
 def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
-    """A run begins, with one arm if none is named. about: its fields."""
+    """Return the start of a run, with one arm if none is given. about: its fields."""
     usual = {
         "scenario": Scenario("stft", {"samples": 256}), "points": (e.Point(0),), "budget": BUDGET["quick"],
         "machine": MACHINE, "at": "2026-11-21T00:00:00Z", "preset": "stft-small",
@@ -43,13 +43,13 @@ def started(run: str = "r1", *arms: Arm, **about: Any) -> e.RunStarted:
 
 
 def rounds(run: str, count: int, *arms: Arm, seconds: float = 1e-3, point: int = 0) -> list[e.Round]:
-    """So many rounds, in which each arm takes so long a call, ten a second."""
+    """Return `count` rounds in which each arm takes `seconds` per call, ten rounds per second."""
     blocks = tuple(e.Block(arm.id, point, 10, 10 * seconds) for arm in arms or (GRAPH,))
     return [e.Round(run=run, index=i, blocks=blocks, elapsed_s=i / 10) for i in range(count)]
 
 
 def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
-    """Where a call's time went: nowhere. about: its fields."""
+    """Return an empty profile. about: its fields."""
     usual = {
         "workload": "stft",
         "device": "CPU:0",
@@ -63,7 +63,7 @@ def profile(arm: str = GRAPH.id, **about: Any) -> Profile:
 
 
 def account(total_s: float | None = None, halves: dict[str, float] | None = None, **parts: float) -> Account:
-    """Where a call's time goes, as profiled; what the parts leave of the total is not known."""
+    """Return the account of a call, as profiled; the rest of the total is unknown."""
     total = sum(parts.values()) if total_s is None else total_s
     rest = total - sum(parts.values())
     whole = {**parts, NOT_KNOWN: rest} if rest > 1e-9 * total else parts
@@ -86,7 +86,7 @@ def account(total_s: float | None = None, halves: dict[str, float] | None = None
 
 
 def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
-    """So many rounds of the three modes, as noise makes them, each in an order of its own."""
+    """Return `count` noisy rounds of the three modes, each in a different order."""
     rng, out = random.Random(seed), []
     for index in range(count):
         blocks = tuple(
@@ -101,18 +101,18 @@ def regular(count: int, seed: int = 1, run: str = "r1") -> list[e.Round]:
 
 
 def regular_run(run: str = "r1", count: int = 30, seed: int = 1) -> list[e.Event]:
-    """A whole run of the three modes that ends well."""
+    """Return a complete, successful run of the three modes."""
     return [started(run, *MODES), *regular(count, seed, run), e.Finished(run=run, status="ok")]
 
 
 def run_of(run: str, count: int = 3, *arms: Arm, seconds: float = 1e-3, **about: Any) -> list[e.Event]:
-    """A whole run that ends well."""
+    """Return a complete, successful run."""
     told = rounds(run, count, *arms, seconds=seconds)
     return [started(run, *arms, **about), *told, e.Finished(run=run, status="ok")]
 
 
 def folded(*events: e.Event) -> RunState:
-    """The state that the events add up to."""
+    """Return the state that results from the events."""
     state = RunState()
     for event in events:
         state.apply(event)

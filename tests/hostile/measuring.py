@@ -1,4 +1,4 @@
-"""What the hostile worker does when it is asked."""
+"""Responses of the hostile worker."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from tuilab.model import events, requests
 from tuilab.worker.context import Context
 
 WORKERS = 50_000
-"""The first number of what a worker says; each supply takes the kinds in turn."""
+"""First number of the worker's payloads; each supply cycles through the kinds."""
 SUPPLY = Supply(first=WORKERS)
 MANY = {"nodes": 60, "logs": 60}
 HANDLERS: dict[type[requests.Request], str] = {
@@ -22,28 +22,28 @@ NOISE = (
     "\n".join(SUPPLY.text() for _ in range(2 * len(KINDS))).encode("utf-8", "surrogatepass")
     + b"\xff\xfe\x9b\n"
 )
-"""On standard error, as libraries write there."""
+"""On standard error, where libraries write."""
 
 
 def start(context: Context, pending: Sequence[bytes] = ()) -> None:
-    """Be ready, with much to say."""
+    """Become ready, with much output."""
     context.send(events.Warming(stage=SUPPLY.text(), elapsed_s=0.0))
     context.machine = scene.machine(SUPPLY)
     context.send(events.Ready(machine=context.machine, import_s=0.1, start_s=0.1))
     for name, text in HUGE.items():
-        whole = name == "ten-million"  # the others cost their seconds where sanitising is tested by itself
+        whole = name == "ten-million"  # the others would repeat the cost of the separate sanitizing tests
         context.send(events.Log(text=f"{SUPPLY.next().token} {text if whole else text[: MILLION // 10]}"))
 
 
 def measure(context: Context, request: requests.Request) -> None:
-    """Play a run."""
+    """Perform a run."""
     assert isinstance(request, requests.Measure)
     for batch in scene.batches(request, context.machine, SUPPLY, **MANY):
         context.send(*batch)
 
 
 def declare(context: Context, request: requests.Request) -> None:
-    """Declare a person's own code, or refuse to."""
+    """Declare user code, or reject it."""
     assert isinstance(request, requests.Declare)
     name = request.file.rpartition(":")[2]
     if name == "refused":

@@ -1,7 +1,7 @@
-"""Text that means harm: each begins with a token that may be shown, and may hold one that must never be.
+"""Hostile text: each payload starts with a visible token and may contain one that must never be visible.
 
-The first tells what was shown, the second what got through: it stands inside a control string, where a
-terminal would take it for a title, a link, a clipboard or a command.
+The first shows what was displayed, the second what got through: it is inside a control string, which a
+terminal would interpret as a title, link, clipboard content or command.
 """
 
 import base64
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 SHOWN = re.compile(r"v\d{5}")
 HIDDEN = "h1dd3n"
-"""Begins every token that must not be seen."""
+"""Prefix of every token that must not be visible."""
 CLIPBOARD = base64.b64encode(HIDDEN.encode()).decode().rstrip("=")[:-1]
 
 ESC, BEL, ST = "\x1b", "\x07", "\x1b\\"
@@ -22,7 +22,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Payload:
-    """token: what of it may be seen. kind: which harm."""
+    """token: its visible part. kind: the kind of attack."""
 
     token: str
     kind: str
@@ -159,7 +159,7 @@ LONG = {
 }
 KINDS = {**MARKUP, **TERMINAL, **CONTROLS, **UNICODE, **LONG}
 SURROGATES = {"surrogate": "x\ud83d", "surrogates": "\udc00\ud800x", "surrogate-byte": "\udc1b\udc9b[31m"}
-"""Python texts that no UTF-8 holds."""
+"""Python strings that UTF-8 cannot encode."""
 HUGE = {
     "ten-million": "n" * 10 * MILLION,
     "ten-million-wide": "漢" * 10 * MILLION,
@@ -170,7 +170,7 @@ HUGE = {
 
 
 class Supply:
-    """Payloads without end, each with tokens of its own; `made` are those that were handed out."""
+    """An endless supply of payloads with unique tokens; `made` are those handed out."""
 
     def __init__(self, kinds: dict[str, str] = KINDS, first: int = 0) -> None:
         self._kinds = itertools.cycle(kinds.items())
@@ -178,7 +178,7 @@ class Supply:
         self.made: dict[str, Payload] = {}
 
     def next(self) -> Payload:
-        """One more."""
+        """Return the next payload."""
         number = next(self._number)
         kind, text = next(self._kinds)
         token = f"v{number:05d}"
@@ -187,7 +187,7 @@ class Supply:
         return payload
 
     def text(self) -> str:
-        """One more's text."""
+        """Return the text of the next payload."""
         return self.next().text
 
     def __iter__(self) -> Iterator[Payload]:
@@ -196,11 +196,11 @@ class Supply:
 
 
 def toml(text: str) -> str:
-    """The text as a TOML string; surrogates stay out of it."""
+    """Return the text as a TOML string, without surrogates."""
     text = text.encode("utf-8", "ignore").decode()
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def tokens_in(text: str) -> set[str]:
-    """The tokens of payloads that the text shows."""
+    """Return the payload tokens visible in the text."""
     return set(SHOWN.findall(text))

@@ -1,4 +1,6 @@
-"""The lab as the command opens it, but for its worker: `python -m tests.hostile.program FOLDER '{"nodes": 9}'`."""
+"""The lab as the command opens it, except for its worker: `python -m tests.hostile.program FOLDER '{"nodes":
+9}'`.
+"""
 
 import sys
 from pathlib import Path
@@ -11,7 +13,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 
 
 def main(folder: str, told: str) -> int:
-    """folder: of the presets. told: what the worker is told."""
+    """folder: of the presets. told: instructions for the worker."""
     command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
     return run(
         Options(

@@ -1,4 +1,4 @@
-"""A runner without a process that says nothing but payloads, through the same door as a worker's words."""
+"""A runner without a process that sends only payloads, through the same path as a worker's events."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from tuilab.model.sanitize import sanitize
 
 
 def through_the_door(event: Event) -> Event:
-    """The event as it arrives from another process."""
+    """Return the event as it arrives from another process."""
     return sanitize(events.decode(events.encode(event)))
 
 
 class HostileRunner(ScriptedRunner):
-    """nodes, logs: how many of each a run has."""
+    """nodes, logs: number of each in a run."""
 
     def __init__(
         self, on_event: Callable[[Event], None], supply: Supply, *, nodes: int = 60, logs: int = 60
@@ -37,7 +37,7 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Ready(machine=self.answers, import_s=1, start_s=1))
 
     def add(self, host: str) -> object:
-        """Another host, which says who it is."""
+        """Add another host, which introduces itself."""
         self._on_event(Warming(stage=self.supply.text(), elapsed_s=0.0, origin=host))
         self._on_event(Ready(machine=scene.machine(self.supply), import_s=1, start_s=1, origin=host))
         self._on_event(WorkerExited(code=1, message=self.supply.text(), origin=host))
@@ -59,7 +59,7 @@ class HostileRunner(ScriptedRunner):
         self._on_event(Answer(request=request.id, kind=request.kind, body=body))
 
     def refuse(self) -> None:
-        """The worker cannot do what it was asked for, and says so in its own words."""
+        """Reject a request in the worker's own words."""
         self._on_event(Refused(request="", message=self.supply.text(), detail=self.supply.text()))
 
     async def measure(self, request: Measure) -> None:

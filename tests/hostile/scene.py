@@ -1,4 +1,4 @@
-"""A lab in which every text that comes from outside means harm: presets, machine, events, answers, documents."""
+"""A lab in which all external text is hostile: presets, machine, events, answers, documents."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,15 +26,15 @@ FREE = {
     "memory", "to", "requested", "note", "code", "sentence", "forced", "evidence", "cause", "mend", "title",
     "summary", "label", "help", "rest", "diagnosis", "notes", "fact",
 }  # fmt: skip
-"""Fields in which a worker may say what it likes."""
+"""Fields with free text from a worker."""
 NAMED = {"Node": {"name", "device"}, "Lane": {"name", "device"}, "Span": {"name"}, "OpTime": {"name", "device"},
          "DeviceTime": {"device"}, "Probe": {"name"}, "Part": {"phase"}}  # fmt: skip
 KEPT = {"Arm": {"host", "dtype"}, "Declaration": {"dtype"}, "Log": {"run"}, "Part": {"source"}}
-"""Names that things are known by."""
+"""Names that identify things."""
 
 
 def spoilt(message: T, supply: Supply) -> T:
-    """The message with a payload for every free text in it."""
+    """Return the message with a payload in each free-text field."""
     kind = type(message).__name__
     free = (FREE | NAMED.get(kind, set())) - KEPT.get(kind, set())
     changed = {
@@ -56,7 +56,7 @@ def _spoilt(value: Any, free: bool, supply: Supply) -> Any:
 
 
 def machine(supply: Supply) -> Machine:
-    """A machine whose every name means harm; its CPU can be measured on all the same."""
+    """Return a machine with hostile names, on whose CPU runs still work."""
     more = tuple(Device(supply.text(), supply.text()) for _ in range(2))
     found = spoilt(CPU_MACHINE, supply)
     return msgspec.structs.replace(found, devices=(Device("CPU:0", supply.text()), *more))
@@ -65,7 +65,7 @@ def machine(supply: Supply) -> Machine:
 def batches(
     request: Measure, here: Machine, supply: Supply, *, nodes: int = 60, logs: int = 60, rounds: int = 6
 ) -> Iterator[list[Event]]:
-    """A run: what the script says, spoilt, with as many nodes and lines of the log as asked for."""
+    """Yield a scripted run with payloads and the given number of nodes and log lines."""
     run = request.id
     live = [arm for arm in request.arms if arm.device == "CPU:0"]
     for batch in Script(request, here, rounds).batches():
@@ -77,7 +77,7 @@ def batches(
 
 
 def _event(event: Event, supply: Supply) -> Event:
-    # The start names what was asked for; the machine in it is spoilt already.
+    # The start repeats the request, and its machine is already hostile.
     return event if type(event).__name__ in ("RunStarted", "Round") else spoilt(event, supply)
 
 
@@ -95,7 +95,7 @@ def _more(run: str, arm: str, supply: Supply, nodes: int, logs: int) -> Iterator
 
 
 def node(supply: Supply) -> Node:
-    """An op of which nothing is to be trusted."""
+    """Return an op with hostile fields."""
     kinds = ("op", "copy", "folded", "op")
     text = supply.text
     return Node(
@@ -105,17 +105,19 @@ def node(supply: Supply) -> Node:
 
 
 def profile(supply: Supply) -> Profile:
-    """Where a call's time went, by ops of any name."""
+    """Return the account of a call, with hostile op names."""
     return spoilt(PROFILE, supply)
 
 
 def forecast(supply: Supply) -> ScenarioExplanation:
-    """What a GPU would run."""
+    """Return a hostile GPU forecast."""
     return spoilt(FORECAST, supply)
 
 
 def declaration(supply: Supply, name: str = "own") -> Declaration:
-    """What a person's own code declares: its docstring, its parameters; the names are Python's."""
+    """Return a declaration of user code with hostile docstring and parameters; names must be valid in
+    Python.
+    """
     text = supply.text
     return Declaration(
         name=name, title=text(), summary=text(), unit=text(),
@@ -130,7 +132,7 @@ def declaration(supply: Supply, name: str = "own") -> Declaration:
 
 
 def diagnosis(supply: Supply) -> DoctorReport:
-    """What the doctor says of a machine."""
+    """Return a doctor's report with hostile text."""
     text = supply.text
     return DoctorReport(
         gpu_visible=False, code="driver-missing", cause=text(), mend=text(),
@@ -167,7 +169,7 @@ device = "GPU"
 
 
 def presets(folder: Path, count: int, supply: Supply) -> None:
-    """So many preset files that can be read, and as many that cannot, each for a reason of its own."""
+    """Write `count` valid preset files, and as many invalid ones, each for a different reason."""
     folder.mkdir(exist_ok=True)
     names = ("title", "summary", "wrong", "advice", "document", "heading", "claim", "quoted", "then", "op")
     for number in range(count):
@@ -222,7 +224,7 @@ print({!r}, time.time() - start)
 
 
 def document(file: Path, supply: Supply, pages: int = 12) -> Path:
-    """An article, each line of which means harm."""
+    """Write an article with hostile lines."""
     parts = []
     for _ in range(pages):
         parts.append(DOCUMENT.format(*(supply.text() for _ in range(9))))

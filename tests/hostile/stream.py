@@ -1,4 +1,4 @@
-"""What a program sent to its terminal, taken apart strictly: anything that is not known to be ours is a fault."""
+"""Parses a program's terminal output strictly: anything that the lab is not known to send is a fault."""
 
 import re
 from collections import Counter
@@ -10,12 +10,12 @@ CSI = re.compile(r"\x1b\[([<=>?]?)([0-9;:]*)([ -/]*)([@-~])")
 MODES = {"25", "1000", "1003", "1004", "1006", "1015", "1016", "1049", "2004", "2026", "2048", "7"}
 """Cursor, mouse, focus, alternate screen, paste, synchronised output, resize, wrapping."""
 POINTER = re.compile(r"\x1b\]22;[a-z-]{1,20}\x07")
-"""The shape of the mouse's pointer, by a name of Textual's."""
+"""The shape of the mouse pointer, by its name in Textual."""
 CLIPBOARD = re.compile(r"\x1b\]52;c;[A-Za-z0-9+/]*={0,2}(?:\x07|\x1b\\)")
 
 
 def faults(sent: bytes, size: tuple[int, int], *, clipboard: bool = False) -> list[str]:
-    """What of it a terminal must not be sent. clipboard: the lab was asked to copy its own command."""
+    """Return what a terminal must not receive. clipboard: the lab was asked to copy its own command."""
     return [f"{what} at {at}: …{sent.decode('utf-8', 'replace')[max(0, at - 60) : at + 60]!r}"
             for at, what in _faults(sent, size, clipboard)]  # fmt: skip
 
@@ -45,14 +45,14 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
                 continue
             yield at, f"an escape that is none of ours: {text[at : at + 12]!r}"
         elif character in "\r\n" and (not inside or text[at + 1 : at + 2] in ("\n", "\x1b")):
-            pass  # Textual ends a line of a whole screen so, and goes on with a move
+            pass  # Textual ends a line of a whole screen this way, followed by a move
         elif is_forbidden(character):
             yield at, f"a control character {character!r}"
         at += 1
 
 
 def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
-    """What is wrong with a control sequence; "" for one of ours."""
+    """Return what is wrong with a control sequence; "" if it is one of ours."""
     private, given, between, final = found.groups()
     numbers = [int(n) for n in re.split("[;:]", given) if n]
     match private, between, final:
@@ -74,5 +74,5 @@ def _wrong(found: re.Match[str], size: tuple[int, int]) -> str:
 
 
 def kinds(sent: bytes) -> Counter[str]:
-    """How often each kind of control sequence was sent."""
+    """Count each kind of control sequence."""
     return Counter("".join((m[1], m[3], m[4])) for m in CSI.finditer(sent.decode("utf-8", "replace")))

@@ -1,4 +1,4 @@
-"""What a screen is about to send, piece by piece: nothing in it may be more than text and colours."""
+"""Checks a screen piece by piece before it is sent: only text and colours are allowed."""
 
 import re
 import unicodedata
@@ -10,24 +10,24 @@ from tests.tui.picture import lines
 
 FORBIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 OWN = re.compile(r"screen\.view\('[a-z]+'\)|grab|release|scroll_(?:up|down)")
-"""What a click on a tab of the lab does, and on a scroll bar."""
+"""Actions of a click on a tab and on a scroll bar."""
 BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def is_forbidden(character: str) -> bool:
-    """Whether a terminal would act on the character, or change the order of what stands beside it."""
+    """Return whether a terminal would act on the character, or reorder its neighbours."""
     return character in BIDI or unicodedata.category(character) in FORBIDDEN
 
 
 def faults_of(text: str) -> str:
-    """What is wrong with text that a terminal is to show; "" for nothing."""
+    """Return what is wrong with text for a terminal; "" for nothing."""
     if not text.isprintable() and any(map(is_forbidden, text)):
         return f"control characters: {text!r}"
     return ""
 
 
 def segment_faults(segment: Segment) -> str:
-    """What is wrong with a piece of a line: a control, a link, an action, a character."""
+    """Return what is wrong with a piece of a line: a control, a link, an action, a character."""
     text, style, control = segment
     if control:
         return f"a control segment: {segment!r}"
@@ -40,7 +40,7 @@ def segment_faults(segment: Segment) -> str:
 
 
 def shown(app: App[object]) -> tuple[str, list[str]]:
-    """The screen's text, a line each, and what is wrong with it."""
+    """Return the screen's lines as text, and what is wrong with them."""
     texts, faults = [], []
     for segments in lines(app):
         texts.append("".join(segment.text for segment in segments))

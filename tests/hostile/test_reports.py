@@ -1,4 +1,4 @@
-"""Reports and commands: what is written to a file or a terminal is text there too."""
+"""Reports and commands write only text to files and terminals."""
 
 import json
 import os
@@ -33,7 +33,7 @@ from tuilab.workloads import find
 
 
 def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, object]:
-    """A run of a hostile preset on a hostile machine: its events, its state, its preset."""
+    """Return a run of a hostile preset on a hostile machine: its events, state and preset."""
     scene.presets(folder / "presets", 1, supply)
     preset = catalogue.load(folder / "presets").presets[0]
     settings = Settings.of(preset, find(preset.workload).declaration)
@@ -53,7 +53,7 @@ def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, obje
 
 
 class Tags(HTMLParser):
-    """The tags and attributes of a page."""
+    """Collects the tags and attributes of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ def test_reports_hold_text_alone(tmp_path):
     assert not {name for name in tags.attributes if name.startswith("on") or name in ("href", "src")}
     assert len(tokens_in(page)) > 1_000
     for line in document.split("\n"):
-        # A line begins as the report begins it, whatever the texts hold.
+        # A line starts as the report starts it, whatever the texts contain.
         assert not line or re.match(r"[|#\-]|\S", line), line
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
@@ -115,12 +115,12 @@ for words in json.loads(sys.argv[1]):
     with contextlib.suppress(SystemExit):
         main()
 """
-"""One command after another in one process."""
+"""Runs one command after another in one process."""
 
 
 @pytest.mark.terminal
 def test_commands_print_text_alone(tmp_path):
-    """Every command that shows what is kept, in a real terminal."""
+    """Every command that shows saved data, in a real terminal."""
     supply = Supply()
     told, _, _ = measured(tmp_path, supply)
     recording.write(tmp_path / "run.jsonl", told)
@@ -155,7 +155,7 @@ def test_commands_print_text_alone(tmp_path):
 
 
 def test_the_words_of_a_command_that_fails_are_clean():
-    """Not a terminal: what goes to a log is clean too."""
+    """Not a terminal: log output is clean too."""
     done = here("check", "\x1b]0;x\x07\u202e\x9b31m.md")
     assert done.returncode == 2
     assert not faults_of(done.stderr.rstrip("\n"))

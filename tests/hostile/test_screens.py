@@ -1,6 +1,6 @@
-"""Every page and view of the lab, with every text from outside meaning harm: no piece of a line holds more than text.
+"""Every page and view of the lab with hostile external text: every piece of a line is plain text.
 
-What is shown is counted by the tokens that the payloads begin with.
+The visible text is counted by the tokens at the start of each payload.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from tuilab.doctor import examine
 
 
 class Seen:
-    """The tokens that have been on the screen, page by page."""
+    """The tokens that have been visible, page by page."""
 
     def __init__(self, app: TestLab) -> None:
         self.app = app
@@ -26,9 +26,9 @@ class Seen:
         self.by_page: dict[str, int] = {}
 
     def look(self, page: str, least: int = 1, *, quoted: bool = True) -> str:
-        """Take note of what shows; there must be at least so many payloads on it, and nothing else wrong.
+        """Record what is visible; requires at least `least` payloads, and no fault.
 
-        quoted: values may be shown as Python writes them, `\\x1b]0;…`, or code as it stands in a document.
+        quoted: values may appear as Python literals, `\\x1b]0;…`, or as code in a document.
         """
         text, faults = shown(self.app)
         assert not faults, (page, faults[:5])
@@ -56,7 +56,7 @@ def hostile_lab(folder: Path, supply: Supply, presets: int = 30, **options: obje
 VIEWS = {"live": "1", "compare": "c", "sweep": "3", "phases": "4", "timeline": "5", "placement": "6", "verdict": "d",
          "log": "9"}  # fmt: skip
 AT_ONCE = 12
-"""Messages that are shown together."""
+"""Number of messages shown together."""
 
 
 @pytest.mark.parametrize("ascii_only", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -133,7 +133,7 @@ async def test_each_preset_under_the_cursor(tmp_path):
 
 
 async def test_documents(tmp_path):
-    """Title, prose, code and findings: every kind of payload, in one place after another."""
+    """Title, prose, code and findings: every kind of payload, in each place."""
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (120, 120)) as pilot:
@@ -149,7 +149,7 @@ async def test_documents(tmp_path):
 
 
 async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
-    """Wait for the message that begins with the token, laid out; nothing may be wrong with it."""
+    """Wait until the message with that token is laid out, without any fault."""
 
     def said() -> bool:
         text, faults = shown(seen.app)
@@ -162,7 +162,7 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
 async def test_own_code(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
-        (tmp_path / f"{name}.py").write_text("from somewhere import *\n")  # what it defines, running it tells
+        (tmp_path / f"{name}.py").write_text("from somewhere import *\n")  # running it shows what it defines
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (140, 50)) as pilot:
@@ -197,7 +197,7 @@ async def test_hosts_and_messages(tmp_path):
 
 
 async def test_paths(tmp_path):
-    """A file's name is what somebody else called it: opened as a document, a preset, a recording."""
+    """File names chosen by somebody else: opened as a document, a preset, a recording."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)
     async with opened(app, (140, 100), messages=True) as pilot:

@@ -1,6 +1,7 @@
-"""The real program in a real terminal, with thousands of texts that mean harm: its bytes are text, colours, moves.
+"""The real program in a real terminal with thousands of hostile texts: it sends only text, colours and cursor
+moves.
 
-Presets by the hundred, a worker of which every word is hostile, a document, the history of all that.
+Uses hundreds of presets, a worker whose every text is hostile, a document, and the history of all that.
 """
 
 import contextlib
@@ -24,13 +25,13 @@ pytestmark = pytest.mark.terminal
 COLUMNS, PAGES = 160, 21
 PATIENCE_S, REST_S, IDLE_S = 20.0, 0.2, 1.2
 BEGUN = re.compile(rb"\x1b[^a-zA-Z]*$")
-"""A control sequence of which the end is still to come."""
+"""An incomplete control sequence."""
 
 
 class Sight:
-    """What the terminal was sent, as text without its control sequences, and the tokens that it has shown.
+    """The terminal's input as text without control sequences, and the visible tokens.
 
-    No emulator keeps the screen: it would take longer than the lab does to paint it.
+    No emulator keeps the screen, because that would take longer than the lab takes to paint.
     """
 
     def __init__(self, terminal: Terminal) -> None:
@@ -40,7 +41,7 @@ class Sight:
         self._shown = ""
 
     def news(self) -> str:
-        """What was sent since it was asked last, by lines: a move of the cursor begins one."""
+        """Return what was sent since the last call, as lines: each cursor move starts one."""
         with self.terminal._lock:
             new = BEGUN.sub(b"", bytes(self.terminal.sent[self._at :]))
         self._at += len(new)
@@ -50,7 +51,7 @@ class Sight:
         return text
 
     def see(self, words: str) -> None:
-        """Wait until the words are shown, or were since the last key."""
+        """Wait until the words are visible, or were since the last key."""
 
         def shown() -> bool:
             self.news()
@@ -59,9 +60,9 @@ class Sight:
         self.terminal.until(shown, 60, words)
 
     def press(self, keys: str) -> bool:
-        """Press keys and wait until the screen has changed and rests; whether it changed.
+        """Press keys and wait until the screen has changed and is idle; return whether it changed.
 
-        A busy machine answers late, so that a rest counts only after a change; a key without effect costs IDLE_S.
+        A busy machine responds late, so idling counts only after a change; a key without effect costs IDLE_S.
         """
         self.news()
         self._shown = ""
@@ -78,7 +79,7 @@ class Sight:
         return changed
 
     def page(self, key: str = "\x1b[6~") -> None:
-        """Leaf through a table to its end."""
+        """Page through a table to its end."""
         for _ in range(PAGES):
             if not self.press(key):
                 return
@@ -102,9 +103,9 @@ def opened(home: Path, size: tuple[int, int], **told: int) -> Iterator[Terminal]
     [(120, 30, 450, 150), pytest.param(2_000, 250, 5_000, 300, marks=pytest.mark.long)],
 )
 def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
-    """many: rows of the placement, and lines of the log. least: payloads that must have been seen, some of each kind.
+    """many: placement rows and log lines. least: payloads that must have been visible, some of each kind.
 
-    lines: of a screen so tall that hundreds of them are shown in a few paints.
+    lines: of a screen so tall that a few paints show hundreds of them.
     """
     size = (COLUMNS, lines)
     supply = Supply()
@@ -123,7 +124,7 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press(f"p{view}")
             if view == "9" and many > lines:
                 sight.press("\x1b[6~")
-                # From the presets by way of the filter to the table, which is where a page brings much.
+                # From the presets through the filter to the table, where one page shows many.
                 for _ in range(6):
                     before = len(sight.tokens)
                     sight.press("\t\x1b[H")
@@ -137,14 +138,14 @@ def test_no_escape_reaches_the_terminal(tmp_path, many, presets, least, lines):
             sight.press("\x1b")
         sight.press("o")
         sight.press("000_article.md\r")
-        sight.see("findings")  # a page that came later would take the last key
+        sight.see("findings")  # a page that opens later would consume the last key
         sight.page()
         sight.press("\x1b")
         sight.press("y")
         terminal.press("q")
         assert terminal.ended() == 0
         sent = bytes(terminal.sent)
-        # After the lab, the shell's screen has one line of where the run is kept.
+        # After the lab, the shell's screen has one line about where the run is saved.
         found = faults(sent.removesuffix(b"\r\n"), size, clipboard=True)
     assert not found, found[:5]
     assert HIDDEN.encode() not in sent.split(b"\x1b[?1049l")[-1]

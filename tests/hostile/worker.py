@@ -1,4 +1,4 @@
-"""A worker without TensorFlow that means harm: the real channel and main loop, payloads in all that it says.
+"""A hostile worker without TensorFlow: the real channel and main loop, with payloads in everything it sends.
 
 python worker.py tuilab.worker '{"nodes": 2000, "logs": 2000}'
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from tuilab.worker.channel import Channel
 
 if __name__ == "__main__":
-    # As the real worker does: the protocol leaves fd 1 before anything else is imported.
+    # As in the real worker, the protocol takes fd 1 before any other import.
     channel = Channel.from_stdio()
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from tests.hostile import measuring

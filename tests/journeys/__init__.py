@@ -1,1 +1,3 @@
-"""What users do, from the first command to the last: the built wheel, real processes, a real terminal and browser."""
+"""What users do, from the first command to the last: built wheel, real processes, real terminal and
+browser.
+"""

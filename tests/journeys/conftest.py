@@ -1,4 +1,6 @@
-"""One wheel for all journeys of a session, one home for each; on a failure the report holds what the user saw."""
+"""One wheel for all journeys of a session, and one home for each; a failure report contains what the user
+saw.
+"""
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -11,20 +13,20 @@ from tests.journeys.user import User, environment_with_tensorflow, install
 
 @pytest.fixture(scope="session")
 def programs() -> Path:
-    """The folder of programs of an environment that has the wheel."""
+    """Return the programs folder of an environment with the wheel."""
     return Path(once("wheel", lambda folder: {"programs": str(install(folder))})["programs"])
 
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Path:
-    """The programs of an environment with TensorFlow and without tuilab."""
+    """Return the programs folder of an environment with TensorFlow but without tuilab."""
     made = once("elsewhere", lambda folder: {"programs": str(environment_with_tensorflow(folder / "venv"))})
     return Path(made["programs"])
 
 
 @pytest.fixture
 def user(tmp_path: Path, programs: Path) -> Iterator[User]:
-    """A user who has just installed tuilab. At the end nothing of theirs may be left running."""
+    """A user who has just installed tuilab. At the end, none of their processes may be left."""
     user = User(tmp_path / "home", programs)
     yield user
     try:

@@ -1,6 +1,8 @@
-"""Faults planted at the border between processes and files: `python -m tests.journeys.planted` lists those unnoticed.
+"""Faults planted between processes and files: `python -m tests.journeys.planted` lists those that go
+unnoticed.
 
-Each is planted in a copy of the checkout, of which the journeys build the wheel; then the named story must fail.
+Each is planted in a copy of the checkout from which the journeys build the wheel; then the named story must
+fail.
 """
 
 import shutil
@@ -14,7 +16,7 @@ from tests.journeys.user import CHECKOUT
 
 
 class Fault(NamedTuple):
-    """What is planted where, and the story that must notice."""
+    """What is planted where, and the story that must notice it."""
 
     name: str
     file: str
@@ -74,7 +76,7 @@ FAULTS = (
 
 
 def noticed(fault: Fault) -> bool:
-    """Plant it, and run its story."""
+    """Plant it and run its story; return whether the story fails."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "checkout"
         left_out = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "build", "dist")
@@ -91,7 +93,7 @@ def noticed(fault: Fault) -> bool:
 
 
 def main() -> None:
-    """Plant each fault that is named by a word, or all."""
+    """Plant every fault whose name contains an argument, or all."""
     chosen = [
         fault for fault in FAULTS if not sys.argv[1:] or any(word in fault.name for word in sys.argv[1:])
     ]

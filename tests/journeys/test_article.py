@@ -1,4 +1,4 @@
-"""Somebody's article: checked, proved, its claims measured, its examples imported and mended."""
+"""An article: checked, proved, its claims measured, its examples imported and fixed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""In a browser: an exported run, and the lab itself, served."""
+"""In a browser: an exported run, and the served lab itself."""
 
 import re
 import shutil
@@ -45,7 +45,7 @@ def test_an_exported_run_is_read_in_a_browser(user: User, page) -> None:
 
 @pytest.mark.long
 def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
-    """Keys reach it without a click. A reload comes back to the same lab, and the run goes on to its end."""
+    """Keys reach it without a click. After a reload the same lab is there, and the run completes."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Started by cron, by a service or by a careless script: no streams, no HOME, no TERM."""
+"""Started by cron, a service or a careless script: no streams, no HOME, no TERM."""
 
 import json
 
@@ -16,7 +16,7 @@ print(tf.matmul(tf.ones((8, 8)), tf.ones((8, 8))))
 
 
 def test_a_night_job_measures(user: User) -> None:
-    """Without streams, HOME and TERM; its figures are in the folder that it was told."""
+    """Without streams, HOME and TERM; its figures are in the given folder."""
     data = user.home / "data"
     user.environment = {"PATH": user.environment["PATH"], "TUILAB_DATA": str(data)}
     user.environment |= {
@@ -45,7 +45,7 @@ def test_a_shell_completes_words(user: User) -> None:
     "closed", [CLOSED[0], *(pytest.param(each, marks=pytest.mark.long) for each in CLOSED[1:])]
 )
 def test_every_command_works_with_closed_streams(user: User, closed: str) -> None:
-    """None ends in an internal error; with standard error closed, results still go to standard output."""
+    """No internal error; with standard error closed, results still go to standard output."""
     user.write("article.md", ARTICLE)
     user.write("program.py", "print('hello')\n")
     listens = {0: "</dev/null"}.get(closed.count("<"), "")

@@ -25,7 +25,7 @@ def test_a_demo_is_guessed_and_seen(user: User) -> None:
 
 
 def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
-    """In the shell and in the lab the same sentence."""
+    """The shell and the lab show the same sentence."""
     told = json.loads(user.run("tuilab doctor --json", code=(0, 1)).out)
     assert told["gpu_visible"] in (True, False) and told["cause"] and told["probes"]
     assert told["cause"].split(":")[0][:30] in user.run("tuilab doctor", code=(0, 1)).out
@@ -38,7 +38,7 @@ def test_the_doctor_says_why_there_is_no_gpu(user: User) -> None:
 
 @pytest.mark.long
 def test_the_instrument_tests_itself(user: User) -> None:
-    """All of it, in a pipe. On a busy machine it does not pass, and says which check did not."""
+    """The whole self-test, in a pipe. On a busy machine it fails and names the failed check."""
     told = json.loads(user.run("tuilab selftest --json", code=(0, NOT_PASSED)).out)
     assert len(told["checks"]) >= 14 and told["passed"] == all(check["passed"] for check in told["checks"])
     assert all("Error" not in check["message"] for check in told["checks"])
@@ -49,7 +49,7 @@ def test_the_instrument_tests_itself(user: User) -> None:
     ["", *(pytest.param(each, marks=pytest.mark.long) for each in ("setsid -w", "nohup", CONTAINER))],
 )
 def test_the_self_test_ends_with_its_result_wherever_it_runs(user: User, before: str) -> None:
-    """Its check of forked processes starts and ends workers of its own, and nothing but those."""
+    """Its check of forked processes starts and ends only its own workers."""
     if before == CONTAINER and subprocess.run([*CONTAINER.split(), "true"], capture_output=True).returncode:
         pytest.skip("no container can be made here")
     line = f"{before} tuilab selftest --only forked --only clock-rate"

@@ -1,4 +1,4 @@
-"""The line drops while the lab measures; the user comes back."""
+"""The connection drops while the lab measures; the user comes back."""
 
 import pytest
 
@@ -8,7 +8,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_line_drops_and_the_user_comes_back(user: User) -> None:
-    """The run is finished without the lab, and is in the history, whole."""
+    """The run is finished without the lab, and the history has all of it."""
     with user.opens("tuilab --preset stft-small") as lab:
         lab.see("ready", seconds=120)
         lab.press("r")
@@ -27,7 +27,7 @@ def test_a_line_drops_and_the_user_comes_back(user: User) -> None:
 
 @pytest.mark.long
 def test_a_line_drops_and_nothing_is_to_go_on(user: User) -> None:
-    """`--hangup end` stops at once, and keeps what was measured."""
+    """`--hangup end` stops at once, and keeps the measurements."""
     with user.opens("tuilab --preset stft-small --hangup end") as lab:
         lab.see("ready", seconds=120)
         lab.press("r")

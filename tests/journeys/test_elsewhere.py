@@ -1,4 +1,4 @@
-"""Another environment, another host: measured and watched there, shown here."""
+"""Another environment or host: measured and watched there, shown here."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
 
 @pytest.fixture
 def far(user: User, tmp_path: Path):
-    """A host that ssh reaches as gpu-07, where this user has tuilab too."""
+    """A host reachable as gpu-07 by ssh, where this user has tuilab too."""
     if missing(SSHD, "ssh", "ssh-keygen"):
         pytest.skip("OpenSSH is not installed")
     folder = tmp_path / "sshd"
@@ -63,7 +63,7 @@ def far(user: User, tmp_path: Path):
 
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
-    """Its figures stand beside this machine's, each with its host."""
+    """Its figures appear next to this machine's, each with its host."""
     far.begins_and_stops("tuilab run stft-small --host local --host gpu-07")
     line = "tuilab run tiny-ops --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out

@@ -1,4 +1,4 @@
-"""Beside an emulated GPU, from the first run to the crossover. It is called emulated on every page."""
+"""With an emulated GPU, from the first run to the crossover. Every page calls it emulated."""
 
 import json
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def gpu(user: User) -> User:
-    """A user whose machine has an emulated GPU; skips where the emulation cannot be made."""
+    """A user whose machine has an emulated GPU; skips if it cannot be built."""
     try:
         made = build.environment(1)
     except build.Missing as error:

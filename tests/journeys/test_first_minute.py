@@ -1,4 +1,4 @@
-"""README, "The first minute": open the lab, measure, look around, take the run along."""
+"""README, "The first minute": open the lab, measure, look around, export the run."""
 
 import json
 import re
@@ -13,7 +13,7 @@ RIGHT = "\x1b[C"
 
 
 def slider(lab: Terminal, name: str = "samples") -> str:
-    """The value that stands beside a slider."""
+    """Return the value next to a slider."""
     found = re.search(rf"{name} +([\d,]+[kM]?) +┣", lab.text)
     return found[1].replace(",", "") if found else ""
 
@@ -42,7 +42,7 @@ def test_the_first_minute(user: User) -> None:
 
 
 def test_a_slider_is_moved_by_key_and_by_mouse(user: User) -> None:
-    """Each time it rests, the new value is measured; each measurement is kept."""
+    """Each time it rests, the new value is measured and saved."""
     with user.opens("tuilab --preset stft-small", (160, 50)) as lab:
         lab.see("ready", seconds=120)
         lab.press("i")

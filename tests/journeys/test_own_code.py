@@ -1,4 +1,4 @@
-"""A user's own function and model: opened by name, measured, refused in a sentence."""
+"""A user's own function and model: opened by name, measured, or rejected with a sentence."""
 
 import json
 
@@ -56,7 +56,7 @@ tf.saved_model.save(Writes(), "stranger")
 
 
 def measured(out: str) -> list[dict]:
-    """The arms with a figure."""
+    """Return the arms with a figure."""
     return [arm for arm in json.loads(out)["arms"] if arm["status"] == "ok" and arm["median_s"] > 0]
 
 
@@ -67,7 +67,7 @@ def test_a_starter_file_runs_as_it_is(user: User) -> None:
 
 
 def test_an_own_decorated_function_is_measured(user: User) -> None:
-    """`@tf.function`, with and without a signature; tensors without shapes are asked for in a sentence."""
+    """`@tf.function`, with and without a signature; missing shapes are requested in a sentence."""
     user.write("mine.py", FUNCTIONS)
     found = user.run("tuilab run mine.py:step --budget quick --set n=64 --json")
     assert measured(found.out) and json.loads(found.out)["scenario"]["parameters"]["n"] == 64
@@ -80,7 +80,7 @@ def test_an_own_decorated_function_is_measured(user: User) -> None:
 
 @pytest.mark.long
 def test_an_own_model_and_a_captured_step_are_measured(user: User) -> None:
-    """A model that would write files is refused, and writes none."""
+    """A model that would write files is rejected and writes none."""
     user.write("model.py", MODEL)
     user.run("python model.py", own_traceback=True)
     done = json.loads(

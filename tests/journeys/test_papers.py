@@ -1,4 +1,4 @@
-"""README and guide: every command line in them is one that a journey types."""
+"""README and guide: a journey types every command line in them."""
 
 import ast
 import re
@@ -16,11 +16,11 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TYPES = ("run", "begin", "begins_and_stops", "opens")
 """What a user does with a line."""
 STANDS_FOR = {"DOC": "article.md"}
-"""What a user types for a word of the papers in capitals."""
+"""What a user types for a capitalised placeholder in the papers."""
 
 
 def lines_of_papers() -> Iterator[tuple[str, str]]:
-    """Each command line in a shell block or in back quotes, with its paper."""
+    """Yield each command line in a shell block or back quotes, with its paper."""
     for paper in PAPERS:
         text = (CHECKOUT / paper).read_text(encoding="utf-8")
         lines = [line for kind, body in FENCE.findall(text) if kind == "sh" for line in body.splitlines()]
@@ -31,7 +31,7 @@ def lines_of_papers() -> Iterator[tuple[str, str]]:
 
 
 def typed() -> list[list[str]]:
-    """The words of every line that a journey types; `…` for what it puts in."""
+    """Return the words of every line that a journey types; `…` for inserted values."""
     found = []
     for path in sorted(HERE.glob("test_*.py")):
         for story in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -44,7 +44,7 @@ def typed() -> list[list[str]]:
 
 
 def text_of(given: ast.expr, story: ast.stmt) -> str:
-    """A text as it stands there, or in the last assignment above it."""
+    """Return a string literal, or the last assignment above a name."""
     if isinstance(given, ast.Name):
         above = [
             node
@@ -58,20 +58,20 @@ def text_of(given: ast.expr, story: ast.stmt) -> str:
 
 
 def words(line: str) -> list[str]:
-    """A line's words from `tuilab` on, without what a shell does with its output."""
+    """Return a line's words from `tuilab` on, without the shell's redirections."""
     split = shlex.split(line[line.index("tuilab") :], comments=False)
     return [word for word in split if not re.fullmatch(r"[<>]+|\d?[<>]&-", word)]
 
 
 def covers(typed_words: list[str], wanted: list[str]) -> bool:
-    """Whether a typed line holds all words of the wanted one, in their order."""
+    """Return whether a typed line contains all words of the wanted one, in order."""
     rest = iter(typed_words)
     return all(any(word == each for word in rest) for each in wanted)
 
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(lines_of_papers())))
 def test_a_journey_types_it(paper: str, line: str) -> None:
-    """With more options, perhaps: a smaller budget."""
+    """Further options are allowed, such as a smaller budget."""
     wanted = [STANDS_FOR.get(word, word) for word in words(line)]
     assert any(covers(each, wanted) for each in typed()), f"{paper}: no journey types `{line}`"
 

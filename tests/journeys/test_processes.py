@@ -1,4 +1,6 @@
-"""Every process that a command starts has a group of its own, and no other group is ever signaled: read from /proc."""
+"""Every process that a command starts has its own group, and no other group receives signals: read from
+/proc.
+"""
 
 import os
 import re
@@ -20,18 +22,20 @@ COMMANDS = (
     "tuilab schema run", "tuilab completion bash", "tuilab worker", "tuilab watch program.py",
 )  # fmt: skip
 STOPPED = ("tuilab verdicts", "tuilab serve")
-"""They go on until Ctrl-C."""
+"""These run until Ctrl-C."""
 STARTING_S = 0.5
-"""For a process that is being started to leave its parent's group."""
+"""Seconds for a starting process to leave its parent's group."""
 SHARES = {
     "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
     "tuilab check": "copies of the command itself, which nothing signals",
 }
-"""Commands with processes in their own group, and why."""
+"""Commands with processes in their own group, and the reason."""
 
 
 def started_in_its_group(user: User, line: str) -> list[str]:
-    """Run a line beside a bystander in the same group, who must survive it; what it started in that group."""
+    """Run a line next to a bystander in the same group, who must survive; return what it started in that
+    group.
+    """
     stop = line.startswith(STOPPED)
     bystander = user.home / "bystander"
     process = user.begin(f"(sleep 600 & echo $! > bystander); exec {line}", stdout=-3, stderr=-3)
@@ -53,7 +57,7 @@ def started_in_its_group(user: User, line: str) -> list[str]:
                     continue
             time.sleep(0.05)
     except psutil.NoSuchProcess:
-        pass  # it ended between two looks
+        pass  # it ended between two checks
     finally:
         beside = int(bystander.read_text())
         alive = psutil.pid_exists(beside) and psutil.Process(beside).status() != psutil.STATUS_ZOMBIE

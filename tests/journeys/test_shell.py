@@ -1,4 +1,4 @@
-"""A preset in a shell: measured, changed, stopped, resumed, looked at, compared, taken along."""
+"""A preset in a shell: measured, changed, stopped, resumed, viewed, compared, exported."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_a_preset_is_measured_changed_and_compared(user: User) -> None:
 
 @pytest.mark.long
 def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
-    """Ctrl-C keeps what was measured; `resume` measures the rest into the same run."""
+    """Ctrl-C keeps the measurements; `resume` measures the rest into the same run."""
     user.begins_and_stops("tuilab sweep stft-small --axis samples=256:1M:x4")
     line = "tuilab sweep stft-crossover --budget quick --axis samples=256:16k:x8 --mode graph --mode xla"
     stopped = user.begins_and_stops(line)
@@ -44,7 +44,7 @@ def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
 
 @pytest.mark.long
 def test_where_the_time_goes_and_why_there(user: User) -> None:
-    """Phases, placement, an op's kernels, the machine's roofs, the GPUs that a run can be held against."""
+    """Phases, placement, an op's kernels, the machine's roofs, the GPUs to compare with."""
     assert "CPU" in user.run("tuilab explain stft-small").out
     assert "GPU" in user.run("tuilab explain MatMul --dtype int32").out
     against = user.run("tuilab run stft-small --against h100 --budget quick --mode graph --device CPU").out
@@ -58,7 +58,7 @@ def test_where_the_time_goes_and_why_there(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """So is each of a list of presets that was done before the stop."""
+    """So is each preset of a list that was finished before the stop."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab run stft-small --set samples=64k")

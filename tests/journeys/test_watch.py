@@ -26,7 +26,7 @@ sys.exit(3)
 
 
 def test_a_program_is_watched_from_the_shell(user: User) -> None:
-    """It runs as by itself: its input, output and exit code. The page comes at the end, and is kept."""
+    """It runs as if unwatched: input, output and exit code. The page appears at the end and is saved."""
     user.write("train.py", TRAIN.replace("float(sys.argv[1])", "8"))
     done = user.run("tuilab watch train.py", code=3, typed="well\n")
     assert done.out.splitlines() == ["trained well"]
@@ -45,7 +45,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 
 @pytest.mark.long
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
-    """Nothing of either is lost, and the history is whole."""
+    """Neither loses anything, and the history is intact."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600") as lab:
         lab.see("a tf.function takes", seconds=120)

@@ -1,4 +1,4 @@
-"""A user with a home of their own, who installed the wheel: runs commands, opens the lab, looks at what is left."""
+"""A user with their own home who installed the wheel: runs commands, opens the lab, checks what is left."""
 
 import json
 import os
@@ -22,11 +22,11 @@ PATIENCE_S = 180.0
 INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
-"""For what a command started to go, once the command has ended."""
+"""Seconds for a command's processes to end after it."""
 
 
 class Done(NamedTuple):
-    """What became of a command."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -34,10 +34,10 @@ class Done(NamedTuple):
 
 
 def install(folder: Path) -> Path:
-    """Build the wheel and install it into a new environment; returns the folder with its programs.
+    """Build the wheel and install it into a new environment; return the folder with its programs.
 
-    The dependencies come from the running environment, by path. A path file inside it is not read that way, so
-    the checkout of an editable install cannot be imported.
+    Dependencies come from the running environment, by path. Path files in it are ignored this way, so the
+    checkout of an editable install cannot be imported.
     """
     build = [
         sys.executable,
@@ -60,7 +60,7 @@ def install(folder: Path) -> Path:
 
 
 def environment_with_tensorflow(folder: Path) -> Path:
-    """Make an environment with the packages of the running one, without tuilab; returns its programs' folder."""
+    """Create an environment with the running one's packages, without tuilab; return its programs folder."""
     venv = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(venv, check=True, capture_output=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -87,7 +87,7 @@ class User:
         self._saw: list[Callable[[], str]] = []
 
     def write(self, name: str, text: str) -> Path:
-        """Write a file in the home; returns its path."""
+        """Write a file in the home; return its path."""
         path = self.home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -96,7 +96,7 @@ class User:
     # Commands
 
     def begin(self, line: str, *, cwd: Path | None = None, **more: Any) -> "subprocess.Popen[str]":
-        """Start a line as a shell would, in a session of its own, without a terminal."""
+        """Start a line as a shell would, in its own session, without a terminal."""
         how: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
@@ -116,9 +116,9 @@ class User:
         beside: bool = False,
         **more: Any,
     ) -> Done:
-        """Run a line to its end. Fails on another exit code, on a traceback, and on what is left running.
+        """Run a line to its end. Fails on another exit code, on a traceback, and on remaining processes.
 
-        beside: something else of this user's is running meanwhile.
+        beside: the user has another process running meanwhile.
         """
         if typed is not None:
             more["stdin"] = subprocess.PIPE
@@ -144,7 +144,9 @@ class User:
     # The lab
 
     def begins_and_stops(self, line: str) -> dict[str, Any]:
-        """Run a line that measures until it has measured something, and stop it by Ctrl-C; the run as kept."""
+        """Run a measuring line until it has measured something, stop it with Ctrl-C, and return the saved
+        run.
+        """
         before = {run["run"] for run in self.history()}
         process = self.begin(line)
 
@@ -168,7 +170,7 @@ class User:
         return run
 
     def history(self) -> list[dict[str, Any]]:
-        """The runs that are kept, newest first."""
+        """Return the saved runs, newest first."""
         runs: list[dict[str, Any]] = json.loads(self.run("tuilab history --json", beside=True).out)
         return runs
 
@@ -176,7 +178,7 @@ class User:
     def opens(
         self, line: str, size: tuple[int, int] = (120, 40), *, cwd: Path | None = None, **more: str
     ) -> Iterator[Terminal]:
-        """Type a line at a terminal of that size; what it shows, until it is closed."""
+        """Type a line in a terminal of that size; yields the terminal until it is closed."""
         command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
         terminal = Terminal(command, env, size, cwd=str(cwd or self.home))
         self._saw.append(lambda: f"$ {line}\n{terminal.text}")
@@ -187,7 +189,7 @@ class User:
             terminal.close()
 
     def leaves(self, terminal: Terminal, keys: str = "q", code: int = 0) -> None:
-        """Leave the lab by its keys. Nothing of it may be left running."""
+        """Leave the lab with its keys. None of its processes may remain."""
         terminal.press(keys)
         found = terminal.ended()
         assert found == code, f"exit code {found}, not {code}\n{terminal.last_words}"
@@ -197,7 +199,7 @@ class User:
     # What is left
 
     def processes(self) -> list[psutil.Process]:
-        """Whatever runs with this home, or in a folder of it."""
+        """Return processes with this home, or in a folder of it."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -210,31 +212,31 @@ class User:
         return found
 
     def nothing_runs(self, seconds: float = LEFT_S) -> None:
-        """Fail where a process is left after that time."""
+        """Fail if a process remains after that time."""
         deadline = time.monotonic() + seconds
         while (left := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not left, "left running: " + "; ".join(named(process) for process in left)
 
     def nothing_is_left(self) -> None:
-        """Fail where a process is left, or a temporary file of the lab's."""
+        """Fail if a process or a temporary file of the lab remains."""
         self.nothing_runs()
         left = sorted(path.name for path in (self.home / "tmp").iterdir() if "tuilab" in path.name)
         assert not left, f"left in the temporary folder: {left}"
 
     def end(self) -> None:
-        """End whatever a failed story has left."""
+        """Kill what a failed story left running."""
         for process in self.processes():
             process.kill()
 
     @property
     def seen(self) -> str:
-        """The last commands with their output, and every screen as it is now."""
+        """Return the last commands with their output, and the current contents of every screen."""
         return "\n\n".join(each() for each in self._saw[-6:])
 
 
 def named(process: psutil.Process) -> str:
-    """A process in a few words."""
+    """Describe a process briefly."""
     try:
         return f"{process.pid} {' '.join(process.cmdline())[:200]}"
     except psutil.Error:
@@ -242,10 +244,10 @@ def named(process: psutil.Process) -> str:
 
 
 def figures(text: str) -> list[str]:
-    """The times in a text, as a person reads them."""
+    """Return the times in a text, as a person reads them."""
     return re.findall(r"[\d.,]+ (?:ns|µs|ms|s)\b", text)
 
 
 def missing(*programs: str) -> Sequence[str]:
-    """Those of the programs that are not installed here."""
+    """Return the programs that are not installed here."""
     return [program for program in programs if shutil.which(program) is None]

@@ -1,4 +1,4 @@
-"""What a sample of the machine's devices says, and what it does not."""
+"""What a sample of the machine's devices shows, and what it does not."""
 
 from tests.tui.data import device_sample
 from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link

@@ -1,4 +1,4 @@
-"""A document's claims are measured one after another, stopped, gone on with, and stamped."""
+"""A document's claims are measured in turn, stopped, resumed, and stamped."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the lab leaves in files of its own, and what it says of them."""
+"""The lab's own files, and its messages about them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Other hosts as their workers say."""
+"""Other hosts as their workers report them."""
 
 from tests.tui.scripted import GPU_MACHINE
 from tuilab.lab.hosts import Hosts
@@ -16,7 +16,7 @@ def test_a_host_is_said_to_be_ready_when_it_becomes_so_and_not_each_time():
     assert hosts.known["gpu-07"].stage == "starting a fresh worker" and hosts.apply(ready) == []
     [line] = hosts.apply(WorkerExited(code=255, message="the connection dropped.", origin="gpu-07"))
     assert line.text == ("the connection dropped. The measured rounds are saved; measure again to retry.")
-    # It was ready before: that it is so again is worth a line.
+    # It was ready before, so becoming ready again is worth a line.
     [line] = hosts.apply(ready)
     assert line.text.startswith("gpu-07 is ready: ") and hosts.known["gpu-07"].problem == ""
     [line] = hosts.apply(Refused(request="r", message="no such preset", origin="gpu-07"))

@@ -1,4 +1,4 @@
-"""The person's keymap file: what is right in it counts, what is wrong is said."""
+"""The user's keymap file: valid entries apply, invalid ones are reported."""
 
 from pathlib import Path
 

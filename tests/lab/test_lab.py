@@ -1,4 +1,4 @@
-"""The lab as a script of one's own uses it: a scripted worker, and the README's five lines with a real one."""
+"""The lab used by a script: a scripted worker, and the README's five lines with a real one."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 class Runners(list[ScriptedRunner]):
-    """Every runner that a lab has made."""
+    """Every runner that a lab created."""
 
     def __init__(self, **given: object) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ async def test_an_imprecise_run_is_gone_on_with_until_it_is_as_precise_as_the_bu
         assert made.state.shown.workers == 2
         kept = made.history.state("last")
         assert (kept.run, kept.rounds, kept.workers, kept.status) == (first.run, 14, 2, "ok")
-        # Other settings, a sweep, and what is precise enough, are measured anew.
+        # Other settings, a sweep, and results that are precise enough, are measured again.
         made.state.budget = "quick"
         await begun(made)
         assert runners[0].measured[-1].id != first.run
@@ -222,7 +222,7 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
 
 
 async def test_what_comes_while_a_long_run_is_summed_up_waits_and_is_not_lost(tmp_path):
-    """The summary is worked out in a thread: the figures may not grow under it."""
+    """The summary is computed in a thread, so the figures must not change meanwhile."""
     made, _ = lab(tmp_path, rounds=3)
     async with made:
         await made.measure(SMALL, budget="quick")

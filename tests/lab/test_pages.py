@@ -1,4 +1,4 @@
-"""What the pages of text say, without a screen."""
+"""The contents of text pages, without a screen."""
 
 from tests.tui.data import run_state
 from tuilab.model.events import Fact

@@ -26,7 +26,7 @@ def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
 
 
 class Canvas:
-    """Counts what is drawn, and says at once that it is on the screen."""
+    """Counts paints, and reports at once that they are on the screen."""
 
     def __init__(self) -> None:
         self.drawn: list[Change] = []
@@ -40,7 +40,7 @@ class Canvas:
 def painting(
     canvas: Canvas,
 ) -> tuple[Painter, Lab, list[ScriptedRunner], list[list[Event]]]:
-    """A painter on that canvas, its lab, the runners that this makes, and a run's events."""
+    """A painter on that canvas, its lab, the runners that it creates, and a run's events."""
     made, runners = lab_state(), []
 
     def runner(on_event) -> ScriptedRunner:
@@ -54,7 +54,7 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Let seconds pass on the clock of the running loop, and what is due by then happen; nobody waits."""
+    """Advance the running loop's clock and run what becomes due; nobody waits."""
     now: list[float] = []
 
     async def pass_(seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""The rows of a run's placement, made when they are looked at, are those that a list of them would have."""
+"""The rows of a run's placement, created on access, equal those of a list."""
 
 from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement
@@ -20,7 +20,8 @@ def test_the_rows_of_several_arms_and_points():
         wanted += [placement_row(arm, node) for node in nodes]
     assert list(PlacementRows(run_state(1))) == []
     rows = PlacementRows(state)
-    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=tuple(placed())))  # comes later, and is not yet in
+    # comes later, and is not included yet
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=tuple(placed())))
     assert list(rows) == wanted and len(rows) == 8
     assert (rows[-1], rows[2:6], rows[::3]) == (wanted[-1], wanted[2:6], wanted[::3])
     counted = {kind: sum(row.count for row in wanted if row.kind == kind) for kind in KINDS}

@@ -1,4 +1,6 @@
-"""A finding is proved by what was recognised in its example; a run's figures become a factor and a sentence."""
+"""A finding is proved by what was recognised in its example; a run's figures become a factor and a
+sentence.
+"""
 
 from textwrap import indent
 from types import SimpleNamespace
@@ -66,7 +68,7 @@ def test_the_first_call_against_later_ones():
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
-    """Of a loop's twenty calls, of a training's steps; what is not seen is no factor."""
+    """Of a loop's twenty calls, or a training's steps; unobserved calls give no factor."""
     loop = "t = time.perf_counter()\nfor _ in range(20):\n    y = tf.matmul(x, x)\ny.numpy()\n"
     loop += "print(time.perf_counter() - t)\n"
     made = shown("TL104", loop, arm(first_call_s=20e-3, median_s=1e-3))
@@ -132,7 +134,7 @@ def test_a_mapped_function_against_the_same_work_in_the_step(device, named):
 
 
 def test_what_was_not_timed_is_no_factor():
-    """A first call that was not seen, and a call of a GPU that was not looked into."""
+    """A first call that was not observed, and a call of a GPU that was not inspected."""
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
@@ -154,7 +156,7 @@ def test_the_command_says_where_nothing_can_be_measured(tmp_path):
 
 
 class Bench:
-    """Measures what it is asked to, on a machine with such devices, and remembers it."""
+    """Measures what is requested, on a machine with these devices, and records it."""
 
     def __init__(self, *gpus: str) -> None:
         self.gpus, self.asked = gpus, list[tuple[str, ...]]()

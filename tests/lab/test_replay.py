@@ -1,4 +1,4 @@
-"""A replay of packed rounds shows at every place what the events up to there come to."""
+"""A replay of packed rounds shows at every place the state of all events up to there."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ ROUNDS = 3_000
 
 
 def kept(folder) -> tuple[Store, list[e.Event]]:
-    """A store with one run, most of whose rounds lie packed."""
+    """Return a store with one run, most of whose rounds are packed."""
     store = Store.open(folder)
     rounds = regular(ROUNDS)
     note = e.Log(run="r1", text="half", level="info")
@@ -38,7 +38,7 @@ def kept(folder) -> tuple[Store, list[e.Event]]:
 
 
 class Screen:
-    """What a replay is shown on. most: events that came one by one since the last rewind."""
+    """What a replay is shown on. most: events received one by one since the last rewind."""
 
     def __init__(self) -> None:
         self.state, self.single = RunState(), 0
@@ -52,7 +52,7 @@ class Screen:
 
 
 async def at(replay: Replay, screen: Screen, round: int) -> RunState:
-    """The state once it stands there."""
+    """Return the state once the replay is at that round."""
     replay.paused = True
     replay.seek(round)
     playing = asyncio.ensure_future(
@@ -131,7 +131,7 @@ async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
 
 
 async def test_rounds_are_shown_no_sooner_than_they_came():
-    """Each came 20 ms after the one before; a busy machine may show them later."""
+    """Each came 20 ms after the previous one; a busy machine may show them later."""
     screen, shown = Screen(), []
     begun = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""What is to be measured, as sliders and switches set it."""
+"""What to measure, as sliders and switches set it."""
 
 import msgspec
 import pytest
@@ -33,7 +33,7 @@ def test_a_preset_is_its_documents_settings(chosen):
 
 
 def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
-    """One after another they would break a constraint on the way."""
+    """Setting them one by one would violate a constraint in between."""
     with pytest.raises(InputError) as refused:
         chosen.with_value("frame_length", 8192)
     assert "samples" in str(refused.value) or "fft" in str(refused.value)
@@ -162,7 +162,7 @@ def test_the_command_says_only_what_differs(chosen):
     modes=st.lists(st.sampled_from(["eager", "graph", "xla"]), min_size=1, unique=True),
 )
 def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
-    """Read back as the command line reads it, the settings are the same."""
+    """Parsed as a command line, the settings are the same."""
     import shlex
 
     from tuilab.catalogue.plan import parse_settings

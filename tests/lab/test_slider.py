@@ -1,4 +1,4 @@
-"""What a slider can be set to, where that lies on its track and where it stops, for any declared parameter."""
+"""A slider's values, their places on its track and its limits, for any declared parameter."""
 
 import math
 
@@ -67,7 +67,7 @@ def test_a_cell_gives_an_allowed_value_shown_there_again(parameter, cells, data)
     assert allowed(parameter, value)
     shown = cell_of(parameter, value, cells)
     if shown != cell:
-        # Then no allowed value at all is shown in that cell.
+        # Then that cell shows no allowed value.
         near = 3 * getattr(parameter, "multiple", 1)
         around = range(max(parameter.low, value - near), min(parameter.high, value + near) + 1)
         nearer = [v for v in around if allowed(parameter, v) and cell_of(parameter, v, cells) == cell]
@@ -150,7 +150,7 @@ def test_marks_are_visited_in_turn_and_round(value, direction, expected):
     st.integers(-5_000, 20_000), st.sampled_from([-1, 1]), st.booleans(),
 )  # fmt: skip
 def test_what_is_held_is_allowed_and_what_is_not_has_a_reason(kind, one, other, wanted, direction, first):
-    """Whatever another parameter's value forbids, the slider stops at the nearest that it allows."""
+    """Whatever another parameter's value forbids, the slider stops at the nearest allowed one."""
     low, high = sorted((one, other))
     a, b = (high // low * low, low) if kind is MultipleOf else (low, high)
     moved, kept = ("a", "b") if first or kind is MultipleOf else ("b", "a")

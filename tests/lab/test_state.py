@@ -77,7 +77,7 @@ def test_a_run_and_its_verdict_which_is_only_of_the_presets_own_settings():
     play(made)
     assert made.shown.rounds == 6 and made.shown.status == "ok" and not made.running
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
-    # Six rounds are too few for what was asked: the end is not green.
+    # Six rounds are too few for the request, so the end is not green.
     assert status(made).tone == "doubtful"
     assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 5 %\)", status(made).text)
 
@@ -111,7 +111,7 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
 
 
 def test_what_a_sweep_has_left_knows_how_its_work_grows_before_a_call_is_long():
-    """Attention's work grows with the square of its tokens, of which small calls show nothing yet."""
+    """Attention's work grows with the square of its tokens, which small calls do not show yet."""
     made, sizes = lab_state(), (16, 256, 4096, 65536)
     request = made.request("quick", sweep=Sweep(axes=(Axis("samples", sizes),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
@@ -131,7 +131,7 @@ def test_what_a_sweep_has_left_knows_how_its_work_grows_before_a_call_is_long():
         made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=256.0 * size**2)))
         made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=1e-4))
         made.clock.now += 3
-    # A call of 65,536 tokens is 1.1e12 FLOP, 11 s; five of them at least, and 3 s for each size that is left.
+    # A call of 65,536 tokens is 1.1e12 FLOP, 11 s; at least five of them, and 3 s for each remaining size.
     assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
@@ -296,7 +296,7 @@ def test_a_presets_usual_values_are_its_documents_and_a_workloads_its_own():
     made = lab_state()
     assert made.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
-    # A preset of that name that measures something else is another.
+    # A preset with that name that measures something else is a different one.
     assert made.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"} and made.usual("x", "none") is None
 
 

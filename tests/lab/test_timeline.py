@@ -1,4 +1,4 @@
-"""A profile's events are laid in tracks, and any window of them is drawn at once."""
+"""A profile's events are arranged in tracks, and any window of them is drawn at once."""
 
 import itertools
 
@@ -29,7 +29,7 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
 
 
 def test_the_work_itself_is_drawn_however_deep_it_lies():
-    """What starts it is nested deeper than there are tracks: the last one has the work in place of that."""
+    """Its launch is nested deeper than there are tracks; the last track shows the work instead."""
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]
     work = [Span(0, 3.5, 0.2, "op", "compute"), Span(0, 4.0, 0.5, "op", "copy")]
     found = tracks([*nested, *work, Span(0, 3.6, 0.05, "start", "dispatch")])

@@ -1,4 +1,4 @@
-"""The titles of the presets are kept between starts, and shown only while they are true."""
+"""The presets' titles are saved between starts, and shown only while they are valid."""
 
 import os
 from pathlib import Path

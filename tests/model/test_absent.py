@@ -1,4 +1,4 @@
-"""What a message, a kept run or a preset means by a field that it lacks: older ones have fewer."""
+"""The meaning of a missing field in a message, a saved run or a preset: older ones have fewer."""
 
 import dataclasses
 import importlib
@@ -17,7 +17,7 @@ KEPT = Path(__file__).with_name("absent.json")
 
 
 def absent() -> dict[str, str]:
-    """Of each structure's field that may be left out, what it is then."""
+    """Return the default of each optional field."""
     return dict(sorted(_found()))
 
 
@@ -55,7 +55,7 @@ def test_verdicts_are_marked_and_called_alike_everywhere() -> None:
 
 
 def test_what_is_left_out_means_what_it_meant() -> None:
-    """A new field is free; `python -m tests.model.test_absent` keeps it."""
+    """A new field is allowed; `python -m tests.model.test_absent` records it."""
     now, kept = absent(), json.loads(KEPT.read_text())
     assert {name: now.get(name, "no default") for name in kept} == kept
     assert len(kept) > 100

@@ -1,4 +1,4 @@
-"""Which arms a selection has, and what they are called."""
+"""The arms of a selection, and their names."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The table of GPUs: every figure has a source, and names are found however they are written."""
+"""The table of GPUs: every figure has a source, and names are found in any spelling."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 TORCH = "github.com/zzc0721/torch-performance-test-data"
-"""Products of square matrices by PyTorch 2.7 to 2.9, contributed by owners; the best of five sizes."""
+"""Products of square matrices with PyTorch 2.7 to 2.9, contributed by owners; the best of five sizes."""
 PUBLISHED = [
     ("h100", f"{TORCH}/issues/79", {"float32": 51.88, "tf32": 402.15, "float16": 760.04, "bfloat16": 797.51}),
     (
@@ -78,7 +78,7 @@ PUBLISHED = [
     ("rtx5090", "github.com/vllm-project/vllm/pull/38338", {"bfloat16": 235.0}),
     ("a10", "github.com/NVIDIA/cutlass/issues/941 (cuBLAS)", {"float32": 12.47}),
 ]
-"""GPU, source, and TFLOP/s that were measured by dtype."""
+"""GPU, source, and measured TFLOP/s by dtype."""
 
 
 @pytest.mark.parametrize(("name", "source", "measured"), PUBLISHED)
@@ -93,7 +93,8 @@ def test_no_published_product_is_faster_than_its_data_sheet_allows(
 @pytest.mark.parametrize(
     ("name", "moved", "seconds"),
     [
-        # NVBench's tables in github.com/NVIDIA/cccl/pull/7391: element-wise minimum of 2^28 float32 and float16.
+        # NVBench's tables in github.com/NVIDIA/cccl/pull/7391: element-wise minimum of 2^28 float32 and
+        # float16.
         ("b200", 3 * 4 * 2**28, 444.983e-6),
         ("b200", 3 * 2 * 2**28, 249.759e-6),
         ("rtx5090", 3 * 2 * 2**28, 1.022e-3),
@@ -107,7 +108,7 @@ def test_no_published_stream_is_faster_than_memory(name: str, moved: int, second
 @pytest.mark.parametrize(
     ("family", "seconds"),
     [
-        # Kernels launched one after another, by NVBench: the same table, and a histogram of four elements
+        # Kernels launched in sequence, by NVBench: the same table, and a histogram of four elements
         # (github.com/R100001/Programming-Massively-Parallel-Processors, RTX 3060, 3070 Ti and 3060 Laptop).
         ("Blackwell", 2.015e-6),
         ("Blackwell", 2.275e-6),

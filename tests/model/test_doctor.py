@@ -1,4 +1,4 @@
-"""What the doctor's TensorFlow says of its start is a line a stage, and is read as it was written."""
+"""The doctor's TensorFlow prints a line per startup stage, which is read back unchanged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is no file is refused at once, and what is written is whole or not there."""
+"""What is not a file is rejected at once, and a file is written completely or not at all."""
 
 import errno
 import os
@@ -164,7 +164,7 @@ def test_what_cannot_be_written_says_so(tmp_path, monkeypatch, name):
 def test_no_toml_costs_more_than_its_size(text):
     begun = time.process_time()
     assert read_bytes(text.encode("latin-1"), "file", "name").message
-    assert time.process_time() - begun < 20  # minutes without a bound
+    assert time.process_time() - begun < 20  # minutes without the limit
 
 
 def test_a_text_of_millions_of_lines_is_cut():

@@ -1,4 +1,4 @@
-"""A parameter's declaration decides what a value of it may be, wherever the value comes from."""
+"""A parameter's declaration decides which values are valid, wherever they come from."""
 
 import pytest
 from hypothesis import given

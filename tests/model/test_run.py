@@ -1,4 +1,4 @@
-"""A run's state is a fold over its events, so that a replay equals what was live."""
+"""A run's state is a fold over its events, so a replay equals the live run."""
 
 from msgspec.structs import replace
 
@@ -86,7 +86,7 @@ def test_a_cell_knows_its_extremes():
 
 
 def test_it_says_which_events_are_of_its_run():
-    """Also the index of the first round of each further process, which is not counted twice."""
+    """Also the first round's index of each further process, which is not counted twice."""
     state = folded(*story()[:1])
     assert state.apply(e.Caveat(run="r", code="c", message="m", arm=CPU.id)) is True
     assert state.apply(e.Caveat(run="another", code="c", message="m", arm=CPU.id)) is False

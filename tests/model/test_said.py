@@ -1,4 +1,4 @@
-"""Figures, names and refusals that somebody else chose are said in a line that can be read."""
+"""External figures, names and refusals are shown in one readable line."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""An argument as it is typed behind `--input`."""
+"""An argument as typed after `--input`."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Text from outside carries nothing that a terminal or a markup parser would act on."""
+"""External text contains nothing that a terminal or markup parser would act on."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""`python -m tests.mutation`: which of a hundred seeded changes the quick tests notice."""
+"""`python -m tests.mutation`: which of a hundred seeded changes the quick tests detect."""
 
 import argparse
 import tempfile

@@ -1,4 +1,4 @@
-"""Small changes of the program that falsify what a user reads: an operator, a condition, a figure, a word."""
+"""Small changes to the program that falsify what a user reads: an operator, a condition, a number, a word."""
 
 import ast
 import hashlib
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOMS = ("analysis", "history", "lab", "model", "report")
-"""The rooms in which figures and sentences are made."""
+"""The packages that produce figures and sentences."""
 
-# The opposite: whether a limit itself belongs to one side is seldom anything that a user reads.
+# The opposite: users rarely see whether a limit itself belongs to one side.
 _COMPARED = {
     ast.Lt: ("<", ">="),
     ast.LtE: ("<=", ">"),
@@ -47,7 +47,7 @@ class Change:
         return f"{self.file}:{self.line}:{self.start}  {self.before} → {self.after}"
 
     def applied(self, source: str) -> str:
-        """The source with the change in it. Raises ValueError where it does not hold what is replaced."""
+        """Return the changed source. Raises ValueError if it lacks the text to replace."""
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         if text[self.start : self.end] != self.before:
@@ -57,9 +57,9 @@ class Change:
 
 
 def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> list[Change]:
-    """So many changes of these rooms, as many of each room as of any other, the same for the same seed.
+    """Return `number` changes, evenly from these packages, the same for the same seed.
 
-    A line is drawn by what it says: the others of a hundred stay where one is written, moved or taken away.
+    A line is chosen by its content: the other choices remain when a line is added, moved or removed.
     """
     chosen: list[Change] = []
     for index, room in enumerate(rooms):
@@ -78,7 +78,7 @@ def seeded(root: Path, seed: int, number: int, rooms: Sequence[str] = ROOMS) -> 
 
 
 def changes(file: str, source: str) -> list[Change]:
-    """Every change of a file that is one of an operator, a condition, a constant or a sentence's word."""
+    """Return every possible change of a file: operators, conditions, constants, words of sentences."""
     found = list(_Finder(file, source).found())
     return sorted(set(found), key=lambda change: (change.line, change.start, change.after))
 
@@ -90,7 +90,7 @@ class _Finder:
         self._left_out = self._untold()
 
     def _untold(self) -> set[int]:
-        """Docstrings, annotations and what only a type checker reads."""
+        """Return docstrings, annotations and what only a type checker reads."""
         out: set[int] = set()
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -133,7 +133,9 @@ class _Finder:
                     pass
 
     def _at(self, line: int, start: int, end: int, before: str, after: str, kind: str) -> Iterator[Change]:
-        """A change of the text between two columns (bytes) of one line, where that holds `before` once."""
+        """Yield a change of the text between two columns (bytes) of one line, if it contains `before`
+        once.
+        """
         raw = self._lines[line - 1].encode()
         first = len(raw[:start].decode())
         text = raw[start:end].decode()
@@ -143,7 +145,7 @@ class _Finder:
 
     def _between(self, left: ast.expr, right: ast.expr, pair: tuple[str, str], kind: str) -> Iterator[Change]:
         if left.end_lineno == right.lineno and left.end_col_offset is not None:
-            # Blanks around words: `in` is part of many names.
+            # Spaces around words: `in` is part of many names.
             blank = " " if pair[0][0].isalpha() else ""
             before, after = f"{blank}{pair[0]}{blank}", f"{blank}{pair[1]}{blank}"
             yield from self._at(right.lineno, left.end_col_offset, right.col_offset, before, after, kind)
@@ -167,7 +169,7 @@ class _Finder:
             yield from self._between(left, right, pair, "condition")
 
     def _asked(self, test: ast.expr) -> Iterator[Change]:
-        """A condition that is a name or a call alone, the other way round."""
+        """Yield the negation of a condition that is a single name or call."""
         if isinstance(test, ast.Name | ast.Attribute | ast.Call) and test.lineno == test.end_lineno:
             assert test.end_col_offset is not None
             raw = self._lines[test.lineno - 1].encode()

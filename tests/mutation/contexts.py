@@ -1,4 +1,4 @@
-"""A plug-in of pytest: coverage notes which test runs a line, in tasks and threads of the test's too."""
+"""A pytest plug-in: coverage records which test runs a line, including in the test's tasks and threads."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from coverage import Coverage
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """What runs from its fixtures' start to their end is the test's."""
+    """Attribute everything from the start of its fixtures to their end to the test."""
     measuring = Coverage.current()
     assert measuring is not None
     measuring.switch_context(item.nodeid)

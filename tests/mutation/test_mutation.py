@@ -1,4 +1,4 @@
-"""Tests that would notice: small changes of figures and words, tried in a copy of the program."""
+"""Tests detect small changes of figures and words, tried in a copy of the program."""
 
 import ast
 import shutil
@@ -11,7 +11,7 @@ from tests.mutation.trial import Copy, in_body, read_reach
 
 ROOT = Path(__file__).parents[2]
 LEAST = 90
-"""Of a hundred."""
+"""Out of a hundred."""
 
 
 def test_a_change_is_one_replacement_that_still_parses() -> None:
@@ -68,7 +68,9 @@ def test_what_is_worked_out_at_import_is_no_single_tests_line() -> None:
 
 
 def test_a_line_that_a_task_or_a_thread_runs_is_its_tests(tmp_path: Path) -> None:
-    """A test that awaits is not the innermost: by its own frame alone, nobody would run most lines of the lab."""
+    """An awaiting test is not the innermost frame; by frames alone, most lines of the lab would belong to no
+    test.
+    """
     own = tmp_path / "test_reached.py"
     own.write_text(REACHED)
     copy = Copy.__new__(Copy)
@@ -101,7 +103,7 @@ def test_two():
 
 @pytest.mark.long
 def test_ninety_of_a_hundred_changes_are_noticed(tmp_path: Path) -> None:
-    """Takes about an hour of a processor. The survivors are named."""
+    """Takes about an hour of processor time. Names the survivors."""
     copy = Copy(ROOT, tmp_path / "copy")
     reach = copy.reach()
     left = [change for change in seeded(ROOT, seed=1, number=100) if not copy.notices(change, reach)]

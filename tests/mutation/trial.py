@@ -1,4 +1,4 @@
-"""Whether the tests notice a change: those that reach its line, in a copy of the program."""
+"""Whether the tests that reach a changed line detect the change, in a copy of the program."""
 
 import ast
 import json
@@ -25,9 +25,9 @@ TESTS = (
     "cli",
     "watch",
 )
-"""The folders of tests in which one may notice."""
+"""The test folders that may detect a change."""
 LIMIT_S = 600
-"""Of one trial; a change that makes the tests hang is noticed."""
+"""For one trial; a change that makes the tests hang counts as detected."""
 _PYTEST = (
     "-m",
     "pytest",
@@ -42,13 +42,13 @@ _PYTEST = (
     "--tb=no",
 )
 NOT_FOUND, NONE_COLLECTED = 4, 5
-"""pytest's exit statuses for a test that it does not find, and where there was none to run."""
+"""pytest's exit codes for a test that it does not find, and for no tests to run."""
 Reach = dict[str, dict[int, list[str]]]
 """By file and line: the quick tests that run it."""
 
 
 class Copy:
-    """The program and its tests in a folder of their own, where a change harms nobody."""
+    """A separate copy of the program and its tests."""
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.folder = folder
@@ -59,7 +59,7 @@ class Copy:
                 shutil.copy(file, folder)
 
     def pytest(self, *arguments: str, coverage: Path | None = None) -> int:
-        """The exit status of these tests, quick ones alone."""
+        """Return the exit code of these tests, quick ones only."""
         begin: Sequence[str] = ()
         if coverage is not None:
             settings = self.folder / "reach.ini"
@@ -67,7 +67,7 @@ class Copy:
             begin = ("-m", "coverage", "run", f"--rcfile={settings}")
             arguments = ("-p", "tests.mutation.contexts", *arguments)
         command = [sys.executable, *begin, *_PYTEST, "-m", "not slow", *arguments]
-        # A compiled file of the same second and size would hide the change.
+        # Bytecode of the same second and size would hide the change.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(self.folder)}
         try:
             done = subprocess.run(
@@ -78,7 +78,9 @@ class Copy:
         return done.returncode
 
     def reach(self) -> Reach:
-        """Which tests run which line. Takes some minutes; raises RuntimeError where a test fails unchanged."""
+        """Return which tests run which line. Takes some minutes; raises RuntimeError if a test fails
+        unchanged.
+        """
         found: Reach = {}
         for name in TESTS:
             data = self.folder / f"{name}.data"
@@ -91,9 +93,9 @@ class Copy:
         return found
 
     def notices(self, change: Change, reach: Reach) -> bool:
-        """Whether a test fails with the change in place; it is taken back afterwards.
+        """Return whether a test fails with the change, which is undone afterwards.
 
-        Raises RuntimeError where a test that should be tried is not there.
+        Raises RuntimeError if a test to run does not exist.
         """
         room = change.file.split("/")[1]
         tests = reach.get(change.file, {}).get(change.line, [])
@@ -102,21 +104,21 @@ class Copy:
         file = self.folder / change.file
         before = file.read_text()
         if not order or not in_body(before, change.line):
-            # What is worked out while modules are imported is nobody's line: the room's own tests are tried.
+            # Code that runs at import belongs to no test: try the package's own tests.
             order = [f"tests/{room}"]
         file.write_text(change.applied(before))
         try:
             status = self.pytest("-x", *order)
         finally:
             file.write_text(before)
-        # A change by which nothing can be imported looks like tests that are not there.
+        # A change that breaks imports looks like missing tests.
         if status == NOT_FOUND and self.pytest("--collect-only", *order) == NOT_FOUND:
             raise RuntimeError(f"{change}: pytest does not find {order}")
         return status not in (0, NONE_COLLECTED)
 
 
 def in_body(source: str, line: int) -> bool:
-    """Whether a line runs when a function is called, and not while its module is imported."""
+    """Return whether a line runs when a function is called, not when its module is imported."""
     return any(
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body[0].lineno <= line <= (node.end_lineno or line)
@@ -125,7 +127,7 @@ def in_body(source: str, line: int) -> bool:
 
 
 def read_reach(data: Path, folder: Path) -> Reach:
-    """What coverage recorded, by the tests' own names."""
+    """Return what coverage recorded, by test name."""
     from coverage import CoverageData
 
     recorded = CoverageData(str(data))
@@ -139,12 +141,12 @@ def read_reach(data: Path, folder: Path) -> Reach:
 
 
 def save(reach: Reach, file: Path) -> None:
-    """Keep it: it is the dear part, and holds while the program is the same."""
+    """Save it, because it is expensive and stays valid while the program is unchanged."""
     file.write_text(json.dumps(reach))
 
 
 def load(file: Path) -> Reach:
-    """What `save` kept."""
+    """Load what `save` wrote."""
     return {
         name: {int(n): t for n, t in lines.items()} for name, lines in json.loads(file.read_text()).items()
     }

@@ -1,4 +1,4 @@
-"""What the papers say is true: references current, links lead somewhere, commands exist and the local ones run."""
+"""The papers are correct: references up to date, links valid, commands exist and the local ones run."""
 
 import json
 import os
@@ -21,7 +21,7 @@ LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PYTHON = Path(sys.executable)
 
-# As the papers have them, run in this order in one folder.
+# As in the papers, run in this order in one folder.
 RUN = (
     "tuilab --version",
     "tuilab --help",
@@ -46,7 +46,7 @@ RUN = (
     "tuilab hosts",
 )
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
-"""Exit codes: a document has findings; an unknown GPU lists those there are; a claim is not confirmed."""
+"""Exit codes: a document has findings; an unknown GPU lists the known ones; a claim is not confirmed."""
 
 # Each of the others, and the test that runs it.
 ELSEWHERE = {
@@ -122,7 +122,7 @@ print(time.time() - start)
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors that a page's headings get, as GitHub makes them."""
+    """Return the anchors of a page's headings, as GitHub generates them."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
@@ -147,7 +147,7 @@ def test_the_references_are_what_the_program_says_now() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Every `tuilab …` in a shell block or in back quotes, with the paper that has it."""
+    """Yield every `tuilab …` in a shell block or back quotes, with its paper."""
     for paper in PAPERS:
         if paper.name == "CHANGELOG.md":
             continue
@@ -161,7 +161,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
 def test_every_command_is_one_that_there_is(paper: str, line: str) -> None:
-    """Its subcommand and every option exist; arguments are not looked at, since many stand for a person's own."""
+    """Its subcommand and every option exist; arguments are ignored, because many are the user's own."""
     from tuilab.cli.main import cli
 
     words = shlex.split(line)[1:]
@@ -179,9 +179,9 @@ def test_every_command_is_one_that_there_is(paper: str, line: str) -> None:
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
 def test_every_path_is_there(paper: Path) -> None:
-    """A path in back quotes; one with a word in capitals stands for a person's own."""
+    """A path in back quotes; one with a capitalised word is the user's own."""
     if paper.name == "CHANGELOG.md":
-        return  # it tells of what was
+        return  # it describes the past
     for text in re.findall(
         r"(?<!`)`((?:tuilab|tests|docs|presets)/[\w./-]+)`", FENCE.sub("", paper.read_text())
     ):
@@ -210,7 +210,7 @@ def test_every_command_is_run_by_a_test() -> None:
 
 
 def called(line: str, folder: Path) -> calling.Done:
-    """The line as a shell would run it; in this process where no worker and nothing of the shell is needed."""
+    """Run the line as a shell would; in this process if it needs neither a worker nor the shell."""
     words = shlex.split(line)[1:]
     if (words[0] != "run" or "help" in words) and words != ["--version"]:
         return calling.here(*words)
@@ -240,7 +240,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_page_that_teaches_a_workload_teaches_one_that_works(tmp_path: Path) -> None:
-    """The shipped workload of own-workload.md declares itself and says its memory."""
+    """The shipped workload of own-workload.md declares itself and its memory."""
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "WORKLOAD =" in body]
     space: dict[str, object] = {"__name__": "taught"}

@@ -1,4 +1,4 @@
-"""Profiles made by hand: events as TensorFlow's profiler names them, in microseconds."""
+"""Hand-made profiles: events as TensorFlow's profiler names them, in microseconds."""
 
 from tuilab.profile.classify import CALL, SYNC
 from tuilab.profile.xplane import Stat, XEvent, XLine

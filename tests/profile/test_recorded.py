@@ -1,4 +1,4 @@
-"""Profiles of real GPUs, read where they lie beside the repository; nothing of them is in it."""
+"""Profiles of real GPUs, read from a folder next to the repository, which does not contain them."""
 
 import gzip
 from collections import Counter
@@ -31,7 +31,7 @@ def recorded(name: str) -> tuple[Recording, Activity]:
 
 
 def phases(name: str) -> Counter[str]:
-    """How many of the devices' events are of each phase."""
+    """Count the devices' events by phase."""
     recording, found = recorded(name)
     on_devices = [seen for seen in found.events if recording.lines[seen.lane].device != HOST]
     return Counter(str(seen.meaning.phase) for seen in on_devices)

@@ -1,4 +1,4 @@
-"""Reading the profiler's file: a made one with a GPU, and what is said where the GPU is missing from it."""
+"""Reading the profiler's file: a synthetic one with a GPU, and the message if the GPU is missing."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tuilab.worker.profile import answer
 
 @pytest.fixture(scope="module")
 def recording(tf: Any) -> Recording:
-    """A host's thread and a GPU's stream, with what is derived from them."""
+    """A host thread and a GPU stream, with the rows derived from them."""
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     space = xplane_pb2.XSpace()

@@ -1,4 +1,4 @@
-"""A real sshd on the loopback, with a host key and a user key that live no longer than the tests."""
+"""A real sshd on the loopback, with a host key and a user key that exist only during the tests."""
 
 import getpass
 import os
@@ -31,7 +31,7 @@ class Sshd:
         shutil.copy(folder / "userkey.pub", folder / "authorized")
         self._write_configurations()
         if os.geteuid() == 0:
-            Path("/run/sshd").mkdir(exist_ok=True)  # where sshd drops its rights
+            Path("/run/sshd").mkdir(exist_ok=True)  # where sshd drops its privileges
         self.process = subprocess.Popen(
             [SSHD, "-D", "-f", str(folder / "sshd_config"), "-E", str(folder / "log")],
             stdin=subprocess.DEVNULL,
@@ -76,18 +76,18 @@ class Sshd:
         pytest.fail(f"sshd did not start: {log.read_text()[-2_000:] if log.exists() else 'it said nothing'}")
 
     def environment(self, data: Path, remote: str = HERE) -> dict[str, str]:
-        """For a tuilab that is to use this server; remote: how tuilab is called at the far end."""
+        """Return the environment for a tuilab that uses this server. remote: the remote tuilab command."""
         ssh = f"ssh -F {self.folder}/config"
         return environment(data, TUILAB_SSH=ssh, TUILAB_REMOTE=remote)
 
     def close(self) -> None:
-        """End the server."""
+        """Stop the server."""
         self.process.terminate()
         self.process.wait(10)
 
 
 def free_port() -> int:
-    """A port that nobody listens on at this moment."""
+    """Return a port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

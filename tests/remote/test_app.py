@@ -1,4 +1,4 @@
-"""Another host in the lab, through a real ssh and a real sshd: a run, a sweep, a cut line, and on it goes."""
+"""Another host in the lab, through real ssh and sshd: a run, a sweep, a cut connection, and continuing."""
 
 import asyncio
 import signal
@@ -67,14 +67,14 @@ async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, t
 
 
 def measured(state: RunState) -> bool:
-    """Whether every arm has a sample somewhere."""
+    """Return whether every arm has a sample somewhere."""
     return bool(state.arms) and all(
         any(cell.samples for cell in arm.cells.values()) for arm in state.arms.values()
     )
 
 
 def cut(app: LabApp) -> None:
-    """End the ssh process, as a line that drops does."""
+    """Kill the ssh process, as a dropped connection does."""
     found = [child for child in psutil.Process().children() if child.name() == "ssh"]
     assert found
     for child in found:

@@ -1,4 +1,4 @@
-"""Another host through a real ssh and a real sshd: a run, a sweep, a cut line, and each bad case."""
+"""Another host through real ssh and sshd: a run, a sweep, a cut connection, and each failure."""
 
 import json
 import signal
@@ -78,7 +78,7 @@ def measured_points(result: dict) -> int:
 
 
 def workers_of(server: int) -> list[psutil.Process]:
-    """The workers at the far end: those that the server has started."""
+    """Return the remote workers: those that the server started."""
     below = psutil.Process(server).children(recursive=True)
     found = [process for process in below if "tuilab.worker" in process.cmdline()]
     assert found
@@ -86,7 +86,7 @@ def workers_of(server: int) -> list[psutil.Process]:
 
 
 def gone(processes: list[psutil.Process]) -> None:
-    """A worker whose line is cut ends by itself."""
+    """Assert that workers whose connection was cut exit by themselves."""
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert not alive
 

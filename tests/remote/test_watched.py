@@ -1,4 +1,4 @@
-"""A program that is watched on other machines, through a real ssh and a real sshd."""
+"""A program watched on other machines, through real ssh and sshd."""
 
 import contextlib
 import json
@@ -108,7 +108,7 @@ def test_a_row_for_each_process_and_the_slowest_is_named(watch: Watch, tmp_path:
 @pytest.mark.terminal
 @pytest.mark.slow
 def test_programs_here_and_there_are_watched_side_by_side_on_the_screen(sshd: Sshd, tmp_path: Path) -> None:
-    """A row for each while they run; what stops them stops both."""
+    """A row for each while they run; stopping stops both."""
     (tmp_path / "train.py").write_text(STEPS.replace("range(300)", "range(100_000)"))
     words = ("watch", "--host", "local", "--host", "gpu-07", "--", sys.executable, "train.py")
     env = sshd.environment(tmp_path / "data") | {"TF_CPP_MIN_LOG_LEVEL": "3"}

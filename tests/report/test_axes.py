@@ -1,4 +1,4 @@
-"""Axes that grow and do not jump, and ticks that are round and fit."""
+"""Axes that grow without jumping, and ticks that are round and fit."""
 
 import math
 from itertools import pairwise

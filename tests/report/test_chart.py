@@ -1,4 +1,4 @@
-"""Long series whose extremes survive."""
+"""Long series keep their extremes."""
 
 from array import array
 

@@ -1,4 +1,4 @@
-"""A run taken along: every format says the same, and nothing in it can act on its reader."""
+"""An exported run: every format has the same content, and none can act on its reader."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What reports print, word for word, of figures that are set: each column, each digit, each unit."""
+"""What reports print, word for word, for given figures: each column, each digit, each unit."""
 
 import re
 

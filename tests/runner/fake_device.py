@@ -1,4 +1,4 @@
-"""A worker without TensorFlow on a machine with three GPUs, of which it opens what it is told to.
+"""A worker without TensorFlow on a machine with three GPUs, which opens the requested ones.
 
 Arguments: rounds, seconds of each.
 """

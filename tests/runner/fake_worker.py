@@ -1,4 +1,4 @@
-"""A worker without TensorFlow, for tests of the runner. Behaves as its first argument says."""
+"""A worker without TensorFlow, for tests of the runner. Its first argument sets its behaviour."""
 
 import json
 import os

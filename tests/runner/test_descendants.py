@@ -45,7 +45,7 @@ channel.reader_gone()
 
 
 def sleeping(length: str) -> list[int]:
-    """The processes that sleep for so long, or wait to."""
+    """Return the processes that sleep for that long, or are about to."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -67,7 +67,7 @@ def gone(length: str, limit_s: float = 30) -> bool:
 
 @pytest.fixture
 def length():
-    """A length of sleep that no other process of this machine has."""
+    """A sleep duration that no other process of this machine has."""
     name = f"9{os.getpid() % 10_000:04}.{time.time_ns() % 1_000_000_000}"
     yield name
     for pid in sleeping(name):

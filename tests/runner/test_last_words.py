@@ -1,4 +1,4 @@
-"""Why a worker ended is told as what it was."""
+"""The reason why a worker ended is reported correctly."""
 
 import sys
 

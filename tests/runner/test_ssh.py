@@ -1,4 +1,4 @@
-"""The command that reaches another host, and what is said where it does not."""
+"""The command that reaches another host, and the message if it fails."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A worker kept ready, stopped when asked, replaced when it dies."""
+"""A worker is kept ready, stopped on request, and replaced when it dies."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ from tuilab.runner.supervisor import Supervisor, following, parts, processes
 FAKE = str(Path(__file__).with_name("fake_worker.py"))
 
 STANDARD = BUDGET["standard"].workers
-"""Processes of a run at the budget `standard`."""
+"""Number of processes of a run with the budget `standard`."""
 
 
 def measure(run: str = "r", budget: str = "quick") -> Measure:
@@ -38,7 +38,7 @@ def measure(run: str = "r", budget: str = "quick") -> Measure:
 
 
 class Rig:
-    """A supervisor of the fake worker, with everything it said."""
+    """A supervisor of the fake worker, with everything it reported."""
 
     def __init__(self, behaviour: str) -> None:
         self.events: list[Event] = []
@@ -69,7 +69,7 @@ def behaves(name: str):
 
 
 def exists(pid: int) -> bool:
-    """Whether the process runs; one that has ended but is not yet reaped by init does not."""
+    """Return whether the process runs; not if it has ended but is not yet reaped by init."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -102,7 +102,7 @@ async def test_a_further_process_asked_for_later_is_one_that_has_measured_nothin
     await rig.until(lambda: len(rig.of(Finished)) == 2)
     assert [started.worker for started in rig.of(RunStarted)] == [0, 1]
     assert len(rig.of(Ready)) == 2 and all(e.expected for e in rig.of(WorkerExited))
-    # One that is ready and has measured nothing is taken as it is.
+    # A ready worker that has measured nothing is used as it is.
     await rig.supervisor.renew()
     await rig.ready(3)
     await rig.supervisor.measure(replace(measure(), worker=2))
@@ -112,7 +112,7 @@ async def test_a_further_process_asked_for_later_is_one_that_has_measured_nothin
 
 @behaves("a gpu")
 async def test_tf32_arms_are_measured_in_a_process_of_their_own(rig):
-    """TensorFlow would compute one's convolution by the plan that cuDNN chose for the other's."""
+    """TensorFlow would run one arm's convolution with the plan that cuDNN chose for the other."""
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
     await rig.until(lambda: rig.of(Finished))
@@ -158,7 +158,7 @@ async def test_a_call_that_does_not_return_is_ended_with_its_children_and_replac
     begun = time.monotonic()
     await rig.supervisor.cancel("r")
     await rig.until(lambda: rig.of(Finished))
-    # The limit is the promise made to people, not a measure of this machine.
+    # The limit is a promise to users, not a measurement of this machine.
     assert time.monotonic() - begun < 2.5
     assert [f.status for f in rig.of(Finished)] == ["cancelled"]
     await rig.until(lambda: not exists(child))

@@ -1,4 +1,4 @@
-"""Environments of one machine take turns: never two at work, their rounds paired, fresh processes in step."""
+"""Environments of one machine take turns: never two at work, paired rounds, synchronised fresh processes."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tuilab.runner.turns import LEAST_PROCESSES, Turns
 
 
 class Worker:
-    """A scripted worker: it works as long as it has the turn, and notes who else did meanwhile."""
+    """A scripted worker: it works while it has the turn, and records who else worked meanwhile."""
 
     at_work: "set[str]"
     most = 0
@@ -82,7 +82,7 @@ class Worker:
 
 
 class Party:
-    """Two workers that take turns, and what they say together."""
+    """Two workers that take turns, and their combined events."""
 
     def __init__(self, rounds: tuple[int, int] = (4, 4), budget: str = "quick", worker: int = 0) -> None:
         self.told: list[tuple[str, e.Event]] = []

@@ -1,4 +1,4 @@
-"""A run's further processes forked from zygotes: who is forked, from which, and that nothing is left."""
+"""A run's further processes are forked from zygotes: which, from which one, and that nothing remains."""
 
 import asyncio
 import os
@@ -41,14 +41,14 @@ def request(**changes) -> Measure:
 
 
 class Rig:
-    """A supervisor of forked workers, with everything it said."""
+    """A supervisor of forked workers, with everything it reported."""
 
     def __init__(self, monkeypatch, beside: int) -> None:
         monkeypatch.setattr(supervising, "Zygotes", partial(Zygotes, count=2))
         monkeypatch.setattr(supervising, "idle_processors", lambda: beside)
         self.events: list[Event] = []
         self.lab = Supervisor(self.events.append, forks=True)
-        # The worker that the tests share is a child of this process too.
+        # The tests' shared worker is a child of this process too.
         self.before = {*psutil.Process().children(recursive=True)}
         self.seen: set[psutil.Process] = set()
 
@@ -62,14 +62,14 @@ class Rig:
         return [event for event in self.events if isinstance(event, kind)]
 
     async def close(self) -> None:
-        """Nothing of it is left then."""
+        """Close, and assert that nothing remains."""
         await self.lab.close()
-        # Others' servers of the tests live on.
+        # Servers of other tests continue.
         assert not [one for one in self.seen - self.before if "tuilab.worker" in command(one)]
 
 
 def command(process: psutil.Process) -> str:
-    """What a process runs; empty where it has ended."""
+    """Return what a process runs; empty if it has ended."""
     try:
         return " ".join(process.cmdline()) if process.is_running() else ""
     except (psutil.ZombieProcess, psutil.NoSuchProcess):
@@ -80,7 +80,7 @@ def command(process: psutil.Process) -> str:
 @pytest.mark.real_worker
 @pytest.mark.parametrize("beside", [0, 1, 3], ids=["one by one", "by twos", "by fours"])
 async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypatch, beside):
-    """They are told of in order, however many are prepared at once."""
+    """They are reported in order, however many are prepared at once."""
     rig = Rig(monkeypatch, beside)
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))

@@ -1,4 +1,4 @@
-"""A module that stands in for `pynvml`: one GPU, whose answers a test sets."""
+"""A replacement for `pynvml`: one GPU, whose answers a test sets."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ class NVMLError(Exception):
 
 
 def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[..., Any]:
-    """A call that answers by its last argument, and raises for one that it does not know."""
+    """Return a call that answers by its last argument, and raises for unknown ones."""
 
     def call(*asked: Any) -> Any:
         if asked[-1] not in answers:
@@ -31,9 +31,9 @@ def one_of(answers: dict[Any, Any], error: int = NOT_SUPPORTED) -> Callable[...,
 
 
 class FakeNvml:
-    """The names of pynvml that the lab uses.
+    """The names of pynvml that tuilab uses.
 
-    answers: what each call returns, or a function that does. refuse maps a call to the error that it raises.
+    answers: what each call returns, or a function. refuse: maps a call to the error that it raises.
     """
 
     NVMLError = NVMLError

@@ -1,4 +1,4 @@
-"""The host's figures, on made-up files and on this machine."""
+"""The host's figures, from fake files and from this machine."""
 
 import os
 import subprocess
@@ -122,7 +122,7 @@ def test_rates_over_threads_that_come_and_go():
 
 
 def test_a_busy_process_shows_as_busy():
-    """A real process that spins: it uses about one CPU, an idle one next to none."""
+    """A real process that spins uses about one CPU, an idle one almost none."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
@@ -132,7 +132,7 @@ def test_a_busy_process_shows_as_busy():
             one.sample()
         time.sleep(0.5)
         (busy, _), (quiet, _) = (one.sample() for one in watched)
-        # How much of a CPU a busy machine leaves to it is not ours to say.
+        # How much of a CPU it gets on a busy machine is not up to us.
         assert quiet.use < busy.use / 2
         assert busy.involuntary is not None and busy.memory > 1_000_000 and busy.threads == 1
     finally:
@@ -143,7 +143,7 @@ def test_a_busy_process_shows_as_busy():
 
 
 def test_switches_of_every_thread_count():
-    """This process's waiting threads switch voluntarily, each in a file of its own."""
+    """This process's waiting threads switch voluntarily, each counted in a separate file."""
     watched = WatchedProcess(os.getpid())
     stop = threading.Event()
     threads = [threading.Thread(target=lambda: [time.sleep(0.005) for _ in range(40)]) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""GPUs through a made-up NVML."""
+"""GPUs through a fake NVML."""
 
 import sys
 
@@ -98,7 +98,7 @@ def test_what_held_it_back_is_counted_in_seconds_by_index_and_by_bus(fake: FakeN
         (42, {42: 80, 7: 0}, []),  # 7 holds a context and computes nothing
         (42, {42: 80, 7: 30}, [7]),
         (42, {7: 30}, [7]),
-        (1, {42: 80, 7: 0}, []),  # in a container: this process is known to the driver by another id
+        (1, {42: 80, 7: 0}, []),  # in a container, the driver knows this process by another id
         (1, {42: 80, 7: 30}, [7]),
         (1, {}, []),
     ],

@@ -1,8 +1,8 @@
-"""Films of the lab, by keys in a terminal, with the runs that tests/recordings holds, and with a watched program
-whose events are constructed: `python -m tests.terminal.film`.
+"""Films of the lab, controlled by keys in a terminal: `python -m tests.terminal.film`.
 
-Each becomes an asciinema recording (version 2) and its last picture in tests/pictures. What is filmed is what the
-terminal shows each time the lab is at rest; how long it stays is set here, so that a film is the same on every machine.
+Uses the runs in tests/recordings, and a watched program with constructed events. Each film becomes an
+asciinema recording (version 2), with its last picture in tests/pictures. It shows the terminal each time the
+lab is idle; durations are set here, so that a film is the same on every machine.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ from tuilab.model.requests import Measure
 
 SIZE = (120, 36)
 PRESETS = ("stft-small", "stft-crossover")
-"""Those of which there are recordings: the article's claims that the films measure."""
+"""The presets with recordings: the article's claims that the films measure."""
 ROUNDS = 7
 SOME, ALL = signal.SIGUSR1, signal.SIGUSR2
-"""Let so many rounds arrive, or all that are left."""
+"""Let some rounds arrive, or all remaining ones."""
 SETTLED_S = 0.3
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that is done, what it is called, and how long what then shows stays."""
+    """An action, its title, and how long its result is shown."""
 
     said: str
     keys: str = ""
@@ -93,7 +93,7 @@ Line = list[tuple[str, Char]]
 
 
 def lines_of(screen: pyte.Screen) -> list[Line]:
-    """What a terminal shows: each line as pieces of one look."""
+    """Return the terminal's lines, each as pieces with the same style."""
     out = []
     for y in range(screen.lines):
         cells = [screen.buffer[y][x] for x in range(screen.columns)]
@@ -105,7 +105,9 @@ def lines_of(screen: pyte.Screen) -> list[Line]:
 def film(
     name: str, rest: Callable[[Terminal, int], None] = lambda terminal, step: settle(terminal)
 ) -> list[tuple[Step, list[Line]]]:
-    """Play it in a terminal; what shows after each step. rest: waits until a step's picture is whole."""
+    """Play it in a terminal; return the screen after each step. rest: waits until a step's picture is
+    complete.
+    """
     out = []
     with tempfile.TemporaryDirectory() as home:
         way, sign = ("--watched", "running") if name == WATCHED else ("--lab", "ready")
@@ -124,7 +126,7 @@ def film(
 
 
 def settle(terminal: Terminal) -> None:
-    """Wait until nothing more is sent; a picture must not be taken in the middle of one."""
+    """Wait until nothing more is sent, to avoid partial pictures."""
     while True:
         before = len(terminal.sent)
         try:
@@ -134,7 +136,7 @@ def settle(terminal: Terminal) -> None:
 
 
 def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]:
-    """The lines of the recording: a head, a marker a step, and of each picture the lines that changed."""
+    """Yield the recording's lines: a header, a marker per step, and the changed lines of each picture."""
     yield json.dumps({"version": 2, "width": SIZE[0], "height": SIZE[1], "title": title})
     at, before = 0.0, [[] for _ in range(SIZE[1])]  # type: list[Line]
     for step, now in frames:
@@ -151,7 +153,7 @@ def cast(title: str, frames: Sequence[tuple[Step, list[Line]]]) -> Iterator[str]
 
 
 def sgr(look: Char) -> str:
-    """The sequence that gives what follows this look."""
+    """Return the sequence that sets this style."""
     words = ["0"]
     looks = {
         "1": look.bold,
@@ -168,7 +170,7 @@ def sgr(look: Char) -> str:
 
 
 def svg(title: str, shown: Sequence[Line]) -> str:
-    """A picture as SVG."""
+    """Return a picture as SVG."""
     console = Console(
         file=io.StringIO(), record=True, width=SIZE[0], force_terminal=True, color_system="truecolor"
     )
@@ -182,7 +184,9 @@ def svg(title: str, shown: Sequence[Line]) -> str:
 
 
 class FilmRunner(RecordedRunner):
-    """Plays the recorded runs, as many rounds as the film's signals let through, so that they can be watched."""
+    """Plays the recorded runs, with as many rounds as the film's signals allow, so that viewers can
+    follow.
+    """
 
     async def start(self) -> None:
         self._left, self._more = 0, asyncio.Event()
@@ -210,14 +214,14 @@ class FilmRunner(RecordedRunner):
 
 
 def lab() -> int:
-    """The lab of the films, in this terminal."""
+    """Run the lab of the films in this terminal."""
     from tuilab.history.store import Store
     from tuilab.lab.state import LabState
     from tuilab.presentation.painter import Pacing
     from tuilab.tui.app import run
     from tuilab.tui.options import Options
 
-    # Each report is painted, so that axes, which only grow, grow the same way each time.
+    # Every report is painted, so that axes, which only grow, grow the same way each time.
     Pacing.wait = lambda self, elapsed_s, rounds: 0.0  # type: ignore[method-assign]
     machine = next(e for e in events_of("run") if isinstance(e, RunStarted)).machine
     with tempfile.TemporaryDirectory() as folder:
@@ -238,7 +242,7 @@ def lab() -> int:
 
 
 def watched_program() -> int:
-    """The screen of `tuilab watch` in this terminal, on a program that is heard of when the signals say."""
+    """Show the screen of `tuilab watch` in this terminal, for a program whose events the signals release."""
     from tests.tui import watched
     from tuilab.lab.watch import Watching
     from tuilab.tui.app import run

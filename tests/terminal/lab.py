@@ -1,4 +1,6 @@
-"""The lab as a person starts it, `python -m tuilab`, in a terminal of its own: keys, mouse, what is left behind."""
+"""The lab as a user starts it, `python -m tuilab`, in a separate terminal: keys, mouse, what is left
+behind.
+"""
 
 import json
 import os
@@ -17,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "tuilab")
 READY_S = 90.0
 
-# How TensorFlow, XLA and their libraries begin a line of their logs.
+# How log lines of TensorFlow, XLA and their libraries start.
 LIBRARY_LOG = re.compile(
     rb"[0-9]: [IWEF] (tensorflow|external)/|[IWEF][0-9]{4} [0-9:]{8}|cpu_feature_guard|WARNING:tensorflow|"
     rb"oneDNN custom operations|All log messages before absl"
@@ -28,7 +30,7 @@ COLOUR = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:;[0
 
 
 def environment(home: Path, term: str = "xterm-256color", **more: str) -> dict[str, str]:
-    """That of a fresh account at a UTF-8 terminal of that kind. It holds no COLORTERM but one given."""
+    """Return a fresh account's environment in a UTF-8 terminal of that kind; COLORTERM only if given."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLORTERM", "NO_COLOR", "TUILAB_ASCII", "TMUX")}
     own = {"TUILAB_DATA": knowing(home), "XDG_CONFIG_HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": term}
     return {**kept, "PYTHONPATH": str(REPOSITORY), **own, **more}
@@ -42,7 +44,7 @@ def opened(
     env: Mapping[str, str] | None = None,
     command: tuple[str, ...] = COMMAND,
 ) -> Iterator[Terminal]:
-    """A lab in a terminal, taken away at the end whatever became of it."""
+    """Run a lab in a terminal, which is always closed at the end."""
     terminal = Terminal([*command, *words], env or environment(home), size, cwd=str(home))
     try:
         yield terminal
@@ -62,19 +64,19 @@ def scripted(
     given: Mapping[str, object] | None = None,
     **more: str,
 ) -> Iterator[Terminal]:
-    """A lab whose worker needs no TensorFlow, at that kind of terminal."""
+    """Run a lab whose worker needs no TensorFlow, in that kind of terminal."""
     command = (*SCRIPTED, json.dumps(given or {}))
     with opened(home, size, env=environment(home, term, **more), command=command) as terminal:
         yield terminal
 
 
 def colours(terminal: Terminal) -> list[bytes]:
-    """The sequences with a colour in them."""
+    """Return the sequences with a colour."""
     return [found[0] for found in COLOUR.finditer(bytes(terminal.sent))]
 
 
 def family(pid: int) -> list[psutil.Process]:
-    """Every process that descends from this one, at this moment."""
+    """Return every current descendant of this process."""
     try:
         return psutil.Process(pid).children(recursive=True)
     except psutil.NoSuchProcess:
@@ -82,7 +84,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 
 def left_of(groups: set[int]) -> list[str]:
-    """What still lives of these process groups."""
+    """Return what still runs in these process groups."""
     found = []
     for process in psutil.process_iter(["pid", "cmdline", "status"]):
         try:
@@ -94,7 +96,7 @@ def left_of(groups: set[int]) -> list[str]:
 
 
 def leave(terminal: Terminal, key: str = "q") -> None:
-    """Leave the lab by its key; it must end well and leave no worker behind."""
+    """Leave the lab with its key; it must exit normally and leave no worker behind."""
     groups = {os.getpgid(p.pid) for p in family(terminal.process.pid)}
     assert groups, "there is no worker"
     terminal.press(key)

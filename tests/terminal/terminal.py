@@ -1,4 +1,4 @@
-"""The real program in a pseudo-terminal: what it draws, what bytes it sends, what becomes of it."""
+"""The real program in a pseudo-terminal: what it draws, the bytes it sends, its outcome."""
 
 import contextlib
 import fcntl
@@ -18,17 +18,17 @@ import pyte
 PATIENCE_S = 60.0
 CHUNK = 65_536
 WHERE, HERE = re.compile(rb"\x1b\[(\d+);(\d+)H\x1b\[6n"), "\x1b[{};{}R"
-"""A program asks where it has put the cursor, and a terminal answers."""
+"""A program asks for the cursor position, and a terminal answers."""
 LONGEST_WHERE = 16
 COLOUR, BEGUN = re.compile(rb"\x1b\[[0-9;:]*m"), re.compile(rb"\x1b[^a-zA-Z]*$")
-"""Most of what is sent says of a piece of text how it looks; and a sequence of which the end is still to come."""
+"""Most output sets the style of text; and an incomplete sequence."""
 
 
 class Terminal:
-    """A terminal with a program in it. What the program sends is read all the time and kept.
+    """A terminal with a program, whose output is read continuously and kept.
 
-    controlling: the program's session has this terminal, so that closing it sends HUP. answers: as a real
-    terminal does, when it is asked where the cursor is.
+    controlling: this is the program's controlling terminal, so closing it sends HUP. answers: like a real
+    terminal, when asked for the cursor position.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            # GNU readline, once loaded, sets these to the size of the terminal that the tests were started in.
+            # Once loaded, GNU readline sets these to the size of the terminal that the tests were started in.
             env={name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")},
             cwd=cwd,
             start_new_session=True,
@@ -78,7 +78,7 @@ class Terminal:
             if not data:
                 return
             with self._lock:
-                # A question may come in two pieces.
+                # A question may arrive in two pieces.
                 before = len(self.sent)
                 self.sent += data
                 asked = [
@@ -91,7 +91,7 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """The screen as text, trailing blanks left out."""
+        """The screen as text, without trailing blanks."""
         with self._lock:
             new = BEGUN.sub(b"", bytes(self.sent[self._fed :]))
         self._fed += len(new)
@@ -106,7 +106,7 @@ class Terminal:
 
     @property
     def screen(self) -> pyte.Screen:
-        """The screen with its colours, as it is now, of the size that it has now."""
+        """The current screen with colours, at its current size."""
         screen = pyte.Screen(*self._size)
         with self._lock:
             pyte.ByteStream(screen).feed(bytes(self.sent))
@@ -114,20 +114,20 @@ class Terminal:
 
     @property
     def last_words(self) -> str:
-        """What was written after the screen had been given back."""
+        """What was written after the screen was restored."""
         after = bytes(self.sent).rpartition(b"\x1b[?1049l")[2].decode(errors="replace")
         return re.sub(r"\x1b\[[0-?]*[a-zA-Z]", "", after)
 
     def shows(self, *words: str) -> bool:
-        """Whether each of the words is on the screen, or in a message over it."""
+        """Return whether each of the words is on the screen, or in a message over it."""
         text = self.text
-        # A message lies at the right, behind a bar, and its sentences are broken into lines.
+        # A message is at the right, after a bar, with its sentences broken into lines.
         parts = [line.rpartition("▌")[2].strip(" │─╯╮") for line in text.splitlines() if "▌" in line]
         message = " ".join(parts)
         return all(word in text or word in message for word in words)
 
     def until(self, true: Callable[[], object], seconds: float = PATIENCE_S, what: str = "") -> float:
-        """Wait until something holds; how long it took. Raises TimeoutError with the screen."""
+        """Wait until a condition holds; return how long it took. Raises TimeoutError with the screen."""
         begun = time.monotonic()
         while not true():
             if time.monotonic() - begun > seconds:
@@ -136,23 +136,23 @@ class Terminal:
         return time.monotonic() - begun
 
     def see(self, *words: str, seconds: float = PATIENCE_S) -> float:
-        """Wait until the words are on the screen; how long it took."""
+        """Wait until the words are on the screen; return how long it took."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
     # What is done to it
 
     def press(self, keys: str) -> None:
-        """Type."""
+        """Type keys."""
         with contextlib.suppress(OSError):
             os.write(self._master, keys.encode())
 
     def resize(self, columns: int, lines: int) -> None:
-        """Give the terminal another size; the kernel sends WINCH."""
+        """Change the terminal's size; the kernel sends WINCH."""
         self._size = (columns, lines)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def hang_up(self) -> None:
-        """The line drops: the terminal is gone."""
+        """Drop the connection: the terminal is gone."""
         if not self._gone.is_set():
             self._gone.set()
             self._reader.join(5)
@@ -164,14 +164,14 @@ class Terminal:
             os.kill(self.process.pid, number)
 
     def ended(self, seconds: float = PATIENCE_S) -> int:
-        """Wait for the program's end; its exit code, negative for a signal. Raises TimeoutError."""
+        """Wait for the program's end; return its exit code, negative for a signal. Raises TimeoutError."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError(f"it has not ended within {seconds:g} s\n{self.text}") from None
 
     def close(self) -> None:
-        """Take program and terminal away."""
+        """Close the program and terminal."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
             self.process.wait(10)
@@ -179,7 +179,7 @@ class Terminal:
 
 
 def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
-    """The cell, from (0, 0), at which these words begin on the screen, under the line that holds `below`."""
+    """Return the cell, from (0, 0), where these words begin on the screen, below the line with `below`."""
     lines = terminal.text.split("\n")
     first = next((y for y, line in enumerate(lines) if below in line), 0)
     for y, line in enumerate(lines[first:], first):
@@ -189,7 +189,7 @@ def find(terminal: Terminal, words: str, *, below: str = "") -> tuple[int, int]:
 
 
 def mouse(terminal: Terminal, button: int, x: int, y: int, *, released: bool = False) -> None:
-    """One report of a mouse, as xterm writes it under mode 1006."""
+    """Send one mouse report, as xterm writes it in mode 1006."""
     terminal.press(f"\x1b[<{button};{x + 1};{y + 1}{'m' if released else 'M'}")
 
 
@@ -209,5 +209,5 @@ def drag(terminal: Terminal, x: int, y: int, to: int) -> None:
 
 
 def _take() -> None:
-    """In the child: make its standard input the session's terminal."""
+    """In the child, make its standard input the controlling terminal."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

@@ -1,4 +1,6 @@
-"""The line drops: the run continues, a later lab shows it while it does, and has it whole at its end."""
+"""The connection drops: the run continues, and a later lab shows it meanwhile and has all of it at
+its end.
+"""
 
 import contextlib
 import signal
@@ -18,7 +20,7 @@ pytestmark = [pytest.mark.terminal, linux]
 
 
 TRUTH = "tuilab.worker"
-"""The name of the worker's count of rounds: among its arguments, where a lab looks for the word."""
+"""The file with the worker's round count, named so that a lab finds the word among the arguments."""
 
 
 def rounds_of(folder: Path) -> int:
@@ -26,7 +28,7 @@ def rounds_of(folder: Path) -> int:
 
 
 def begun(folder: Path, rounds: int) -> tuple[Terminal, list[str], dict[str, str]]:
-    """A lab with a run under way."""
+    """Return a lab with a run in progress."""
     env = environment(folder, ATTACK_ROUNDS=str(rounds), TMPDIR=str(folder))
     words = [sys.executable, str(PROGRAM), "0.02", str(folder / TRUTH)]
     terminal = Terminal(words, env, (80, 24), cwd=str(folder))

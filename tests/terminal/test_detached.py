@@ -1,4 +1,4 @@
-"""A lab in tmux whose terminal is taken away and given back while it measures."""
+"""A lab in tmux whose terminal is detached and attached again while it measures."""
 
 import shlex
 import subprocess

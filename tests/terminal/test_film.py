@@ -1,4 +1,4 @@
-"""The films in tests/pictures are what the lab shows; `python -m tests.terminal.film` makes them anew."""
+"""The films in tests/pictures match the lab; `python -m tests.terminal.film` renews them."""
 
 import json
 import re
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.terminal
 
 
 def played(name: str) -> list[str]:
-    """What a terminal shows at each marker of a kept film, as text."""
+    """Return what a terminal shows at each marker of a saved film, as text."""
     head, *lines = (PICTURES / f"{name}.cast").read_text(encoding="utf-8").splitlines()
     assert (
         json.loads(head)["version"] == 2 and (json.loads(head)["width"], json.loads(head)["height"]) == SIZE
@@ -31,7 +31,7 @@ def played(name: str) -> list[str]:
 
 
 def words(shown: str) -> list[str]:
-    """The lines without what a scrollbar or a distribution draws in eighths of a cell."""
+    """Return the lines without what a scrollbar or distribution draws in eighths of a cell."""
     return [re.sub("[▁-█]", " ", line).rstrip() for line in shown.split("\n")]
 
 

@@ -1,4 +1,4 @@
-"""A terminal that sends more than anybody types: the lab stays, and says what it dropped."""
+"""A terminal that sends more than anybody types: the lab survives, and reports what it dropped."""
 
 import os
 
@@ -19,7 +19,7 @@ def send(terminal: Terminal, data: bytes) -> None:
 def test_a_flood_of_sequences_is_dropped_and_said(tmp_path):
     with scripted(tmp_path) as terminal:
         terminal.see("ready")
-        send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # nothing that anybody types
+        send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # nobody types this
         terminal.see("ready")
         send(terminal, b"\x1b[B\x1b[A" * 140_000)
         terminal.see("bytes of it were dropped")

@@ -1,4 +1,4 @@
-"""Kinds of terminals: 256 colours, a console with ASCII alone, no colour; too small, and resized."""
+"""Kinds of terminals: 256 colours, ASCII-only console, no colour; too small, and resized."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.terminal
 
 
 def shown(terminal: Terminal) -> str:
-    """One run, looked at in several views, and the lab left: every screen on the way."""
+    """Show one run in several views and leave the lab; return every screen on the way."""
     screens = []
     terminal.until(lambda: terminal.shows("ready") or terminal.shows("done,"), what="the lab at rest")
     terminal.press("r")
@@ -59,5 +59,5 @@ def test_no_colour(tmp_path: Path) -> None:
     with scripted(tmp_path, NO_COLOR="1", COLORTERM="truecolor") as terminal:
         screens = shown(terminal)
         assert colours(terminal) == []
-    # Arms are told apart by marker and by name.
+    # Arms are distinguished by marker and by name.
     assert {"• CPU eager", "× CPU graph", "+ CPU xla"} <= set(re.findall(r"[•×+] CPU \w+", screens))

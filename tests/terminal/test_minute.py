@@ -1,4 +1,4 @@
-"""The minute at a colleague's side, in a real terminal: by keys with a real worker, by mouse with a scripted one."""
+"""A short demonstration in a real terminal: by keys with a real worker, by mouse with a scripted one."""
 
 import contextlib
 import re
@@ -14,7 +14,7 @@ SMALL, LARGE = (80, 24), (160, 50)
 ESCAPE, RIGHT, ENTER = "\x1b", "\x1b[C", "\r"
 DONE = re.compile(r"done, ")
 AGAIN = re.compile(r"● (warming up|compiling|round [\d,]+|done, )")
-"""A run goes on, or is over already: a small one may end between two looks at the screen."""
+"""A run continues or is over already: a small one may end between two checks of the screen."""
 SAMPLED = re.compile(r"• CPU eager [^\n]*?[\d.]+ (µs|ms)")
 
 pytestmark = [pytest.mark.terminal, pytest.mark.timeout(240)]
@@ -29,13 +29,13 @@ def matches(terminal: Terminal, pattern: re.Pattern[str]) -> re.Match[str] | Non
 
 
 def slider(terminal: Terminal, name: str) -> str:
-    """The value beside the slider of that name."""
+    """Return the value next to the slider of that name."""
     found = re.search(rf"{name} +([\d,]+) ", terminal.text)
     return found[1] if found else ""
 
 
 def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:
-    """Wait until a run with so many samples is over, and shown."""
+    """Wait until a run with that many samples is over, and shown."""
     terminal.until(lambda: slider(terminal, "samples") == samples, 30, f"samples at {samples}")
     terminal.until(lambda: not matches(terminal, DONE), 30, f"a run with {samples} samples under way")
     terminal.until(lambda: matches(terminal, DONE), 60, f"the end of the run with {samples} samples")
@@ -43,7 +43,7 @@ def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED)
 
 
 def until_it_does(terminal: Terminal, act: Callable[[], None], done: Callable[[], object]) -> None:
-    """Act, and again: what comes in meanwhile may move the focus, or what was to be clicked on."""
+    """Act, and repeat: arriving events may move the focus, or what was to be clicked."""
     for _ in range(3):
         act()
         with contextlib.suppress(TimeoutError):
@@ -72,7 +72,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         if size[0] < 100:
             terminal.press("p")
             terminal.see("001 Poor performance")
-        terminal.press(ENTER)  # The first preset, at the quick budget.
+        terminal.press(ENTER)  # The first preset, with the quick budget.
         measured(terminal, "256")
         terminal.press("i")
         terminal.see("▸samples")
@@ -81,7 +81,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         assert terminal.shows("faint: earlier runs")
 
         terminal.press("c")
-        terminal.see("caveats")  # which arm leads is for the machine to say
+        terminal.see("caveats")  # which arm leads depends on the machine
         terminal.press("]]")
         terminal.see("dispatch", "compute", "= ")
         terminal.press("]]")
@@ -96,7 +96,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
         terminal.press("u")
         measured(terminal, "256", DONE)
         terminal.press("s")
-        terminal.see("size 1 of")  # before that, a stop takes back what was asked, and nothing has begun
+        terminal.see("size 1 of")  # before that, a stop cancels the request, and nothing has started
         terminal.press("x")
         terminal.see("stopped after")
         terminal.press("r")

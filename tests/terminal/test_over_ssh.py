@@ -1,4 +1,4 @@
-"""The lab where it is used: at the far end of a real ssh, inside tmux, with a real worker."""
+"""The lab in typical use: on the remote side of real ssh, inside tmux, with a real worker."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.terminal, pytest.mark.real_worker, pytest.mark.timeout
 
 @pytest.fixture
 def tmux(tmp_path: Path):
-    """How to call a tmux server of its own, ended afterwards."""
+    """Return the command for a separate tmux server, stopped afterwards."""
     program = shutil.which("tmux")
     if program is None:
         pytest.skip("tmux is not installed")
@@ -30,7 +30,7 @@ def tmux(tmp_path: Path):
 
 
 def labs(home: Path) -> list[psutil.Process]:
-    """Every process with that home of the lab's data: the lab itself and its worker."""
+    """Return every process with that data folder: the lab itself and its worker."""
     found = []
     for process in psutil.process_iter():
         try:

@@ -1,4 +1,4 @@
-"""A model's file, opened and measured in a real terminal by keys alone."""
+"""A model file, opened and measured in a real terminal by keys only."""
 
 import subprocess
 import sys

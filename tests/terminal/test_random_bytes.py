@@ -1,7 +1,7 @@
-"""Random byte strings on the lab's terminal in a run: it stays, and the run ends with all its rounds.
+"""Random bytes on the lab's terminal during a run: it survives, and the run ends with all its rounds.
 
-Short as it stands; `--long` sends two thousand, and as much of a mouse gone wild. Keys and clicks that end the lab or
-the run are not among them.
+Short by default; `--long` sends two thousand, and as many random mouse reports. They exclude keys and clicks
+that end the lab or the run.
 """
 
 import random
@@ -24,19 +24,21 @@ PIECES = [
 
 
 def strings(rng: random.Random, count: int):
-    """Made of broken sequences and of any bytes that are no letter and no key of control."""
+    """Yield broken sequences and random bytes that are neither letters nor control keys."""
     harmless = bytes([*range(0x80, 0x100), *b"123456789;:~$#%&"])
     for _ in range(count):
         pieces = [
             rng.choice(PIECES) if rng.random() < 0.6 else bytes(rng.choices(harmless, k=rng.randint(1, 40)))
             for _ in range(rng.randint(1, 6))
         ]
-        # What a sequence that was left open would swallow, or take for a key.
+        # Ends an open sequence, which would otherwise consume what follows or become a key.
         yield b"".join(pieces) + b"\x1b\\"
 
 
 def mouse(rng: random.Random, count: int):
-    """Reports of a mouse, fifty at a time: moves and wheels anywhere, presses and drags over the plot, ill-formed ones."""
+    """Yield mouse reports, fifty at a time: moves and wheels anywhere, presses and drags over the plot,
+    invalid ones.
+    """
     for _ in range(count):
         reports = []
         for _ in range(50):
@@ -83,7 +85,7 @@ def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request, s
         for data_sent in storm(rng, count):
             send(terminal, data_sent)
             sent += len(data_sent)
-            # Between what it takes and what it is measuring, the lab is to breathe.
+            # Give the lab time between the input and its measuring.
             begun = measured.stat().st_size
             terminal.until(lambda begun=begun: measured.stat().st_size > begun or begun == rounds, 60)
             assert terminal.process.poll() is None, terminal.last_words

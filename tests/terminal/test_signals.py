@@ -12,7 +12,7 @@ pytestmark = pytest.mark.terminal
 
 @pytest.mark.parametrize("ends", ["key", "line"])
 def test_to_be_continued_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
-    """A second thread that reads keys would outlive the lab, and spin at a terminal that has gone."""
+    """A second key-reading thread would outlive the lab, and spin on a terminal that has gone."""
     with scripted(tmp_path) as terminal:
         terminal.see("ready")
         for _ in range(5):

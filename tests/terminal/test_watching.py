@@ -1,4 +1,4 @@
-"""A person's program, watched in a real terminal: what they see, type and press; and what becomes of it."""
+"""A user's program, watched in a real terminal: what they see, type and press, and its outcome."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ while time.monotonic() < end:
 
 @contextmanager
 def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iterator[Terminal]:
-    """A program in the lab in a terminal; its temporary files in `folder`."""
+    """A program in the lab in a terminal, with its temporary files in `folder`."""
     (folder / "train.py").write_text(text)
     env = environment(folder, TMPDIR=str(folder), TF_CPP_MIN_LOG_LEVEL="3")
     command = (sys.executable, "-m", "tuilab", "watch", "--", sys.executable, "train.py")
@@ -55,7 +55,7 @@ def watching(folder: Path, text: str, size: tuple[int, int] = (120, 40)) -> Iter
 
 
 def left(folder: Path) -> list[str]:
-    """What watching has left in its folder of temporary files."""
+    """Return what watching left in its folder of temporary files."""
     return [name for name in os.listdir(folder) if name.startswith(("tuilab-watch", "window"))]
 
 
@@ -77,7 +77,7 @@ def test_a_program_is_typed_into_and_stopped(tmp_path: Path) -> None:
 
 
 def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None:
-    """It reads what is typed there; its Ctrl-C is the terminal's own; then its page is printed."""
+    """It reads what is typed there; Ctrl-C works as usual; then its page is printed."""
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
         terminal.press("q")
@@ -94,7 +94,7 @@ def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None
 
 
 def test_a_program_opened_in_the_lab_has_the_terminal_when_the_lab_is_left(tmp_path: Path) -> None:
-    """It reads what is typed there; its Ctrl-C is the terminal's own; then its page is printed."""
+    """It reads what is typed there; Ctrl-C works as usual; then its page is printed."""
     (tmp_path / "train.py").write_text(ASKS)
     with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
         terminal.see("ready")
@@ -130,10 +130,10 @@ def test_nothing_is_left_of_a_lab_that_a_signal_ends(tmp_path: Path, number: sig
 
 @pytest.mark.slow
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
-    """The first of them soon after it happened, then what a window of the profiler shows."""
+    """The first ones soon after they happened, then what a profiler window shows."""
     with watching(tmp_path, TRAINS) as terminal:
         terminal.see("a tf.function takes")
-        terminal.see("compute on CPU", " cost ")  # "watching" may stand at the end of the line above
+        terminal.see("compute on CPU", " cost ")  # "watching" may be at the end of the line above
         terminal.press("3")
         terminal.see("MatMul", "train.py:7")
         terminal.press("q")
@@ -146,7 +146,7 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """Of a Keras `fit` that nobody changed: its whole training step, with the batch as a slider."""
+    """For an unmodified Keras `fit`: its whole training step, with the batch as a slider."""
     text = (PROGRAMS / "good_fit_dataset.py").read_text().replace("epochs=2", "epochs=1000")
     with watching(tmp_path, text, (80, 24)) as terminal:
         terminal.see("Keras step takes")
@@ -159,7 +159,7 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_fit_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> None:
-    """The step with its optimizer, at the batch that the program trains on; the program goes on."""
+    """The step with its optimizer, at the program's training batch; the program continues."""
     text = """
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""The prose check finds what it is for, and nothing else."""
+"""The prose check finds what it should, and nothing else."""
 
 from pathlib import Path
 
