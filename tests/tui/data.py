@@ -1,4 +1,4 @@
-"""Runs with realistic figures, as the script has them, for the gallery and the widgets' tests."""
+"""Runs with realistic figures from the script, for the gallery and the widget tests."""
 
 import random
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ ARMS = (
 MACHINE = GPU_MACHINE
 SCENARIO = Scenario("stft", defaults(DECLARATION.parameters))
 FIGURES = RunStarted | ArmStatus | Round
-"""What a run that goes on has told, but for warming up."""
+"""The events of a run in progress, except warm-up."""
 
 
 def events(
@@ -49,14 +49,14 @@ def events(
     scale: float = 1.0,
     seed: str = "",
 ) -> Iterator[Event]:
-    """Those of a run from its start to its end. scale: how much slower its arms are than the script's."""
+    """Yield a run's events from start to end. scale: how much slower its arms are than the script's."""
     sweep = Sweep(axes=axes, refine=False) if axes else None
     request = Measure(id=run, scenario=scenario, arms=arms, budget=BUDGET[budget], sweep=sweep, preset=preset)
     return chain.from_iterable(Script(request, machine, rounds, scale=scale, seed=seed).batches())
 
 
 def folded(told: Iterable[Event]) -> RunState:
-    """What the events come to."""
+    """Return the state that results from the events."""
     state = RunState()
     for event in told:
         state.apply(event)
@@ -64,14 +64,14 @@ def folded(told: Iterable[Event]) -> RunState:
 
 
 def run_state(rounds: int = 60, *, run: str = "r1", scale: float = 1.0, gpu: bool = True) -> RunState:
-    """A run after so many rounds, its GPU arms unavailable where `gpu` is false."""
+    """Return a run after that many rounds; without `gpu`, its GPU arms are unavailable."""
     told = events(rounds, run, scale=scale, machine=MACHINE if gpu else CPU_MACHINE)
     return folded(event for event in told if isinstance(event, FIGURES))
 
 
 @cache
 def run_result(*, gpu: bool = True) -> RunResult:
-    """A sweep along samples, with a crossover, or CPU arms alone."""
+    """Return a sweep along samples with a crossover, or only CPU arms."""
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
     claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11 × slower")
@@ -80,13 +80,13 @@ def run_result(*, gpu: bool = True) -> RunResult:
 
 
 def arm_results(*, gpu: bool = True) -> tuple[ArmResult, ...]:
-    """The arms of the run as its result gives them."""
+    """Return the arms of the run's result."""
     return run_result(gpu=gpu).arms
 
 
 @cache
 def map_result() -> RunResult:
-    """A sweep over samples and batch; one cell was not measured."""
+    """Return a sweep over samples and batch, with one cell not measured."""
     axes = (Axis("samples", tuple(2**n for n in range(8, 21, 2))), Axis("batch", (1, 4, 16, 64)))
     result = summarise(folded(events(axes=axes, arms=(ARMS[1], ARMS[4]))))
     *points, last = result.points
@@ -96,7 +96,7 @@ def map_result() -> RunResult:
 
 
 def placement_rows(count: int) -> list[PlacementRow]:
-    """Rows as a large graph has them: mostly where asked, some not, some copies, some folded."""
+    """Return rows as in a large graph: mostly as requested, some not, some copies, some folded."""
     row = PlacementRow(
         arm=ARMS[4].id, node="", op="", kind="op", device="GPU:0", to="", memory="", dtype="float32",
         requested="", reason="", bytes=0, count=1,
@@ -123,7 +123,7 @@ def placement_rows(count: int) -> list[PlacementRow]:
 
 
 def log_lines() -> list[Log]:
-    """A few lines as TensorFlow writes them."""
+    """Return a few lines as TensorFlow writes them."""
     return [
         Log(text="Could not find cuda drivers on your machine, GPU will not be used.", level="info"),
         Log(
@@ -139,7 +139,9 @@ def log_lines() -> list[Log]:
 
 
 def profile(count: int) -> Profile:
-    """So many events: steps of a loop on the host, each with ops inside, and their kernels on the GPU."""
+    """Return that many events: loop iterations on the host, each with ops inside, and their kernels on the
+    GPU.
+    """
     rng = random.Random(1)
     out, at = [], 0.0
     names = ("stft/rfft", "stft/frame/GatherV2", "stft/hann/Mul", "stft/Pad")
@@ -158,7 +160,7 @@ def profile(count: int) -> Profile:
 
 
 def device_sample(*, gpu: bool = True, cores: int = 96) -> DeviceSample:
-    """A busy host, with a GPU or with the reason why there is none."""
+    """Return a busy host, with a GPU or the reason why there is none."""
     rng = random.Random(2)
     h200 = GpuSample(
         index=0, name="NVIDIA H200", use=0.37, memory_use=0.11,

@@ -71,7 +71,7 @@ def sliders() -> Iterable[Widget]:
 
 
 def answers() -> Iterable[Widget]:
-    """The answer with each verdict, and with none."""
+    """The answer with each verdict, and without one."""
     for verdict in ("confirmed", "refuted", "undecided", "untestable"):
         panel = AnswerPanel()
         panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
@@ -95,7 +95,7 @@ def device() -> Iterable[Widget]:
 def page(
     make: Callable[..., Widget], fill: Callable[[Any], object] = lambda widget: None, **given: Any
 ) -> Page:
-    """One widget, and what fills it."""
+    """Return a page with one widget, and the function that fills it."""
 
     def made() -> Iterable[Widget]:
         yield (widget := make(**given))
@@ -120,7 +120,7 @@ def without_eager(arm: str) -> bool:
 PAGES: dict[str, Page] = {
     "sliders": sliders,
     "live": live(73),
-    # Arms that lie close together, over a ghost of an earlier run.
+    # Arms that are close together, over a ghost of an earlier run.
     "close": live(140, shown=without_eager, ghosts=[run_state(110, run="r0", scale=1.08)]),
     "without_gpu": live(12, gpu=False),
     "sweep": plot(sweep_chart(run_result())),
@@ -142,7 +142,7 @@ PAGES: dict[str, Page] = {
 
 
 class Gallery(App[None]):
-    """A page of the gallery, and then another."""
+    """Shows one page of the gallery at a time."""
 
     CSS = """
     Vertical { height: 1fr; border: round $border-blurred; border-title-color: $text-muted; padding: 0 1; }
@@ -165,7 +165,7 @@ class Gallery(App[None]):
         await self.show(self.first)
 
     async def show(self, name: str) -> None:
-        """Put that page in the place of the one before; the first widget that can has the keys."""
+        """Replace the page with that one; focus its first focusable widget."""
         box = self.query_one(Vertical)
         box.border_title = name.capitalize()
         await box.remove_children()

@@ -1,4 +1,4 @@
-"""A history with some runs in it, the same ones each time: what the tests and pictures of its page show."""
+"""A history with a fixed set of runs, for the tests and pictures of its page."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ def run_events(
     status: str = "ok",
     **values: int,
 ) -> Iterator[e.Event]:
-    """The events of a run with realistic figures; without a GPU its GPU arms are unavailable."""
+    """Yield the events of a run with realistic figures; without a GPU, its GPU arms are unavailable."""
     scenario = Scenario("stft", {**data.SCENARIO.parameters, **SMALL, **values})
     for event in data.events(
         rounds,
@@ -50,7 +50,7 @@ def run_events(
 
 
 def keep(store: Store, events: Iterator[e.Event], answer: str = "") -> None:
-    """Put a run into the history."""
+    """Add a run to the history."""
     first, *rest = events
     assert isinstance(first, e.RunStarted)
     store.append(first.run, 0, [e.encode(event).rstrip() for event in (first, *rest)], first)

@@ -1,4 +1,4 @@
-"""The lab with a scripted runner, a still clock and presets of its own: the same on every machine."""
+"""The lab with a scripted runner, a stopped clock and its own presets: the same on every machine."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ PRESETS = Path(__file__).parent / "presets"
 
 
 class TestLab(LabApp):
-    """Holds its scripted runner where a test finds it."""
+    """The lab, with access to its scripted runner."""
 
     __test__ = False
     runner: ScriptedRunner
@@ -38,7 +38,7 @@ def lab(
     rounds: int = 8,
     **options: object,
 ) -> TestLab:
-    """An app that has not been started."""
+    """Return an app that has not been started."""
     numbers = itertools.count(1)
     runners: list[ScriptedRunner] = []
 
@@ -65,10 +65,10 @@ def lab(
 async def opened(
     app: TestLab, size: tuple[int, int] = (120, 40), *, messages: bool = False, each: bool = False
 ) -> AsyncIterator[Pilot[int]]:
-    """The app on a screen of that size, filled and at rest. messages: show them in the corner.
+    """Run the app on a screen of that size, filled and idle. messages: show them in the corner.
 
-    each: every report of a run is painted, so that axes, which only grow, grow the same way each time; else the first
-    two are and the last, as when they come fast.
+    each: paint every report of a run, so that axes, which only grow, grow the same way each time; otherwise
+    the first two and the last, as for a fast run.
     """
     async with app.run_test(size=size, notifications=messages) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -82,11 +82,11 @@ async def opened(
 
 
 PATIENCE_S = 30.0
-"""Tells a lab that hangs; a busy machine may hold one up for some seconds."""
+"""Seconds after which the lab counts as hung; a busy machine may delay it by some seconds."""
 
 
 async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         if true():
@@ -97,7 +97,7 @@ async def until(pilot: Pilot[int], true: Callable[[], object]) -> None:
 
 
 async def rest(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until nothing runs (but for a run that is held), no message waits and everything is painted."""
+    """Wait until nothing runs (except a held run), no message waits and everything is painted."""
     quiet, end = 0, time.monotonic() + PATIENCE_S
     while time.monotonic() < end:
         quiet = quiet + 1 if await handled(app) and still(app) else 0
@@ -108,7 +108,7 @@ async def rest(pilot: Pilot[int], app: TestLab) -> None:
 
 
 def still(app: TestLab) -> bool:
-    """Whether nothing goes on now."""
+    """Return whether nothing is in progress."""
     assert app.lab is not None and app.painter is not None
     if (app.runner.busy and not app.runner.holding) or not (app.lab.idle and app.painter.idle):
         return False
@@ -116,12 +116,12 @@ def still(app: TestLab) -> bool:
 
 
 async def press(pilot: Pilot[int], app: TestLab, keys: str | Iterable[str]) -> None:
-    """Press keys, given with blanks between them or one by one, each when the lab is at rest."""
+    """Press keys, separated by blanks or one by one, each when the lab is idle."""
     for key in keys.split() if isinstance(keys, str) else keys:
         await pilot.press(key)
         await rest(pilot, app)
 
 
 def text(app: LabApp) -> str:
-    """What the screen shows, as text."""
+    """Return the screen as text."""
     return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines(app))

@@ -1,4 +1,4 @@
-"""A screen as text: its characters, and under each line which colours they have."""
+"""A screen as text: its characters, with the colours of each line below."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from textual.app import App
 
 
 def lines(app: App[object]) -> list[list[Segment]]:
-    """What the terminal shows, line by line."""
-    # As Textual does before it draws: what lies under a translucent page may have to be drawn anew.
+    """Return what the terminal shows, line by line."""
+    # As Textual does before drawing: the part below a translucent page may need a redraw.
     visible_screen_stack.set(app._background_screens)
     return [list(strip) for strip in app.screen._compositor.render_strips()]
 
 
 def picture(app: App[object]) -> str:
-    """Every line, then its styles as runs (`a12b3`: 12 cells of style a, 3 of b), then what the styles are."""
+    """Return every line, then its styles as runs (`a12b3`: 12 cells of style a, 3 of b), then the styles."""
     names: dict[str, str] = {}
     out = []
     for segments in lines(app):
@@ -28,7 +28,7 @@ def picture(app: App[object]) -> str:
 
 
 def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
-    """Cells of the same style in a row."""
+    """Yield consecutive cells with the same style."""
     last, count = "", 0
     for segment in segments:
         style = describe(segment.style)
@@ -42,7 +42,7 @@ def runs(segments: Iterable[Segment]) -> Iterable[tuple[str, int]]:
 
 
 def describe(style: Style | None) -> str:
-    """Foreground, ground and attributes."""
+    """Return foreground, background and attributes."""
     if style is None:
         return "plain"
     words = [style.color.name if style.color else "-", style.bgcolor.name if style.bgcolor else "-"]
@@ -51,6 +51,6 @@ def describe(style: Style | None) -> str:
 
 
 def name(index: int) -> str:
-    """`a` … `z`, `aa` …"""
+    """Return `a` … `z`, `aa` …"""
     letters = "abcdefghijklmnopqrstuvwxyz"
     return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]

@@ -1,4 +1,6 @@
-"""Textual made quick for tests: style sheets read once a process, and waits that end when there is nothing to wait for."""
+"""Speeds up Textual for tests: style sheets read once per process, and waits that end when nothing is
+pending.
+"""
 
 import asyncio
 
@@ -10,7 +12,7 @@ from textual.css.stylesheet import Stylesheet
 
 
 class Kept(dict[object, object]):
-    """Rules of style sheets under one set of variables; an app that takes another set leaves them to the others."""
+    """Style sheet rules for one set of variables; an app with another set leaves them to the others."""
 
     def clear(self) -> None:
         pass
@@ -21,13 +23,15 @@ parse = Stylesheet.parse
 
 
 def parsed_once(sheet: Stylesheet) -> None:
-    """Most of an app's start is the reading of rules that every app of the process has."""
+    """Cache the parsed rules: most of an app's startup reads rules that every app of the process has."""
     sheet._parse_cache = RULES.setdefault(frozenset(sheet._variables.items()), Kept())  # type: ignore[assignment]
     parse(sheet)
 
 
 async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
-    """Instead of Textual's wait for an idle processor, which is 20 ms at least and a second on a busy one."""
+    """Replaces Textual's wait for an idle processor, which takes at least 20 ms, and a second on a
+    busy one.
+    """
     try:
         await handled(active_app.get())
     except LookupError:
@@ -35,13 +39,15 @@ async def handled_soon(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
 
 
 async def handled(app: App[object]) -> bool:
-    """Wait until every message has been handled and what it changed is painted; whether that came within half a second."""
+    """Wait until every message is handled and its changes are painted; return whether that took under half a
+    second.
+    """
     loop = asyncio.get_running_loop()
     for _ in range(250):
         for _ in range(100):
             await asyncio.sleep(0)
             if not loop._ready:  # type: ignore[attr-defined]
-                break  # nothing more goes on by itself
+                break  # nothing more happens by itself
         if settled(app):
             return True
         await asyncio.sleep(0.002)
@@ -49,7 +55,7 @@ async def handled(app: App[object]) -> bool:
 
 
 def settled(app: App[object]) -> bool:
-    """Whether no message waits and nothing is left to paint."""
+    """Return whether no message waits and nothing is left to paint."""
     screen = app.screen
     if screen._dirty_widgets or screen._layout_required or screen._callbacks:
         return False

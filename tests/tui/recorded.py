@@ -1,8 +1,9 @@
-"""The lab with runs that were really measured, recorded by `tuilab history save`, for the README's pictures.
+"""The lab with real runs, recorded by `tuilab history save`, for the README's pictures.
 
-`python -m tests.tui.recorded` draws them to tests/pictures. The recordings lie in tests/recordings: a run of
-stft-small, a sweep of stft-crossover, what `tuilab profile stft-small --mode xla --json` printed, and a sample of
-the devices, all of one host; and the page, the steps and the output of a watched `fit` with Python in its map.
+`python -m tests.tui.recorded` draws them to tests/pictures. The recordings are in tests/recordings: a run of
+stft-small, a sweep of stft-crossover, the output of `tuilab profile stft-small --mode xla --json`, and a
+sample of the devices, all from one host; and the page, the steps and the output of a watched `fit` with
+Python in its map.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS, PICTURES = ROOT / "tests" / "recordings", ROOT / "tests" / "pictures"
 USUAL, TALL = (120, 40), (120, 56)
 
-# name, keys pressed since the picture before, size.
+# name, keys pressed since the previous picture, size.
 VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
     ("live", ("r",), USUAL),
     ("compare", ("c",), USUAL),
@@ -47,7 +48,7 @@ VIEWS: tuple[tuple[str, tuple[str, ...], tuple[int, int]], ...] = (
 
 
 def events_of(name: str) -> list[Event]:
-    """The events of a recording."""
+    """Return the events of a recording."""
     return [event for event in recording.read(RECORDINGS / f"{name}.jsonl") if getattr(event, "run", "")]
 
 
@@ -72,7 +73,7 @@ class RecordedRunner(ScriptedRunner):
 
 
 def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> TestLab:
-    """The lab on the host of the recordings, as it stood then."""
+    """Return the lab on the recordings' host, as it was then."""
     from tuilab.telemetry.sampler import Telemetry
 
     started = next(e for e in events_of("run") if isinstance(e, RunStarted))
@@ -88,7 +89,7 @@ def recorded_lab(home: Path, put: Callable[[object, str, object], None]) -> Test
 
 
 async def draw(app: TestLab) -> dict[str, str]:
-    """Each main view as SVG, by its name; the first also in light, as `live-light`."""
+    """Return each main view as SVG, by name; the first also in light, as `live-light`."""
     out = {}
     async with opened(app, USUAL, each=True) as pilot:
         for name, keys, size in VIEWS:
@@ -111,7 +112,7 @@ class Program(msgspec.Struct):
 
 
 async def draw_program(home: Path) -> str:
-    """The page of the watched program, as SVG."""
+    """Return the page of the watched program, as SVG."""
     told = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
     watching = Watching(told.page.command, WatchOptions())
     watching.page, watching.steps = told.page, dict(told.steps)
@@ -125,7 +126,7 @@ async def draw_program(home: Path) -> str:
 
 
 async def draw_emulated(home: Path) -> dict[str, str]:
-    """A sweep recorded beside an emulated GPU, by its name; in the picture it is said to be one."""
+    """Return a sweep recorded with an emulated GPU, by name; the picture calls it emulated."""
     from tests.emulated_gpu.recorded import PACED
     from tests.emulated_gpu.test_pictures import beside_a_gpu
 
@@ -136,20 +137,20 @@ async def draw_emulated(home: Path) -> dict[str, str]:
 
 
 async def draw_all(home: Path, put: Callable[[object, str, object], None]) -> dict[str, str]:
-    """Every picture, by its name."""
+    """Return every picture, by name."""
     drawn = {**await draw(recorded_lab(home / "host", put)), **await draw_emulated(home / "emulated")}
     return {**drawn, "watch": await draw_program(home / "program")}
 
 
 def words_of(svg: str) -> list[str]:
-    """The text of a picture, piece by piece."""
+    """Return the text of a picture, piece by piece."""
     return re.findall(r">([^<]+)</text>", svg)
 
 
 def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        os.environ["XDG_STATE_HOME"] = home  # what is opened here is none of a person's own
+        os.environ["XDG_STATE_HOME"] = home  # separate from the user's recently opened files
         for name, svg in asyncio.run(draw_all(Path(home), setattr)).items():
             (PICTURES / f"{name}.svg").write_text(svg, encoding="utf-8")
 

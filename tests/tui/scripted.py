@@ -79,14 +79,14 @@ SLOPE = (1.35e-8, 5.6e-10)
 
 
 def cost(arm: Arm, samples: int) -> float:
-    """Seconds per call of an arm: CPU cheaper to start, GPU cheaper per sample, copies in between."""
+    """Return an arm's seconds per call: CPU cheaper to start, GPU cheaper per sample, copies in between."""
     gpu = family(arm.device) == "GPU"
     copies = 7e-5 + 2.6e-9 * samples if gpu and arm.input == "copied" else 0.0
     return FIXED[arm.mode][gpu] + SLOPE[gpu] * samples + copies
 
 
 class Script:
-    """The events of a run, in batches, each of which a worker would send in one write."""
+    """The events of a run in batches, each as a worker would send it in one write."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Script:
         seed: str = "",
         failing: Collection[str] = (),
     ) -> None:
-        """scale: how much slower the arms are. seed: the same scenario measured anew has other samples.
+        """scale: how much slower the arms are. seed: gives the same scenario other samples.
 
         failing: the modes whose arms raise.
         """
@@ -111,7 +111,7 @@ class Script:
         self._broken = [arm for arm in there if arm.mode in failing]
 
     def batches(self) -> Iterator[list[Event]]:
-        """From the start of the run to its end."""
+        """Yield the batches from the start of the run to its end."""
         yield list(self._begin())
         for arm in self._live:
             yield list(self._prepare(arm))
@@ -186,7 +186,7 @@ class Script:
 
 
 def phases(arm: Arm, total: float) -> dict[str, float]:
-    """A call's time, divided as such calls are."""
+    """Return a call's time, divided as in such calls."""
     dispatch = {"eager": 0.81, "graph": 0.22, "xla": 0.18}[arm.mode] * total
     if arm.input == "copied":
         rest = total - dispatch
@@ -196,7 +196,7 @@ def phases(arm: Arm, total: float) -> dict[str, float]:
 
 
 def nodes(arm: Arm) -> Iterator[Node]:
-    """Where an STFT's ops go."""
+    """Yield the placement of an STFT's ops."""
     yield Node("stft/frame/GatherV2", "GatherV2", arm.device, dtype="float32", bytes=41_000)
     yield Node("stft/mul", "Mul", arm.device, dtype="float32", bytes=79_872)
     yield Node("stft/rfft", "RFFT", arm.device, dtype="complex64", bytes=80_184)
@@ -211,7 +211,7 @@ def nodes(arm: Arm) -> Iterator[Node]:
 
 
 def _profile() -> Profile:
-    """Two calls of an STFT on the CPU: dispatch from one thread, kernels on another."""
+    """Return two calls of an STFT on the CPU: dispatch from one thread, kernels on another."""
     spans = []
     for call in range(2):
         at = call * 5.2e-4
@@ -250,7 +250,7 @@ FORECAST = ScenarioExplanation(
 class ScriptedRunner:
     """Plays scripts at the pace of the event loop.
 
-    hold: a run stays after so many rounds until it is cancelled or let go. warm: say ready by itself.
+    hold: pause a run after that many rounds until it is cancelled or released. warm: report ready by itself.
     """
 
     def __init__(
@@ -332,7 +332,7 @@ class ScriptedRunner:
         self._tasks[request.id] = asyncio.ensure_future(self._play(request))
 
     def let_go(self) -> None:
-        """Let a held run go on to its end."""
+        """Let a held run continue to its end."""
         self._go.set()
 
     async def _play(self, request: Measure) -> None:

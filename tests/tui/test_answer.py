@@ -1,4 +1,4 @@
-"""The answer opens to its full text; the first screen asks; what did not run takes one row."""
+"""The answer opens to its full text; the first screen asks a question; what did not run takes one row."""
 
 import re
 

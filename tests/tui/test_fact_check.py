@@ -1,4 +1,6 @@
-"""A document's claims measured next to the lab: verdicts land one by one, it stops, goes on, and writes a page."""
+"""A document's claims measured in the lab: verdicts arrive one by one, it stops, continues, and writes a
+page.
+"""
 
 import asyncio
 
@@ -101,7 +103,7 @@ async def test_what_ends_while_the_page_closes_is_no_fault(tmp_path, monkeypatch
         cancel, page = app.runner.cancel, app.screen
 
         async def later(run):
-            """End while the page is being taken away."""
+            """End while the page is being removed."""
             while page.query("#statements"):
                 await asyncio.sleep(0)
             await cancel(run)

@@ -1,4 +1,6 @@
-"""Five questions answered by the text of the first screen alone: what, on what, with what result, how sure, what next."""
+"""The text of the first screen answers five questions: what, where, with what result, how certain,
+what next.
+"""
 
 import re
 
@@ -11,14 +13,14 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 
 
 def words(app) -> str:
-    """The text of the screen beside the presets, without its frames."""
+    """Return the screen's text next to the presets, without frames."""
     first, *rest = text(app).split("\n")
     left = app.screen.query_one("#work").region.x
     return " ".join(re.sub(r"[│╭╮╰╯─]+", " ", " ".join([first, *(line[left:] for line in rest)])).split())
 
 
 async def at_each_size(pilot, app) -> list[str]:
-    """What the screen says at each size, the largest last."""
+    """Return the screen's text at each size, largest last."""
     said = []
     for size in SIZES:
         await pilot.resize_terminal(*size)

@@ -1,4 +1,4 @@
-"""The page of the history, with a real store: found, compared, changed, taken along, and what goes wrong."""
+"""The history page with a real store: finding, comparing, changing, exporting, and failures."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ SLOWER, FIRST, GHOST, LAPTOP, LAST = "b2" * 16, "a1" * 16, "d4" * 16, "c3" * 16,
 
 @asynccontextmanager
 async def page(tmp_path, make=some, size=(120, 40), **options):
-    """The page open over a lab with a history of its own."""
+    """Open the page over a lab with its own history."""
     app = lab(tmp_path, store=lambda: make(tmp_path / "history"), **options)
     async with opened(app, size) as pilot:
         await press(pilot, app, "h")
@@ -53,7 +53,7 @@ def said(app):
 
 
 def listed(app):
-    """The ids of the runs that the page lists, in order."""
+    """Return the ids of the listed runs, in order."""
     return [entry.run for entry in app.screen.runs if entry.run]
 
 
@@ -485,7 +485,7 @@ def test_any_line_of_tags_gives_clean_ones(line):
 
 
 class Pages:
-    """A history of so many runs, that notes which pages are read."""
+    """A history of that many runs that records which pages are read."""
 
     def __init__(self, total):
         self.total, self.read = total, []

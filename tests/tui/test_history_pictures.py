@@ -1,4 +1,4 @@
-"""The page of the history at two sizes, and in ASCII. `--snapshot-update` renews them."""
+"""The history page at two sizes, and in ASCII. `--snapshot-update` renews the pictures."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Other hosts in the lab: stops of the device slider, what their workers say, the page that adds one."""
+"""Other hosts in the lab: stops of the device slider, their workers' messages, the page that adds one."""
 
 import re
 import sys
@@ -118,7 +118,7 @@ def test_a_name_that_ssh_could_misread_is_refused():
 
 
 def party(on_event) -> MultiHostRunner:
-    """The first worker is this machine's; the host's name says how its worker behaves."""
+    """The first worker is this machine's; the host's name sets its worker's behaviour."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, host or "good"], name=host)
@@ -127,7 +127,7 @@ def party(on_event) -> MultiHostRunner:
 
 
 def environments(on_event) -> MultiHostRunner:
-    """Every host is this machine, in one environment or another."""
+    """Every host is this machine, in different environments."""
 
     def member(host: str, listen) -> Supervisor:
         return Supervisor(listen, [sys.executable, FAKE, "good"], name=host)

@@ -1,4 +1,4 @@
-"""The person's keymap file holds in the lab and on its pages."""
+"""The user's keymap file applies in the lab and on its pages."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ async def test_the_lab_and_its_pages_obey_it(tmp_path):
 
 
 def other_keys(folder: Path) -> dict[str, str]:
-    """Give each action a key that no other has, in the person's file; returns them by the action's id."""
+    """Give each action a unique key in the user's file; return them by action id."""
     others = {name: f"k{number}" for number, name in enumerate(declared(), 1)}
     lines = "".join(f'"{name}" = "{key}"\n' for name, key in others.items())
     (folder / "keymap.toml").write_text(f"[keys]\n{lines}")
@@ -45,7 +45,9 @@ def other_keys(folder: Path) -> dict[str, str]:
 
 
 def read(app: TestLab) -> str:
-    """What the screen says, once it and its help hold no action without its key, and no key but those."""
+    """Return the screen's text, after checking that it and its help contain every action's key and no
+    other.
+    """
     help = page(app.screen, app.keymap)
     prose = help.partition("## Keys")[0]
     for said in (text(app), help):
@@ -67,7 +69,7 @@ PAGES = {
     "hosts": (),
     "open": (),
 }
-"""By the action that opens it, and what opens a page over it."""
+"""By the action that opens it, with what opens a page over it."""
 
 
 async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_path):
@@ -86,7 +88,7 @@ async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_pat
 
     async with opened(app, (120, 40)) as pilot:
         assert f"{others['run']} measures" in text(app)
-        for _ in range(2):  # before a run and after it
+        for _ in range(2):  # before and after a run
             for view in VIEWS:
                 assert "Views" not in await do(f"view('{view}')")
             said = await do("run")

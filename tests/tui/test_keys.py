@@ -1,4 +1,6 @@
-"""Keys mean the same wherever the focus is: digits are views, j and k move, / filters, enter edits a slider."""
+"""Keys mean the same wherever the focus is: digits are views, j and k move, / filters, enter edits a
+slider.
+"""
 
 import importlib
 import pkgutil
@@ -139,7 +141,7 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
     for module in pkgutil.walk_packages(tui.__path__, "tuilab.tui."):
         importlib.import_module(module.name)
     everywhere = {key for action in ACTIONS for key in action.keys.split(",")}
-    # In a list up and down are what j and k always are; space turns a switch over, and lets a replay stand still.
+    # In a list, up and down are always j and k; space toggles a switch, and pauses a replay.
     everywhere -= {"j", "k", *(key for action in REPLAY for key in action.keys.split(","))}
     own = {
         (kind.__name__, key)
@@ -150,7 +152,8 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
         for key in binding.key.split(",")
         if key in everywhere
     }
-    # The demo is answered by digits, which its own line names; lists of a page are not beside the lab's panels.
+    # The demo is answered by digits, named in its own line; a page's lists are never shown with the lab's
+    # panels.
     assert own == {("DemoBar", "1"), ("DemoBar", "2"), ("DemoBar", "3"), ("DemoBar", "e"), ("Arms", "o"), ("Arms", "a"),
                    ("RunsTable", "a")}  # fmt: skip
 
@@ -185,7 +188,7 @@ async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, s
 async def test_who_asks_for_a_picture_is_in_it_and_its_filter_is_found_from_the_sliders(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        # Beside no list of presets, enter has gone to the sliders.
+        # Without a visible list of presets, enter has moved to the sliders.
         await press(pilot, app, "enter 6" if size[0] >= 120 else "enter 6 6")
         preset = app.screen.lab.state.settings.preset
         groups = app.screen.views.view.query_one(OptionList)

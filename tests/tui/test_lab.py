@@ -21,7 +21,7 @@ def lab_state(app):
 
 
 def measured(app) -> list[int]:
-    """The size of each run that was asked for."""
+    """Return the size of each requested run."""
     return [request.scenario.parameters["samples"] for request in app.runner.measured]
 
 
@@ -122,7 +122,7 @@ async def test_further_processes_are_not_begun_anew_but_said_with_what_stops_the
     async with opened(app, messages=True) as pilot:
         await press(pilot, app, "r")
         app.runner.hold = 3
-        await press(pilot, app, "b b r")  # publish: the run is gone on with
+        await press(pilot, app, "b b r")  # publish: the run is resumed
         began, further = app.runner.measured
         assert further.id == began.id and "process 2 of" in text(app)
         await press(pilot, app, "r")
@@ -135,7 +135,7 @@ async def test_further_processes_are_not_begun_anew_but_said_with_what_stops_the
 
 
 async def test_the_screen_waits_for_nobody(tmp_path):
-    """Before the worker is ready everything works; a run that was asked for begins when it is, or is stopped."""
+    """Everything works before the worker is ready; a requested run starts when it is, or is stopped."""
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")

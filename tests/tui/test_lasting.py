@@ -1,4 +1,4 @@
-"""What is written to the terminal, and what is said in its corner."""
+"""Output to the terminal, and notifications in its corner."""
 
 import io
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def test_a_paint_that_is_the_last_one_again_is_not_sent():
 
 
 async def test_a_message_that_ends_as_a_key_is_pressed_ends_nothing_else(monkeypatch: pytest.MonkeyPatch):
-    """Textual lets go of what is over whenever it looks, also in the middle of going through it."""
+    """Textual drops expired items whenever it checks, even during iteration."""
     looks: Iterator[bool] = iter((False, False))
     app = LastingApp()
     async with app.run_test() as pilot:

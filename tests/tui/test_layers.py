@@ -1,4 +1,4 @@
-"""A model's layers under the phases: of the arm under the cursor, with what lies outside of them."""
+"""A model's layers below the phases: for the arm under the cursor, with the time outside layers."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ LAYERS = [
 
 
 def told(app, mode: str, first: str = "") -> None:
-    """What a real worker says of a model's graph arm."""
+    """Apply what a real worker reports about a model's graph arm."""
     state = app.lab.state.shown
     arm = next(each for each in state.arms.values() if each.arm.mode == mode)
     layers = tuple(

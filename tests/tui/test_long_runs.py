@@ -1,4 +1,4 @@
-"""A run that grows costs no more to follow, and a long one is summed up beside the screen."""
+"""A growing run costs no more to follow, and a long one is summarised off the screen's thread."""
 
 import asyncio
 import sys
@@ -25,8 +25,8 @@ from tuilab.tui.views.base import figures
 
 ARMS = (Arm("CPU:0", "eager"), Arm("CPU:0", "graph"))
 PLACES = (10, 100, 1_000, 3_000)
-"""Rounds of which the cost is compared: the least of five before each, since the collector, which others listen to,
-may come in one."""
+"""Rounds whose cost is compared: the least of five before each, because the garbage collector may run
+in one."""
 
 
 def begun(lab_state: LabState) -> LabState:
@@ -49,7 +49,9 @@ def a_round(index: int) -> Round:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions are called meanwhile, C's included: a count of the work, whatever the clock says."""
+    """Count the functions called meanwhile, including C functions: a measure of work independent of the
+    clock.
+    """
     count = 0
 
     def counted(frame: object, event: str, argument: object) -> None:
@@ -99,7 +101,7 @@ def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
 
 @pytest.fixture
 def short(monkeypatch):
-    """Every run counts as long."""
+    """Treat every run as long."""
     monkeypatch.setattr(module, "LONG", 0)
 
 

@@ -1,4 +1,4 @@
-"""Opening a document, a preset file, a recording, code of one's own."""
+"""Opening a document, a preset file, a recording, user code."""
 
 import json
 import re
@@ -244,7 +244,7 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 @pytest.mark.parametrize("rerun", [True, False])
 async def test_what_is_asked_for_while_own_code_is_read_is_measured_then(tmp_path: Path, rerun, monkeypatch):
-    """Until then another preset is on the screen, which is not what is meant."""
+    """Until then the screen shows another preset, which is not meant."""
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare
     monkeypatch.setattr(ScriptedRunner, "_declare", lambda self, request: held.append((self, request)))
@@ -513,7 +513,7 @@ async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names
 
 
 async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_checked(tmp_path: Path):
-    """What a file can be is offered whenever more than one fits, the best guess first."""
+    """If a file fits several uses, all are offered, the best guess first."""
     script = tmp_path / "train.py"
     script.write_text(
         "import time\nimport tensorflow as tf\n"

@@ -208,7 +208,7 @@ async def test_replay_of_a_run_of_the_history(tmp_path):
 
 
 def lines_of(widget):
-    """What a widget shows, in one line, without the cursor that it has while it has the keys."""
+    """Return what a widget shows, in one line, without the cursor it has when focused."""
     lines = (widget.render_line(y).text.replace("▸", " ") for y in range(widget.size.height))
     return " ".join(" ".join(lines).split())
 
@@ -228,7 +228,7 @@ async def test_a_profile_stays_with_its_run_and_is_replayed(tmp_path, size):
         lab_.state.put_away()
         await press(pilot, app, "R enter")
         await until(pilot, lambda: lab_.state.replay and lab_.state.shown.arms[profiled].profile)
-        await press(pilot, app, "x")  # the player's line goes, and the picture is as high as it was
+        await press(pilot, app, "x")  # the player's line disappears, and the picture regains its height
         assert lines_of(app.screen.query_one(Timeline)) == shown
         assert len([asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]) == 1
         app.screen.query_one(TimelineView).take_focus()
@@ -369,7 +369,7 @@ async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp
 
 
 async def test_nothing_moves_while_nothing_happens(tmp_path):
-    """A still screen sends nothing: no timer draws."""
+    """An idle screen sends nothing: no timer draws."""
     app = lab(tmp_path)
     drawn: list[object] = []
     async with opened(app) as pilot:

@@ -1,5 +1,6 @@
-"""Every view at two sizes, with a run in it; the colours of themes once. `--snapshot-update` renews them after a look:
-`python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes."""
+"""Every view at two sizes with a run; theme colours once. `--snapshot-update` renews them after a review:
+`python -m tests.tui.look FOLDER` draws them as SVG, in three sizes and both themes.
+"""
 
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tuilab.tui.themes import DARK, LIGHT
 
 
 class Text(SingleFileSnapshotExtension):
-    """One text file a picture."""
+    """One text file per picture."""
 
     _write_mode = WriteMode.TEXT
     _file_extension = "txt"

@@ -1,4 +1,4 @@
-"""Bars that race, and recordings of other machines among them."""
+"""Racing bars, including recordings from other machines."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""A replay by its keys: pause, step, seek, speed; nothing takes its place by accident."""
+"""A replay by its keys: pause, step, seek, speed; nothing replaces it by accident."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ ROUNDS = 20
 
 
 async def recorded(pilot, app):
-    """A run that was measured, replayed and standing still; the replay."""
+    """Measure a run, replay it, pause it; return the replay."""
     await press(pilot, app, "r")
     made = app.screen.lab
     made.state.put_away()
@@ -58,7 +58,7 @@ async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
         assert len(app.runner.measured) == 1
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
         assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g} ×" in text(app)
-        await pilot.press("space")  # from its end it begins again
+        await pilot.press("space")  # from its end it starts again
         await until(pilot, lambda: 0 < state.shown.rounds < ROUNDS)
         await press(pilot, app, "space")
         stood = state.shown.rounds
@@ -113,7 +113,7 @@ async def test_rounds_come_at_the_speed_that_was_chosen():
 
 
 async def test_of_a_preset_that_is_not_here_nothing_else_is_offered_as_its_settings(tmp_path):
-    """As of an own model that was not opened: the sliders beside it are another preset's."""
+    """As for a user model that was not opened: the sliders are another preset's."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await recorded(pilot, app)

@@ -1,4 +1,4 @@
-"""The roofline view: arms under the roofs of the machine that measured, their sizes joined in a sweep."""
+"""The roofline view: arms under the roofs of the machine that measured, with sizes connected in a sweep."""
 
 import re
 from pathlib import Path
@@ -33,7 +33,7 @@ ROOFS = Roofs(
 
 
 def told(app: TestLab) -> None:
-    """What a real worker says of the run on the screen beside its figures."""
+    """Apply what a real worker reports about the current run besides its figures."""
     state = app.lab.state.shown
     for arm in state.arms.values():
         for point in state.points:

@@ -1,4 +1,6 @@
-"""What the lab holds does not grow with the runs, pages and starts that it has seen; see tests/benchmarks/soak.py."""
+"""The lab's resources do not grow with the runs, pages and starts it has seen; see
+tests/benchmarks/soak.py.
+"""
 
 import _sqlite3
 import asyncio
@@ -21,9 +23,9 @@ from tuilab.model.run import RunState
 KINDS = (Widget, RunState)
 BEFORE, RUNS, ROUND = 8, 24, 8
 MORE = 1
-"""Each page is opened twice after the first count: what stays of it comes to more."""
+"""Each page is opened twice after the first count: a leak would amount to more."""
 POOLED = ("tasks", "files", "threads")
-"""Those of a pool come and go."""
+"""Pooled resources come and go."""
 PAGES = (
     ("a", "escape"),
     ("question_mark", "escape"),
@@ -37,7 +39,7 @@ PAGES = (
 
 
 def held() -> Counter[str]:
-    """Live objects of the kinds that runs and pages make, and what the process has open."""
+    """Count live objects of the kinds that runs and pages create, and the process's open resources."""
     gc.collect()
     found: Counter[str] = Counter()
     for thing in gc.get_objects():
@@ -58,7 +60,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
             await press(pilot, app, ["r", *PAGES[number % len(PAGES)]])
             if number == BEFORE:
                 await press(pilot, app, [key for page in PAGES for key in page])
-            # At the same place, so that what is on the screen is the same.
+            # At the same place, so that the screen is the same.
             if number % ROUND == 0:
                 await press(pilot, app, ["1"])
                 await rest(pilot, app)
@@ -88,7 +90,7 @@ async def test_messages_leave_nothing_behind_of_what_they_drew(tmp_path):
 
 
 async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_path, monkeypatch):
-    """Counted in instructions of the database's machine, of which a look at each run would take many."""
+    """Counted in instructions of SQLite's virtual machine, because looking at each run would take many."""
     steps = 0
 
     def count() -> int:

@@ -1,4 +1,4 @@
-"""One surface for slider and curve, and panels that take the whole screen."""
+"""Slider and curve move together, and panels can be maximised."""
 
 import msgspec
 import pytest
@@ -115,7 +115,7 @@ async def test_no_row_of_the_controls_moves_from_view_to_view(tmp_path, size):
 
 
 async def test_view_of_a_closing_page_opens_no_more(tmp_path):
-    """A served page takes its widgets away while a click on a tab is still on its way."""
+    """A served page removes its widgets while a click on a tab is still being handled."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await rest(pilot, app)

@@ -1,4 +1,4 @@
-"""A wait in a run says how long it is, once a second, and a run that goes on is not painted for it."""
+"""A wait in a run shows its duration, once a second, and a run in progress is not painted for it."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ from tuilab.presentation.status import status
 
 
 def begun() -> LabState:
-    """A state whose run has just begun; nothing more has come of it."""
+    """Return a state whose run has just started, without further events."""
     made = lab_state()
     play(made, stop_after=1)
     return made
@@ -164,7 +164,7 @@ async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, si
 async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """What failed meanwhile is counted, as it is beside figures: its reason is a key away."""
+    """Failures meanwhile are counted, as with figures: the reason is a key away."""
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -189,7 +189,7 @@ async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_bu
 async def test_what_makes_a_run_doubtful_stands_in_the_first_line_of_any_screen(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it was of gives way, then the title; never how sure it is, nor the key that stops a run."""
+    """The subject is shortened first, then the title; never the confidence or the stop key."""
     badge = f"busy host, {'two speeds, ' * (width > 60)}± 14 % (wanted ± 2 %)"
     app = lab(tmp_path)
     async with opened(app, (width, 24)) as pilot:

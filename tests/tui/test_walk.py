@@ -1,8 +1,9 @@
-"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: nothing fails, every page can be left.
+"""A random walk over all pages by keys, clicks, drags, wheel, resizes and pastes: no failures, every page can
+be left.
 
-Short as it stands; `--long` walks on with other seeds. A step that failed is told with those before it;
-`TUILAB_WALK=FIRST:LAST:STEPS` walks those seeds alone, the last one not; `TUILAB_WALK_REAL=MINUTES[:FIRST]` says for how
-long one goes on beside a real worker, and with which seed it begins.
+Short by default; `--long` uses more seeds. A failed step is reported with those before it.
+`TUILAB_WALK=FIRST:LAST:STEPS` walks only these seeds, excluding the last; `TUILAB_WALK_REAL=MINUTES[:FIRST]`
+sets how long a walk with a real worker lasts, and its first seed.
 """
 
 import asyncio
@@ -52,9 +53,9 @@ PASTES = (
     "two\nlines", "[red]x[/]", "\x1b[31mred", "🙂 é ש", "x" * 300, "",
 )  # fmt: skip
 FIRST = LabScreen, WatchScreen
-"""From these the lab is left."""
+"""The lab can be left from these."""
 RESTS = 12
-"""Times that escape may take to leave everything."""
+"""Maximum presses of escape to leave everything."""
 OWN = """\
 import tensorflow as tf
 
@@ -69,11 +70,11 @@ def backward(batch: int = 32):
 """
 NO_HOST = "this host name is unknown"
 LEG_S = 300.0
-"""After so long beside one worker another seed begins with a fresh one."""
+"""Seconds after which another seed starts with a new worker."""
 
 
 class WalkedRunner(ScriptedRunner):
-    """Also takes other hosts, each like this one."""
+    """Also accepts other hosts, each like this one."""
 
     def add(self, name: str) -> None:
         ready = Ready(machine=self.answers, import_s=2.1, start_s=0.2, origin=name)
@@ -81,7 +82,7 @@ class WalkedRunner(ScriptedRunner):
 
 
 class Walk:
-    """Steps of one seed in a lab, each after the one before was handled."""
+    """Steps of one seed in a lab, each after the previous one was handled."""
 
     def __init__(self, seed: int, pilot: Pilot[int], app: LabApp) -> None:
         self.rng, self.pilot, self.app = random.Random(seed), pilot, app
@@ -89,7 +90,7 @@ class Walk:
         """The last steps."""
 
     async def step(self) -> None:
-        """One of them, by chance."""
+        """Take one random step."""
         steps = {
             self.key: 48, self.offered: 20, self.words: 3, self.click: 14, self.drag: 4, self.wheel: 4, self.resize: 2,
             self.paste: 3, self.leave: 2,
@@ -103,7 +104,7 @@ class Walk:
 
     async def key(self) -> None:
         key = self.rng.choice(self.rng.choice((LETTERS, NAMED)))
-        # To end the lab is no page: it would be all that a walk comes to.
+        # Leaving the lab is not a page, and would end most walks.
         if key != "q" or self.typing or not isinstance(self.app.screen, FIRST):
             await self.pressed(key)
 
@@ -112,7 +113,7 @@ class Walk:
         await self.pilot.press(*keys)
 
     async def offered(self) -> None:
-        """A key that the line of keys offers: it causes no error."""
+        """Press a key that the key bar offers; it must cause no error."""
         found = [
             binding.binding
             for binding in self.app.screen.active_bindings.values()
@@ -125,12 +126,12 @@ class Walk:
         self.last.append(f"{binding.key} (offered)")
         await self.pilot.press(binding.key)
         new = [said for said in self.app._notifications if said.identity not in before]
-        # That a machine whose name was typed by chance is not there is no fault of the key that asks it again.
+        # An unreachable machine, whose name was typed at random, is not the fault of the key that retries it.
         wrong = [said.message for said in new if said.severity == "error" and NO_HOST not in said.message]
         assert not wrong, f"{binding.key} is offered and errs: {wrong}"
 
     async def words(self) -> None:
-        """Typed one by one."""
+        """Type random letters, one by one."""
         await self.pressed(*[self.rng.choice(LETTERS) for _ in range(self.rng.randint(2, 6))])
 
     def place(self) -> tuple[int, int]:
@@ -143,7 +144,7 @@ class Walk:
         await self.pilot.click(offset=at, times=times)
 
     async def drag(self) -> None:
-        """From one place to another and beyond, let go there."""
+        """Drag from one place to another and beyond, and release."""
         begun, end = self.place(), self.place()
         self.last.append(f"drag {begun} {end}")
         post, button = self.pilot._post_mouse_events, {"button": 1}
@@ -169,7 +170,7 @@ class Walk:
         await handled(self.app)
 
     async def leave(self) -> None:
-        """Escape leads back to the lab, from wherever it was."""
+        """Press escape until the lab is shown, wherever it was."""
         pages = [type(screen).__name__ for screen in self.app.screen_stack]
         for _ in range(RESTS):
             if isinstance(self.app.screen, FIRST) or self.app.leaving:
@@ -179,7 +180,7 @@ class Walk:
 
 
 def heed(wrong: list[BaseException | str], put: Any) -> None:
-    """What is raised in a Textual worker is wrong, too."""
+    """Record exceptions in Textual workers as failures, too."""
     run = Worker._run
 
     async def heeded(worker: Worker[Any], app: App[Any]) -> None:
@@ -191,7 +192,7 @@ def heed(wrong: list[BaseException | str], put: Any) -> None:
 
 
 async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
-    """Walk while `more(steps)` says so; returns the steps. Raises what went wrong, with the way there."""
+    """Walk while `more(steps)` is true; return the steps. Raises failures, with the steps that led there."""
     asyncio.get_running_loop().set_exception_handler(
         lambda loop, found: wrong.append(found.get("exception") or found["message"])
     )
@@ -211,7 +212,7 @@ async def go(walker: Walk, wrong: list[BaseException | str], more: Any) -> int:
 
 
 async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
-    """Walk so many steps; returns how many came before the lab was left. Raises what went wrong, with the way there."""
+    """Walk that many steps; return how many came before the lab was left. Raises failures, with the steps."""
     rng, wrong = random.Random(~seed), list[BaseException | str]()
     heed(wrong, put)
     runners = []
@@ -253,7 +254,7 @@ async def walk(folder: Path, seed: int, steps: int, put: Any) -> int:
 
 @asynccontextmanager
 async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[tuple[LabApp, Pilot[int]]]:
-    """The lab as a person has it, with what is shipped to measure and a history of its own."""
+    """The lab as a user has it, with the shipped presets and its own history."""
     app = LabApp(Options(keymap=folder / "keymap.toml", store=lambda: Store.open(folder / "history")))
     async with app.run_test(size=size, notifications=True) as pilot:
         pilot._wait_for_screen = lambda timeout=30.0: handled(app)  # type: ignore[method-assign,assignment]
@@ -263,7 +264,7 @@ async def beside_a_worker(folder: Path, size: tuple[int, int]) -> AsyncIterator[
 
 
 async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) -> int:
-    """Walk for some minutes or until `end`, whatever comes first, no faster than runs can be begun; as `walk`."""
+    """Walk for some minutes or until `end`, no faster than runs can start; as `walk`."""
     wrong, until_s = list[BaseException | str](), min(end, time.monotonic() + LEG_S)
     heed(wrong, put)
     async with beside_a_worker(folder, random.Random(~seed).choice(SIZES[:4])) as (app, pilot):
@@ -272,7 +273,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
         async def paced() -> None:
             await step()
-            # Most steps follow at once, some when a run has come to its figures.
+            # Most steps follow at once, some after a run has figures.
             await asyncio.sleep(going.rng.choice((0.0,) * 6 + (0.1,) * 3 + (2.0,)))
 
         going.step = paced  # type: ignore[method-assign]
@@ -284,7 +285,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
 
 
 def prepare() -> None:
-    """What there is to open in this folder."""
+    """Create files to open in this folder."""
     Path("article.md").write_text(DOCUMENT)
     Path("timed.md").write_text(TIMED)
     Path("mine.py").write_text("def forward(x):\n    return x\n\n\ndef backward(x):\n    return x\n")
@@ -292,7 +293,7 @@ def prepare() -> None:
 
 
 def seeds(*, long: bool) -> tuple[range, int]:
-    """Whose walks, and of how many steps each."""
+    """Return the seeds to walk, and the steps of each."""
     if given := os.environ.get("TUILAB_WALK"):
         first, last, steps = map(int, given.split(":"))
         return range(first, last), steps

@@ -26,7 +26,7 @@ from tuilab.tui.screens.watching import TITLES, WatchScreen
 
 @asynccontextmanager
 async def opened(app: TestLab, size: tuple[int, int] = (120, 40)) -> AsyncIterator[Pilot[int]]:
-    """The app with its program on the screen."""
+    """Run the app with its program on the screen."""
     async with app.run_test(size=size) as pilot:
         await settled(pilot, app)
         yield pilot
@@ -53,7 +53,7 @@ async def test_with_other_keys_the_page_says_those(tmp_path: Path, made) -> None
     others = other_keys(tmp_path)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
-        for played in (False, True):  # before anything is known of it, and after
+        for played in (False, True):  # before anything is known about it, and after
             if played:
                 watched.play(made)
             for key in TITLES:
@@ -92,7 +92,7 @@ async def test_without_colours_or_beyond_ascii(tmp_path: Path, made, monkeypatch
 
 
 async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
-    """Before TensorFlow, before a step, and where there was none to the end."""
+    """Before TensorFlow, before a step, and if there was none at all."""
     app = lab(tmp_path, watching=made)
     async with opened(app, SIZES[0]) as pilot:
 
@@ -137,7 +137,7 @@ async def test_one_wait_has_one_gain(tmp_path: Path, made) -> None:
 
 
 async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
-    """As a thread tells it: steps, findings, the end; the cursor stays where it was."""
+    """As a thread reports it: steps, findings, the end; the cursor keeps its place."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await asyncio.to_thread(watched.play, made)
@@ -157,7 +157,7 @@ async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
 
 
 def offered(app: TestLab) -> set[str]:
-    """What the line of keys names."""
+    """Return the actions that the key bar names."""
     words = " ".join(text(app).splitlines()[-1].split())
     return {
         word for word in ("stop", "type", "catch", "whole page", "export", "leave") if f" {word}" in words
@@ -197,14 +197,14 @@ async def test_nothing_is_offered_that_a_kept_page_or_a_program_elsewhere_cannot
 
 
 class Elsewhere:
-    """Stands for the way to another host."""
+    """Replaces the connection to another host."""
 
     def ask(self, what: object) -> None:
         pass
 
 
 class Asked:
-    """Stands for the way to the observer."""
+    """Replaces the connection to the observer."""
 
     def __init__(self) -> None:
         self.words = list[tuple[int, str]]()
@@ -265,7 +265,7 @@ async def test_a_program_that_has_ended_is_left_at_once(tmp_path: Path, made) ->
 
 @pytest.mark.parametrize("running", [True, False])
 async def test_enter_opens_the_findings_preset_with_the_programs_sizes(tmp_path: Path, made, running) -> None:
-    """It is measured at once, but beside a program that is still running."""
+    """It is measured at once, unless a program is still running."""
     watched.play(made)
     if not running:
         watched.end(made, 0)

@@ -1,4 +1,4 @@
-"""A watched program whose events are constructed: the same on every machine, and without a process."""
+"""A watched program with constructed events: the same on every machine, without a process."""
 
 import itertools
 from collections.abc import Callable
@@ -20,7 +20,7 @@ BEGAN, CLOCK = 1_000.0, 1_084.0
 
 
 class Typed:
-    """Stands for the terminal of the program."""
+    """Replaces the program's terminal."""
 
     def __init__(self, output: bytes = b"") -> None:
         self.output = bytearray(output)
@@ -34,7 +34,7 @@ class Typed:
 
 
 class Still:
-    """A clock that stands still."""
+    """A stopped clock."""
 
     def time(self) -> float:
         return CLOCK
@@ -44,7 +44,7 @@ class Still:
 
 
 def watching(set_: Callable[..., None], output: bytes = b"") -> Watching:
-    """A program that has just been started; nothing has been heard of it."""
+    """Return a program that has just been started, without any events."""
     set_(watch, "time", Still())
     set_(watch.platform, "node", lambda: "laptop")
     set_(watch, "place_of", lambda *_: watch.Beside())
@@ -61,7 +61,9 @@ def hello() -> Hello:
 
 
 def events() -> list[Told]:
-    """A `fit` that waits for a Python function in its map; one of its functions is traced anew."""
+    """Return the events of a `fit` that waits for a Python function in its map; one of its functions is
+    retraced.
+    """
     at = list(itertools.accumulate([0.095 + 0.004 * (number % 5) for number in range(60)], initial=2.0))
     mapped = Stage(stage="Map", file=FILE, line=12, own=True, function="decode", ops=("PyFunc", "Identity"))
     batch = Stage(stage="Batch", file=FILE, line=13, own=True, size=64)
@@ -85,7 +87,7 @@ def events() -> list[Told]:
 
 
 def seen() -> Seen:
-    """What a window of the profiler shows of its steps."""
+    """Return what a profiler window shows of its steps."""
     step = {"waiting for input": 0.083, "compute on CPU": 0.012, "python": 0.003, "dispatch": 0.002}
     ops = {
         Key("Conv2D", "sequential/conv/Conv2D", "CPU"): 0.006,
@@ -96,27 +98,27 @@ def seen() -> Seen:
 
 
 def sample(at: int) -> DeviceSample:
-    """The machine beside its steps."""
+    """Return a sample of the machine during its steps."""
     cpu = CpuSample(use=0.91, frequency_hz=2.9e9, memory_used=4_120_000_000, memory_total=24_000_000_000)
     process = ProcessSample(pid=7, use=1.6, memory=850_000_000 + at)
     return DeviceSample(at=at, interval_s=1.0 if at else None, cpu=cpu, process=process)
 
 
 def hear(made: Watching) -> None:
-    """Let it hear everything that comes before a window of the profiler."""
+    """Send it all events before a profiler window."""
     for told in events():
         made.take(1, told, None)
     made.draw()
 
 
 def play(made: Watching) -> None:
-    """Let it hear everything, with a window of the profiler at the end."""
+    """Send it all events, with a profiler window at the end."""
     hear(made)
     look(made)
 
 
 def look(made: Watching) -> None:
-    """Let it have a window of the profiler, and what the machine did meanwhile."""
+    """Send it a profiler window, and the machine's activity meanwhile."""
     window = Window(start=3.0, end=3.4, cost=0.05, steps=12, step=0)
     made.take(1, window, None)
     made.program.processes[1].looked(window, seen())
@@ -126,13 +128,13 @@ def look(made: Watching) -> None:
 
 
 def end(made: Watching, code: int) -> None:
-    """It has ended."""
+    """End the program."""
     made.program.exit_code, made.program.ended = code, CLOCK
     made.draw()
 
 
 async def settled(pilot: Pilot[int], app: TestLab) -> None:
-    """Wait until what was told is drawn."""
+    """Wait until all events are drawn."""
     screen = app.screen_stack[0]
     assert isinstance(screen, WatchScreen)
     await until(pilot, lambda: not screen._drawing)

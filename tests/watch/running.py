@@ -1,4 +1,4 @@
-"""Programs as the tests watch them: forked from a process that has imported TensorFlow, with the real observer."""
+"""Watched programs in tests: forked from a process that has imported TensorFlow, with the real observer."""
 
 import atexit
 import json
@@ -20,7 +20,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
 BUSY = "waited for a processor that others had"
-"""What a page notes where the machine was busy: then less is told."""
+"""The note on a page if the machine was busy; fewer findings are reported then."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
 
@@ -44,7 +44,7 @@ class Zygote:
         assert self.process.stdout.readline() == "ready\n"
 
     def run(self, argv: list[str], environment: dict[str, str], output: Path) -> int:
-        """Run a program to its end; returns its exit code."""
+        """Run a program to its end; return its exit code."""
         told = {
             "argv": argv,
             "environment": {**self.environment, **environment},
@@ -60,7 +60,7 @@ class Zygote:
 
 @cache
 def zygote(environment: tuple[tuple[str, str], ...] = ()) -> Zygote:
-    """One for each environment that decides on TensorFlow's import."""
+    """Return the zygote for each environment that affects TensorFlow's import."""
     return Zygote(dict(environment))
 
 
@@ -70,7 +70,7 @@ def watched(
     options: WatchOptions | None = None,
     beside: Callable[[Watched], None] = lambda program: None,
 ) -> tuple[Page, str]:
-    """The page of a program, and what it printed. beside: sets what was seen beside the program."""
+    """Return a program's page and output. beside: sets what was observed besides the program."""
     program = Watched((str(file),))
     listener = Listener(program.take)
     output = listener.folder / "output"
@@ -87,7 +87,7 @@ def watched(
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
-    """The codes that a program's first lines name, those that may stand beside them, and the lines marked with each."""
+    """Return the codes that a program's first lines require and allow, and the lines marked with each."""
     text = file.read_text()
     found = EXPECTS.search(text)
     may = MAY.search(text)

@@ -1,4 +1,4 @@
-"""The account of a watched program: its rows add up, its tree is by line, and its headline names what took long."""
+"""A watched program's account: rows that add up, a tree by line, and a headline with what took long."""
 
 import sys
 import time

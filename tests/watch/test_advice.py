@@ -1,4 +1,4 @@
-"""Advice comes with what must hold for it: what to change first, or what to do instead."""
+"""Advice includes its conditions: what to change first, or what to do instead."""
 
 from typing import get_args
 
@@ -27,7 +27,7 @@ for n in range(100):
 
 
 def process(*, nodes: tuple[tuple[str, str, str, str, int], ...] = ()) -> Process:
-    """A function of the person's own, called a hundred times."""
+    """A user function, called a hundred times."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Function(number=0, name="step", file=FILE, line=4, own=True, caller=(FILE, 10)))

@@ -1,4 +1,4 @@
-"""A program that runs TensorFlow's own profiler server is looked at without a restart."""
+"""A program that runs TensorFlow's own profiler server is profiled without a restart."""
 
 import json
 import socket

@@ -1,4 +1,6 @@
-"""A step caught in a running program by the real observer: written at its next call, and opened at its own batch."""
+"""A step captured in a running program by the real observer: written at its next call, opened at its own
+batch.
+"""
 
 import json
 from pathlib import Path

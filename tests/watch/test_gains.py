@@ -1,4 +1,4 @@
-"""What mending gains at most, beside a pipeline that computes on the step's own processors."""
+"""The maximum gain of a fix, with a pipeline that computes on the step's own processors."""
 
 import msgspec
 import pytest
@@ -12,7 +12,7 @@ from tuilab.report.program import gained
 
 
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
-    """What is found in a `fit` of which 30 % waits, while its map is at work for 80 % of the time."""
+    """Return the findings in a `fit` that waits 30 % of the time, while its map works 80 % of the time."""
     process = Process()
     for told in events():
         process.apply(
@@ -44,7 +44,7 @@ def test_a_step_on_a_gpu_gains_what_it_waits_for() -> None:
 
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
 def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float, told: bool) -> None:
-    """Not where it sleeps, and a prefetch hides that."""
+    """Not if it sleeps, which a prefetch hides."""
     process = Process()
     for message in events():
         if isinstance(message, Hello):
@@ -66,7 +66,8 @@ def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float,
 def test_calls_that_a_new_trace_slows_can_be_gained_too() -> None:
     """Each of 20 rates is a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
 
-    The one trace that stays may take 60 ms in another process."""
+    The one trace that remains may take 60 ms in another process.
+    """
     process, calls, at = Process(), [], 2.0
     for _ in range(20):
         for length in (0.1, 0.05, *[0.01] * 9):
@@ -100,7 +101,9 @@ def test_what_lies_between_the_calls_is_no_less_for_a_profile_that_makes_the_res
 
 
 def test_what_follows_a_pause_may_start_its_ops_sooner_without_it() -> None:
-    """A step of 2 ms, of which 1.5 start ops: the threads that they wake have slept for 5 ms in a callback."""
+    """A step of 2 ms, 1.5 ms of it launching ops: the threads they wake have slept for 5 ms during a
+    callback.
+    """
     process = Process()
     calls = tuple((0, 2.0 + n * 0.007, 2.002 + n * 0.007, False) for n in range(200))
     process.apply(Hello(pid=7, parent=1, now=1.0))
@@ -116,7 +119,7 @@ def test_what_follows_a_pause_may_start_its_ops_sooner_without_it() -> None:
 
 
 def test_what_is_of_the_same_time_says_so_and_stands_right_after() -> None:
-    """One wait is told once: Python in the map, and that nothing is prefetched, gain no more than the wait."""
+    """One wait is reported once: Python in the map, and a missing prefetch, gain no more than the wait."""
     process = Process()
     for told in events():
         process.apply(told)
@@ -131,4 +134,4 @@ def test_what_is_of_the_same_time_says_so_and_stands_right_after() -> None:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, of the same time as input-bound")
     assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43 ×", "the same", "the same"]
-    assert "the same" not in gain(parts[0], parts)  # where the other is not in sight
+    assert "the same" not in gain(parts[0], parts)  # if the other is not visible

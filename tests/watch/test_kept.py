@@ -1,4 +1,4 @@
-"""A watched program is kept in the history, taken along, and compared with another."""
+"""A watched program is saved in the history, exported, and compared with another."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.long
 def test_half_an_hour_of_quick_steps_is_counted_and_takes_no_more_room(tmp_path: Path) -> None:
-    """50,000 steps a minute, as its observer tells them: four times a second."""
+    """50,000 steps per minute, as its observer reports them: four times a second."""
     process, each = Process(), 50_000 // 240
     process.apply(Function(number=0, name="step"))
     for told in range(30 * 240):

@@ -26,7 +26,7 @@ for _ in range(100):
 def test_the_first_step_is_shown_at_once_and_what_the_devices_did_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The program's own steps are the clock: of 50 ms each, no more than forty have passed (two seconds)."""
+    """The program's own steps are the clock: 50 ms each, and at most forty have passed (two seconds)."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     file = tmp_path / "train.py"

@@ -1,4 +1,4 @@
-"""What the page of a watched program says of the devices that its ops ran on."""
+"""What a watched program's page shows about the devices that its ops ran on."""
 
 import msgspec
 import pytest
@@ -69,7 +69,7 @@ def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, s
     [
         # Entered for the second time in their graph, as in the training of a Keras model.
         (("model_1/conv2d_1", "model_1/conv2d_1_2", "model_1/dense_2_1"), ("conv2d", "conv2d_1", "dense_2")),
-        # As they are called.
+        # By their own names.
         (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),
     ],
 )

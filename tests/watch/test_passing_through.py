@@ -1,4 +1,6 @@
-"""A watched program runs as it does by itself: output, exit code, input, signals, tracebacks; and nothing is left."""
+"""A watched program runs as if unwatched: output, exit code, input, signals, tracebacks; and nothing
+is left.
+"""
 
 import json
 import os
@@ -25,7 +27,7 @@ sys.exit(3)
 def both(
     tmp_path: Path, text: str, *words: str, given: str = ""
 ) -> tuple[subprocess.CompletedProcess[str], ...]:
-    """A program by itself and watched: what each printed, and its exit code. The page goes to a file."""
+    """Run a program alone and watched; return the output and exit code of both. The page goes to a file."""
     file = tmp_path / "train.py"
     file.write_text(text)
     settings = {**environment(tmp_path), "TF_CPP_MIN_LOG_LEVEL": "3", "TMPDIR": str(tmp_path)}
@@ -55,7 +57,7 @@ def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_tensorflow_logs_of_the_windows_is_not_in_the_programs_output(tmp_path: Path) -> None:
-    """Nobody but the program's own author turns TensorFlow's log off."""
+    """Only the program's own author turns TensorFlow's log off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     command = [
         *TUILAB,
@@ -104,7 +106,7 @@ def test_what_it_says_in_a_hundred_megabytes_passes_through(tmp_path: Path) -> N
 
 
 def test_a_daemon_goes_on_when_its_program_has_ended(tmp_path: Path) -> None:
-    """It is not waited for, and it writes its file although the lab has gone."""
+    """It is not waited for, and writes its file although the lab has gone."""
     text = (
         "import os, sys, time\n"
         "if os.fork(): sys.exit(0)\n"
@@ -130,7 +132,7 @@ def test_a_daemon_goes_on_when_its_program_has_ended(tmp_path: Path) -> None:
 def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(
-        # A pause would not end for a signal that came just before it.
+        # A pause would not end on a signal that came just before it.
         "import time\n"
         "for number in range(2):\n"
         "    try:\n        print('ready', flush=True)\n        while True: time.sleep(0.05)\n"
@@ -181,7 +183,9 @@ raise SystemExit(7)
 
 
 def test_whoever_is_stopped_for_a_while_ends_no_program(tmp_path: Path) -> None:
-    """As by Ctrl-Z and `fg`: its system call is interrupted, which Python's may take for a signal of any number."""
+    """As with Ctrl-Z and `fg`: its system call is interrupted, which Python may take for a signal of any
+    number.
+    """
     file = tmp_path / "train.py"
     file.write_text(GOES_ON)
     process = subprocess.Popen(
@@ -223,7 +227,7 @@ def test_a_long_name_of_the_temporary_folder_keeps_nobody_from_watching(
 
 
 def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
-    """Its end may be told to a thread that lets it fall."""
+    """Its end may be reported to a thread that drops it."""
     listener = Listener(lambda *_: None)
     try:
         assert [run(["true"], listener) for _ in range(8)] == [0] * 8
@@ -258,12 +262,12 @@ step(tf.ones((3, 4)))
 
 @pytest.mark.slow
 def test_a_traceback_from_inside_a_function_is_the_same(tmp_path: Path) -> None:
-    """The observer stands in no frame of it."""
+    """It contains no frame of the observer."""
     alone, watched = both(tmp_path, TENSORFLOW)
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
     shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
-    assert shown == wanted  # before it stand the times of TensorFlow's own log
+    assert shown == wanted  # before it are the times of TensorFlow's own log
 
 
 @pytest.mark.slow
@@ -316,7 +320,7 @@ print("done", flush=True)
 
 @pytest.mark.slow
 def test_each_process_is_a_row_and_nothing_is_left(tmp_path: Path) -> None:
-    """Two spawned children that import TensorFlow, of which one leaves by os._exit in its midst."""
+    """Two spawned children that import TensorFlow, one of which leaves with os._exit."""
     file, out = tmp_path / "train.py", tmp_path / "page.json"
     file.write_text(
         "import multiprocessing, os\n"

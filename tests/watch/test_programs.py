@@ -1,4 +1,4 @@
-"""Programs with a fault, each named with its line and nothing wrong beside it; and well made ones, not accused."""
+"""Faulty programs: each fault is reported with its line and nothing else; good programs get no findings."""
 
 import dataclasses
 from collections.abc import Callable
@@ -24,7 +24,7 @@ CI = {
     "good_fit_dataset",
     "good_loop",
 }
-"""One of each kind of fault, and of the well made; the others run with --long."""
+"""One for each kind of fault, and good ones; the others run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
@@ -32,14 +32,14 @@ H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x23
 
 
 def programs(files: list[Path], ci: set[str]) -> list[object]:
-    """Each as a test's parameter."""
+    """Return each as a test parameter."""
     return [
         pytest.param(file, id=file.stem, marks=() if file.stem in ci else pytest.mark.long) for file in files
     ]
 
 
 def judge(file: Path, page: Page, printed: str) -> None:
-    """What it is said to have is told, with its line, and nothing else."""
+    """Assert that exactly the expected findings are reported, with their lines."""
     assert page.exit_code == 0, printed
     wanted, may, lines = expected(file)
     found = {finding.code for finding in page.findings}
@@ -70,7 +70,7 @@ def test_a_program_on_an_emulated_gpu_is_told_its_faults_and_no_others(
 def on_gpu(
     file: Path, emulated_gpu: Environment, beside: Callable[[Watched], None] = lambda program: None
 ) -> tuple[Page, str]:
-    """A program beside emulated GPUs: one, or as many as it asks for."""
+    """Run a program with emulated GPUs: one, or as many as it requests."""
     text = file.read_text()
     gpus, kernel_us = 2 if "# gpus: 2" in text else 1, 1 if "# short kernels" in text else 100
     made = tuple(sorted(emulated_gpu(gpus, memory=512 * 2**20, kernel_us=kernel_us).items()))
@@ -79,7 +79,7 @@ def on_gpu(
 
 @pytest.mark.slow
 def test_layers_are_called_as_the_program_calls_them(tmp_path: Path) -> None:
-    """By `fit`, whose graph numbers every scope once more, and by a function that reaches the model."""
+    """By `fit`, whose graph numbers every scope again, and by a function that reaches the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
         file.write_text(LAYERED + training)
@@ -112,7 +112,7 @@ for number in range(300):
 
 @pytest.mark.slow
 def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
-    """Others on its GPU, memory that is nearly gone, and tensor cores that it does not use."""
+    """Other users of its GPU, nearly exhausted memory, and unused tensor cores."""
 
     def beside(program: Watched) -> None:
         (process,) = program.processes.values()
@@ -128,7 +128,7 @@ def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
         program.place = Beside(gpus=1, others=("python 4242",), memory={"GPU:0": 512 * 2**20})
 
     expected, found = {"gpu-shared", "memory", "mixed-precision"}, set[str]()
-    for _ in range(3):  # where others have the processors, the products are not most of a step
+    for _ in range(3):  # if others use the processors, the products are less than half of a step
         page, printed = on_gpu(PROGRAMS / "gpu" / "good_products.py", emulated_gpu, beside)
         assert page.exit_code == 0, printed
         found |= {f.code for f in page.findings}
@@ -142,7 +142,7 @@ def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
 def test_a_gpu_that_tensorflow_does_not_see_is_told_with_the_doctors_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Found with the program's own interpreter; nothing of it on a machine without a GPU."""
+    """Found with the program's own interpreter; not reported on a machine without a GPU."""
     from tuilab.doctor import examine
 
     asked = []

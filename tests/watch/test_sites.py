@@ -20,7 +20,7 @@ KERAS = "/env/keras/src/backend/tensorflow/trainer.py"
 
 
 def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100) -> Process:
-    """A program of which each line took so many seconds: by kind, line and call."""
+    """A program whose lines took these seconds, by kind, line and call."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)))

@@ -10,7 +10,7 @@ from tests.watch.timed import KIND, programs, text
 
 ALL = programs()
 MOST_OFF, MOST_OFF_SECTION = 0.05, 0.10
-"""Of the wall time: the sum of the account, and a section of it."""
+"""Share of the wall time: for the sum of the account, and for a section."""
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A watched step's parts against the program's own timers; and what mending gained against what was promised."""
+"""A watched step's parts against the program's own timers, and a fix's gain against the promised one."""
 
 import json
 from collections.abc import Callable
@@ -140,12 +140,12 @@ for number in range(100):
     step(many).numpy()
 print(json.dumps({LENGTH_S}))
 """
-"""A copy to the device, a kernel and a copy back, of that length each."""
+"""A copy to the device, a kernel and a copy back, each of that length."""
 Environment = Callable[..., dict[str, str]]
 
 
 def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
-    """The part is so many times what the program's own clock has found, within 10 %."""
+    """Assert that the part is that multiple of the program's own measurement, within 10 %."""
     assert page.exit_code == 0, printed
     own = times * json.loads(printed.splitlines()[-1])
     seen = {each.name: each.seconds for each in page.parts}.get(part, 0.0)
@@ -179,7 +179,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         (
             ('"*.png")).repeat()', '"*.png"))'),
             ("data.map(load)", "data.map(load).cache().repeat()"),
-            ("take(120)", "take(3_000)"),  # of so few as before, those that fill the cache are most
+            ("take(120)", "take(3_000)"),  # with as few as before, those that fill the cache dominate
         ),
     ),
     "loop_eager": (
@@ -203,7 +203,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
     ),
 }  # fmt: skip
 WHOLE = {"retraced", "small-batches"}
-"""What is promised of the program's whole time, rather than of a step."""
+"""Findings that promise a share of the program's whole time, not of a step."""
 
 
 @pytest.mark.parametrize("name", MENDED)
@@ -237,6 +237,6 @@ def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
 
 
 def whole(program: Watched) -> float:
-    """Seconds from the first step's begin to the last one's end."""
+    """Return seconds from the first step's start to the last one's end."""
     (process,) = program.processes.values()
     return process.steps.ends[-1] - process.steps.starts[0]

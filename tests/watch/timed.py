@@ -1,4 +1,4 @@
-"""Thirty programs that time their own sections, made of parts: for the account of a watched program.
+"""Thirty programs that time their own sections, assembled from parts: for the account of a watched program.
 
 A program prints one line of JSON at its end: the seconds of each section.
 """
@@ -50,7 +50,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The kind that most of a section is, for those that are of one kind."""
+"""The main kind of a section, for sections of one kind."""
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})",
     "class": (

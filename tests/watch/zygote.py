@@ -1,7 +1,8 @@
-"""Has imported TensorFlow and Keras, and forks a program for each line that it reads: python zygote.py
+"""Imports TensorFlow and Keras, and forks a program for each line that it reads: python zygote.py
 
-A line is a JSON object: `argv`, `environment`, `folder`, `output` (a file). The answer is the program's exit code. The
-program runs as the one that Python starts, but for the import of TensorFlow, which takes seconds of a processor.
+A line is a JSON object: `argv`, `environment`, `folder`, `output` (a file). The answer is the program's exit
+code. The program runs as if started by Python, except for the import of TensorFlow, which takes seconds of a
+processor.
 """
 
 import gc
@@ -14,7 +15,7 @@ from typing import NoReturn
 
 
 def become(told: dict) -> NoReturn:
-    """In the forked process: run the program, with the observer before it as `sitecustomize`."""
+    """In the forked process, run the program, with the observer loaded first as `sitecustomize`."""
     out = os.open(told["output"], os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -49,7 +50,7 @@ def become(told: dict) -> NoReturn:
 
 
 def serve() -> None:
-    """Until nobody asks any more."""
+    """Serve until the input ends."""
     import keras
     import tensorflow  # noqa: F401
 

@@ -20,7 +20,7 @@ Act = Callable[[Any], Awaitable[Any]]
 
 @pytest.fixture
 def with_shared(worker: Worker) -> Callable[[Act], Any]:
-    """In place of a command's `with_lab`: it starts no worker of its own."""
+    """Replaces a command's `with_lab`, so that it starts no worker of its own."""
 
     async def send(request: Request) -> None:
         worker.send(request)

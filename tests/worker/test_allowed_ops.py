@@ -1,4 +1,4 @@
-"""The list of allowed ops, held against the registry of the installed TensorFlow."""
+"""The list of allowed ops against the registry of the installed TensorFlow."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The worker's end of the protocol, in a process of its own and without TensorFlow."""
+"""The worker's end of the protocol, in a separate process and without TensorFlow."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_what_is_printed_is_no_protocol():
         "channel.send(e.Log(text='an event'))\n"
         "assert sys.stdin.read() == ''\n"
     )
-    # Its input stays open meanwhile: at the end of that it would leave.
+    # Its input stays open meanwhile, because it would exit at its end.
     with start(code) as process:
         out, err = process.stdout.read(), process.stderr.read()
     assert e.decode(out) == e.Log(text="an event")
@@ -168,7 +168,7 @@ def test_a_run_that_goes_on_can_be_stopped_and_keeps_its_rounds(tmp_path, store)
     while not part.exists() or part.read_bytes().count(b'"round"') < 2:
         time.sleep(0.01)
     before = collect(store, folder(tmp_path))
-    # The group of a worker is its own; this one shares the test's, so it alone is signalled.
+    # A worker has its own group; this one shares the test's, so only the process is signalled.
     process.terminate()
     process.wait(timeout=10)
     process.stderr.close()

@@ -1,4 +1,4 @@
-"""Files that Keras 2 wrote are recognized, and the refusal says what to do."""
+"""Files written by Keras 2 are recognized, and the message says what to do."""
 
 import json
 import zipfile

@@ -1,4 +1,4 @@
-"""What the worker says of its GPUs, with a TensorFlow that stands in."""
+"""What the worker reports about its GPUs, with a fake TensorFlow."""
 
 import sys
 from contextlib import nullcontext
@@ -74,7 +74,7 @@ def test_two_ways_of_multiplying_in_one_process_are_told_of() -> None:
     [
         ("9.0", FLOAT32, True, "as TF32"),
         ("9.0", FLOAT32, False, "in full precision"),
-        ("8.0", Arm("GPU:0", "graph", dtype=""), True, "as TF32"),  # own code, data-parallel
+        ("8.0", Arm("GPU:0", "graph", dtype=""), True, "as TF32"),  # user code, data-parallel
         ("7.5", FLOAT32, True, ""),
         ("9.0", Arm("GPU:0", "graph", dtype="float16"), True, ""),
         ("", FLOAT32, True, ""),
@@ -99,7 +99,7 @@ def test_an_emulated_gpu_has_no_roofs() -> None:
 
 
 def test_gpus_are_asked_for_their_memory_once_and_those_opened_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow makes a device, context and all, to tell of it: each time, and of each that the question shows."""
+    """TensorFlow creates a device with its context to describe it, each time, for each visible one."""
     asked: list[str] = []
 
     def listed(config: SimpleNamespace) -> list[SimpleNamespace]:

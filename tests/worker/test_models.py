@@ -1,4 +1,6 @@
-"""A model's file in a real worker: declared rightly, measured in each arm, refused where it would run Python."""
+"""A model file in a real worker: declared correctly, measured in each arm, rejected if it would run
+Python.
+"""
 
 import json
 import os
@@ -50,7 +52,7 @@ Path("/proc/self/clear_refs").write_text("5")
 net(**{name: x})
 print(resident("VmHWM") - before)
 """
-"""Prints the peak of memory, in bytes, that a call of a SavedModel adds."""
+"""Prints the peak memory, in bytes, that a call of a SavedModel adds."""
 
 MAKE = """
 import keras
@@ -248,7 +250,7 @@ def test_given_inputs_are_taken_and_checked(worker, models):
 
 
 def hostile(folder, models, name):
-    """A file made of a sound one."""
+    """Return a hostile file made from a sound one."""
     path = folder / f"{name}.keras"
     sound = (models / "net.keras").read_bytes()
     if name == "truncated":
@@ -358,7 +360,7 @@ def test_a_damaged_folder_or_data_is_a_sentence(worker, models, tmp_path, name, 
 
 
 class Leaves:
-    """Leaves a file where it is unpickled."""
+    """Writes a file when unpickled."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -409,7 +411,7 @@ def test_layers_share_the_call_among_them(worker, models, file, layer, kind):
 
 
 def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
-    """Of a SavedModel, whose ops lie in functions that its signature calls."""
+    """For a SavedModel whose ops are in functions that its signature calls."""
     layers = tf.keras.layers
     net = tf.keras.Sequential(
         [
@@ -422,7 +424,7 @@ def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
     net.export(str(tmp_path / "graph"), verbose=False)
     workload = open_model(str(tmp_path / "graph"), AS_IT_IS)
     values = check_values(workload.declaration.parameters, (), {"batch": 256})
-    # A fresh process: in this one, memory that earlier tests freed would serve the call unseen.
+    # A fresh process: in this one, memory freed by earlier tests would hide what the call takes.
     ran = subprocess.run(
         [sys.executable, "-c", PEAK, str(tmp_path / "graph")], capture_output=True, text=True, check=True
     )
@@ -473,7 +475,7 @@ np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
 
 
 def test_what_one_process_captures_gives_the_same_bits_in_another(tf, tmp_path):
-    """Also the second step, which the first one's change of weights and of Adam's state shows in."""
+    """Also for the second step, which shows the first one's changes of weights and Adam state."""
     (tmp_path / "capture.py").write_text(CAPTURE)
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     subprocess.run([sys.executable, tmp_path / "capture.py", tmp_path], check=True, env=env, timeout=120)
@@ -493,7 +495,7 @@ def test_what_one_process_captures_gives_the_same_bits_in_another(tf, tmp_path):
 
 
 def arm_build(tf, workload, **given):
-    """What builds the graph arm of a model in this process."""
+    """Return the builder of a model's graph arm in this process."""
     declaration, context = workload.declaration, Context(Silent())
     context.tf = tf
     values = check_values(declaration.parameters, declaration.constraints, given)
@@ -502,4 +504,4 @@ def arm_build(tf, workload, **given):
 
 class Silent:
     def send(self, *events):
-        """Nobody listens."""
+        """Discard events."""

@@ -1,4 +1,4 @@
-"""What a killed worker's AutoGraph left is cleared by the next one."""
+"""The next worker removes what a killed worker's AutoGraph left."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What an error of a person's own code says, whatever its text does."""
+"""The description of an error in user code, whatever its text does."""
 
 import sys
 
@@ -7,7 +7,7 @@ from tuilab.worker.tracebacks import cause, told
 
 
 class Mute(Exception):
-    """An error that fails to say what it is."""
+    """An error whose text raises."""
 
     def __str__(self) -> str:
         raise KeyError("no text")

@@ -1,6 +1,7 @@
-"""Twenty-one models: declared rightly, run in every arm that should, numbers as the model's own, sums that add up.
+"""Twenty-one models: declared correctly, run in every possible arm, with the model's own numbers and sums
+that add up.
 
-Five small ones always; `--long` takes all.
+Five small ones by default; `--long` runs all.
 """
 
 import uuid
@@ -28,7 +29,7 @@ from tuilab.workloads.base import Unavailable
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
 TOUCH = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1.0, rounds=3, limit_s=1.0)
 XLA_RTOL = 2e-3
-"""XLA orders sums otherwise; on a CPU eager and graph give the model's own bits."""
+"""XLA orders sums differently; on a CPU, eager and graph give the model's own bits."""
 
 EACH = [
     pytest.param(name, marks=() if made.small else pytest.mark.long, id=name) for name, made in MODELS.items()
@@ -37,7 +38,7 @@ EACH = [
 
 class _Silent:
     def send(self, *events: object) -> None:
-        """Nobody listens."""
+        """Discard events."""
 
 
 def saved(tf: Any, name: str, folder: Path) -> tuple[Made, str, Opening]:
@@ -84,7 +85,7 @@ def test_it_runs_in_every_arm_that_should_and_adds_up(tf, worker, tmp_path, name
 
 
 def tell(name: str, result: RunResult) -> None:
-    """A row of the table that `-rP` shows."""
+    """Print a row of the table that `-rP` shows."""
     ran = [arm for arm in result.arms if arm.status == "ok"]
     layers = sum(layer.share for layer in result.model.layers)
     near = max((bound.seconds / arm.median_s for bound in result.bounds for arm in ran), default=0.0)
@@ -151,7 +152,7 @@ def test_its_numbers_are_the_models_own(tf, tmp_path, name):
 
 
 def own_numbers(tf: Any, file: str, made: Made, mode: str, inputs: Any) -> Any:
-    """What the model says of these inputs, without the lab: called op by op, or as a graph."""
+    """Return the model's output for these inputs without tuilab: called op by op, or as a graph."""
     if not file.endswith(".keras"):
         held = tf.saved_model.load(file.removesuffix(f":{made.signature}"))
         signature = held.signatures[made.signature or "serving_default"]

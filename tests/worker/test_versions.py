@@ -1,4 +1,4 @@
-"""The hashes of own code that go with each process: its file's, and those of what it imports of a person's own."""
+"""Hashes of user code stored with each process: of its file, and of the user modules it imports."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Twenty-one models as people have them, made without weights from the network, each saved to a file or folder."""
+"""Twenty-one typical models, created without downloaded weights, each saved to a file or folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 Save = Callable[[Any, Path], Path]
-"""Given TensorFlow and an empty folder: makes the model and returns the file, or the folder of its graph."""
+"""Given TensorFlow and an empty folder: creates the model and returns the file, or the folder of its
+graph."""
 
 SCALE = """
 import keras
@@ -20,15 +21,16 @@ class Scale(keras.layers.Layer):
     def call(self, x):
         return x * self.by
 """
-"""A person's own layer, as `--code` takes it."""
+"""A user's own layer, as `--code` takes it."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A model, and what is to be found of it.
+    """A model and what to find about it.
 
-    parameters: its sliders beside the dtype. lacks: modes, with a variant or without, or a variant in a precision,
-    that cannot run, with a word of why. trains: whether there is a training step. signature: after the folder's name. small: quickly measured.
+    parameters: its sliders except the dtype. lacks: modes, with a variant or without, or a variant in a
+    precision, that cannot run, with a word of the reason. trains: it has a training step. signature: after
+    the folder's name. small: quick to measure.
     """
 
     save: Save
@@ -126,7 +128,7 @@ def many(keras: Any) -> Any:
 
 
 def heads(keras: Any) -> Any:
-    """One body, two heads, each with a loss of its own."""
+    """One body, two heads, each with its own loss."""
     layers = keras.layers
     given = keras.Input((10,))
     body = layers.Dense(16, activation="relu")(given)
@@ -199,7 +201,7 @@ def subclassed(tf: Any, folder: Path) -> Path:
 
 
 def several(tf: Any, folder: Path) -> Path:
-    """As TF-Hub's have it: one body, two uses of it."""
+    """As in TF-Hub: one body, two uses of it."""
     root = tf.Module()
     root.table = tf.Variable(tf.random.stateless_normal((30, 6), (1, 2)))
     spec = tf.TensorSpec([None], tf.int64)

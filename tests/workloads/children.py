@@ -1,10 +1,10 @@
-"""What the child processes of the tests do."""
+"""The child processes of the tests."""
 
 import sys
 
 
 def echo(pipe, settings):
-    """Answer each message with itself and the settings; print, which is no answer; leave when told to."""
+    """Answer each message with itself and the settings; print, which is not an answer; leave on request."""
     while True:
         message = pipe.take()
         print("this goes to the log", flush=True)

@@ -1,4 +1,4 @@
-"""Workloads built in this process, without a worker: their numbers, not their times, are looked at."""
+"""Workloads built in this process, without a worker: tests check their numbers, not their times."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from tuilab.workloads.base import Case
 
 
 class Ears:
-    """A channel that keeps what is said."""
+    """A channel that records events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -36,7 +36,7 @@ class Made:
     ears: Ears = field(default_factory=Ears)
 
     def call(self) -> Any:
-        """One call inside the case's scope."""
+        """Call it once inside the case's scope."""
         with self.case.scope():
             return self.case.call()
 
@@ -45,7 +45,7 @@ Make = Callable[..., Made]
 
 
 def marks(case: Case) -> dict[str, float]:
-    """Seconds of what a call marks for a profile, in the order of the call."""
+    """Return the seconds of what a call marks for a profile, in call order."""
     spent: dict[str, float] = {}
 
     @contextmanager

@@ -21,7 +21,7 @@ class Nobody:
 
 
 def peak(name, variant, mode, given):
-    """Bytes declared, and the most resident memory while the arm is built and called twice."""
+    """Return declared bytes, and the peak resident memory while the arm is built and called twice."""
     workload = find(name)
     declaration = workload.declaration
     values = check_values(declaration.parameters, declaration.constraints, given)
@@ -51,7 +51,7 @@ def peak(name, variant, mode, given):
 if __name__ == "__main__":
     tf.linalg.matmul(tf.ones((64, 64)), tf.ones((64, 64)))
     start = psutil.Process().memory_info().rss
-    # Freed memory need not go back to the system, so the cases come in the order of their size.
+    # Freed memory may not return to the system, so the cases are ordered by size.
     for case in json.loads(sys.argv[1]):
         declared, seen = peak(*case)
         print(json.dumps([declared, seen - start]), flush=True)

@@ -1,8 +1,8 @@
-"""The articles' examples, run as they meant to be, hold the same ops as the arms that stand for them.
+"""The articles' examples, run as intended, contain the same ops as the arms that represent them.
 
-The bodies are the articles' own: the statements of the example that say what is computed, taken from its text,
-with fewer images and without what stands in the way (a pause that never happens, a function that does not
-exist). That they take the same time is shown by `python -m tests.benchmarks --only fidelity`.
+The bodies are the articles' own: the statements of the example that define the computation, taken from its
+text, with fewer images and without obstacles (a pause that never ends, a function that does not exist).
+`python -m tests.benchmarks --only fidelity` shows that they take the same time.
 """
 
 import ast
@@ -23,14 +23,16 @@ SMALL = {"num_samples": 64, "num_images": 64}
 
 
 def example(document: str, number: int) -> ast.Module:
-    """An example's code as the article prints it."""
+    """Return an example's code as the article prints it."""
     (path,) = FOLDER.glob(f"{document}_*.txt")
     code = re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)[number - 1]
     return ast.parse("\n".join(line for line in code.splitlines() if not line.startswith("%timeit")))
 
 
 def run(module: ast.Module, until: str = "", **given: Any) -> dict[str, Any]:
-    """The names that the example's statements bind, up to the one that names `until`; loops are left out."""
+    """Return the names that the example's statements bind, up to the one that names `until`; loops are
+    omitted.
+    """
     kept: list[ast.stmt] = []
     for node in module.body:
         text = ast.unparse(node)
@@ -57,7 +59,7 @@ def run(module: ast.Module, until: str = "", **given: Any) -> dict[str, Any]:
 
 
 def called(module: ast.Module, function: str) -> ast.Call:
-    """The example's first call of that function."""
+    """Return the example's first call of that function."""
     return next(n for n in ast.walk(module) if isinstance(n, ast.Call) and ast.unparse(n.func) == function)
 
 
@@ -66,7 +68,7 @@ def evaluated(node: ast.expr, **names: Any) -> Any:
 
 
 def ops(tf: Any, function: Any, *arguments: Any) -> Counter[str]:
-    """How many ops of each type a function has, those of the functions that it calls among them."""
+    """Count the ops of each type in a function, including the functions that it calls."""
     if not hasattr(function, "get_concrete_function"):
         function = tf.function(function)
     return of_graph(function.get_concrete_function(*arguments).graph)
@@ -81,14 +83,14 @@ def of_graph(graph: Any) -> Counter[str]:
 
 
 def mapped(dataset: Any) -> tuple[list[str], Counter[str]]:
-    """A pipeline's steps from its source on, and the ops of its mapped function."""
+    """Return a pipeline's steps from its source on, and the ops of its mapped function."""
     steps, body = [], Counter[str]()
     while dataset is not None:
         name = type(dataset).__name__.strip("_")
         if name not in (
             "RepeatDataset",
             "OptionsDataset",
-        ):  # ours has no end, and fixes what the rewrites may do
+        ):  # ours has no end, and fixes the allowed rewrites
             steps.append(name)
         if "Map" in name:
             body += of_graph(dataset._map_func.function.graph)
@@ -179,11 +181,11 @@ def test_ops_on_the_cpu(make: Any, tf: Any) -> None:
 
 def test_compression(make: Any, tf: Any) -> None:
     called(example("003", 1), "tf.io.compress")
-    assert not hasattr(tf.io, "compress")  # what it meant is what zlib does
+    assert not hasattr(tf.io, "compress")  # zlib does what was meant
     made = make("compression", "zlib", "eager", elements=1_024, level=6)
     packed = made.call().numpy().tobytes()
     assert len(zlib.decompress(packed)) == 4 * 1_024
-    called(example("003", 2), "gen_custom_ops.gpu_compress")  # nothing to hold beside: it does not exist
+    called(example("003", 2), "gen_custom_ops.gpu_compress")  # nothing to compare: it does not exist
     assert (
         ops(tf, make("compression", "quantise", elements=1_024).case.function, tf.ones((16, 64)))["Round"]
         == 1
@@ -207,7 +209,7 @@ def test_augmentation(make: Any, tf: Any, tmp_path: Path, number: int, variant: 
     made = make("input_pipeline", variant, source=source, **values)
     (steps, body), (ours, our_body) = mapped(data), mapped(made.case.datasets[0])
     if variant == "as-written":
-        assert ours[-1] == "PrefetchDataset"  # which TensorFlow adds to the article's pipeline itself
+        assert ours[-1] == "PrefetchDataset"  # TensorFlow itself adds this to the article's pipeline
         ours = ours[:-1]
     assert ours == steps
     assert our_body == body

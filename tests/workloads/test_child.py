@@ -1,4 +1,4 @@
-"""Second processes: asked, answered, and never left behind."""
+"""Child processes: asked, answered, and never left behind."""
 
 import time
 
@@ -13,7 +13,7 @@ PATIENCE_S = 15.0
 
 @pytest.fixture
 def born():
-    """The processes started since the test began; other tests of the session have theirs."""
+    """Return the processes started since the test began; other tests of the session have theirs."""
     before = set(psutil.Process().children())
     return lambda: [child for child in psutil.Process().children() if child not in before]
 
@@ -69,7 +69,7 @@ def test_rivals_load_the_device_only_inside_the_shared_arm(make, born):
     (rival,) = born()
 
     def used(enough=None):
-        """Processor seconds the rival took meanwhile: in 0.4 s, or until they are enough."""
+        """Return the processor seconds that the rival used: in 0.4 s, or until they are enough."""
         begun, before = time.monotonic(), sum(rival.cpu_times()[:2])
         while True:
             time.sleep(0.4)

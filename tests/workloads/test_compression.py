@@ -1,4 +1,4 @@
-"""Compression is the inverse of decompression, within the error that it states."""
+"""Compression is the inverse of decompression, within the stated error."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""Data-parallel training: the same numbers as on one device, and the work where it belongs."""
+"""Data-parallel training: the same numbers as on one device, and the work on the right devices."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_two_replicas_learn_what_one_device_learns(make, mode):
     )
     for _ in range(3):
         losses = float(one.call()), float(two.call())
-        # The sum over shares is rounded otherwise than the sum over the batch.
+        # The sum over shares is rounded differently from the sum over the batch.
         assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""What a person's own function declares."""
+"""What a user's function declares."""
 
 from typing import Annotated, Literal
 

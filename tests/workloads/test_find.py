@@ -1,4 +1,4 @@
-"""Workloads are found by looking: those shipped, and those that an installed package offers."""
+"""Workloads are discovered: shipped ones, and those of installed packages."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is read from the kernel registry, against what TensorFlow itself does on this host."""
+"""The kernel registry, compared with what TensorFlow itself does on this host."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_ops_without_a_kernel_are_found_in_functions_and_what_they_call(tf):
 
 
 def test_a_transforms_fact_says_what_placement_says_of_its_sizes(make):
-    """Every op has a kernel, and those that work out sizes would not compute on a GPU all the same."""
+    """Every op has a kernel, but those that compute sizes would still not run on a GPU."""
     facts = [event for event in make("stft", "whole", samples=512).ears.events if isinstance(event, Fact)]
     (told,) = (fact.text for fact in facts if fact.name == "host-only-ops")
     assert told.endswith("a GPU kernel for every op, though those of int32 work in host memory")

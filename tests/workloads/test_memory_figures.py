@@ -1,4 +1,4 @@
-"""What a workload says it needs, against what the process takes."""
+"""The memory that a workload declares, compared with what the process takes."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ CASES = [
     ("stft", "whole", "eager", {"samples": 8_388_608, "frame_step": 128, "filter": True}),
 ]
 TENSORFLOW = 150e6
-"""Bytes that TensorFlow takes for itself as it goes: kernels loaded, threads, scratch."""
+"""Bytes that TensorFlow takes for itself over time: loaded kernels, threads, scratch."""
 
 
 def test_what_is_declared_is_enough_and_no_more_than_three_times_what_is_taken():

@@ -1,4 +1,4 @@
-"""A person's own file in a real worker: declared, measured, and when it fails told in its own words."""
+"""A user's file in a real worker: declared, measured, and its errors reported in its own words."""
 
 import uuid
 
@@ -79,7 +79,7 @@ def declare(worker, file):
 
 
 def run(worker, file, chosen=ONE, **given):
-    """The state of a run of these arms. given: parameters."""
+    """Return the state of a run of these arms. given: parameters."""
     declared = declare(worker, file)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

@@ -1,4 +1,4 @@
-"""Own functions that are given their inputs: shapes from signatures, annotations, docstrings and `--input`."""
+"""User functions with given inputs: shapes from signatures, annotations, docstrings and `--input`."""
 
 import uuid
 
@@ -142,7 +142,7 @@ def declare(worker, file, *shapes):
 
 
 def measured(worker, file, *shapes):
-    """The arms of a run, by mode, and the declaration."""
+    """Return the arms of a run, by mode, and the declaration."""
     declared, opening = declare(worker, file, *shapes)
     assert isinstance(declared, Declared), declared
     declaration = declared.declaration

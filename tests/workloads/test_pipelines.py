@@ -18,7 +18,7 @@ IN_MEMORY = [v for v in VARIANTS if v != feed.FROM_MEMORY]
 
 
 def pairs(left, right, usual):
-    """Every pair of the two; those that are not usual are for the long mode."""
+    """Return every pair of the two; pairs that are not usual run in long mode."""
     return [
         (a, b) if (a, b) in usual else pytest.param(a, b, marks=pytest.mark.long) for a in left for b in right
     ]
@@ -37,12 +37,12 @@ def some_images(pixels="uint8", count=40):
 @pytest.mark.parametrize("variant", IN_MEMORY)
 def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, variant, mode, pixels):
     made = make("input_pipeline", variant, mode, device="CPU:1", **PLAIN, pixels=pixels)
-    if variant != "python-loop":  # in which nothing is mapped
+    if variant != "python-loop":  # nothing is mapped in it
         assert (made.facts["mapped-python-runs"], made.facts["map-device"]) == (1, "CPU")
     want = np.concatenate([some_images(pixels)] * 3)
     with made.case.scope():
         got = np.concatenate([made.case.call()[0].numpy() for _ in range(4)])
-    # Which images come first depends on how many were drawn before; their order does not.
+    # The first images depend on how many were drawn before; their order does not.
     start = next(i for i in range(40) if np.allclose(want[i], got[0], atol=1e-6))
     np.testing.assert_allclose(got, want[start : start + 40], atol=1e-6)
 
@@ -99,7 +99,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
 def test_the_host_cost_grows_with_what_was_asked_and_changes_no_image(tf):
     assert burn.burn(tf, 0) is None
     small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
-    # How long a byte takes depends on what else the machine does, how many are inflated on what was asked.
+    # The time per byte depends on the machine's load, the number of inflated bytes on the request.
     assert 0 < 2 * int(small.inflated) < int(large.inflated)
     assert 0 < small.cost_s < large.cost_s
     image = tf.random.uniform((4, 4, 3))
@@ -117,7 +117,7 @@ def test_the_host_cost_is_work_that_the_optimiser_does_not_drop(make):
 
 @pytest.fixture
 def counted(tf, monkeypatch):
-    """How many images were mapped, and how many batches were drawn, by now."""
+    """Count the images mapped and the batches drawn so far."""
     mapped, drawn = [0], [0]
 
     def count(image):
@@ -141,7 +141,7 @@ def counted(tf, monkeypatch):
 
 
 def settled(counted, limit_s=60.0):
-    """The counts, once nothing more is mapped for a while."""
+    """Return the counts, once nothing more is mapped for a while."""
     begun, before = time.monotonic(), None
     while (now := counted()) != before:
         assert time.monotonic() - begun < limit_s, "it never rests"

@@ -21,7 +21,7 @@ from tuilab.workloads import find
 FOUND = catalogue.load(shipped_folder())
 PRESETS = {preset.name: preset for preset in FOUND.presets}
 TOUCH = Budget(name="quick", warm_s=0.0, warm_limit_s=0.05, precision=1.0, rounds=2, limit_s=0.2)
-"""Long enough for every arm to be built and timed twice, too short for a figure."""
+"""Long enough to build and time every arm twice, too short for a figure."""
 
 SMALLER = {
     "contention": {"side": 128},
@@ -43,26 +43,26 @@ SMALLER = {
     "tiny-ops": {"ops": 20},
     "too-large-tensor": {"bytes": 2**25, "step": 2**23},
 }
-"""What shows the same as the preset's own values in a tenth of the time."""
+"""Values that show the same as the preset's own in a tenth of the time."""
 
 OBSERVED = {
-    ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter is not there
+    ("stft-pipeline", 2): "refuted",  # tf.signal.lfilter does not exist
     ("python-in-map", 0): "refuted",  # traced once
     ("host-op-in-chain", 0): "confirmed",  # an op without a GPU kernel
-    ("float64-matmul", 0): "undecided",  # the kernel is there, and the article says might
+    ("float64-matmul", 0): "undecided",  # the kernel exists, and the article says might
     ("int32-matmul", 0): "confirmed",  # the kernel is missing
-    ("too-large-tensor", 0): "refuted",  # ResourceExhaustedError is no RuntimeError
+    ("too-large-tensor", 0): "refuted",  # ResourceExhaustedError is not a RuntimeError
     ("host-compression", 2): "confirmed",  # decompression has no GPU kernel
-    ("host-compression", 3): "refuted",  # tf.io.compress is not there
+    ("host-compression", 3): "refuted",  # tf.io.compress does not exist
     ("gpu-compression", 0): "confirmed",  # decompression has no GPU kernel
-    ("gpu-compression", 2): "refuted",  # gen_custom_ops is not there
+    ("gpu-compression", 2): "refuted",  # gen_custom_ops does not exist
     ("device-memory", 0): "refuted",  # a name, not an object
     ("device-memory", 1): "refuted",  # current and peak
     ("stft-windows", 0): "undecided",  # every window's ops have GPU kernels, and the article says may
     ("string-ops", 0): "confirmed",  # no GPU kernel
     ("string-ops", 1): "confirmed",
 }
-"""What needs neither a GPU nor a figure to be judged, by preset and claim."""
+"""Claims that need neither a GPU nor a figure, by preset and claim."""
 
 TIMED = {
     ("slow-map", 2),
@@ -74,11 +74,12 @@ TIMED = {
     ("tfrecord", 0),
     ("python-loop", 0),
 }
-"""What is judged by figures of the CPU."""
+"""Claims judged by CPU figures."""
 
 
 ALIKE = {
-    "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",  # mixed-precision trains too
+    # mixed-precision trains too
+    "gpu-preprocessing", "slow-map", "serial-augmentation", "gpu-training-slower",
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are input pipelines too
 }  # fmt: skip
@@ -116,7 +117,7 @@ def test_it_has_a_cpu_arm_and_modest_defaults(name):
 
 
 def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH, points=None, phases=False):
-    """The state of a run of the preset's arms, those of a GPU among them, at its own or these points."""
+    """Return the state of a run of the preset's arms, including GPU arms, at its own or these points."""
     preset = PRESETS[name]
     declaration = find(preset.workload).declaration
     known = {p.name for p in declaration.parameters}

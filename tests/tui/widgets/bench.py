@@ -1,4 +1,4 @@
-"""One widget in an app of its own, and what it said."""
+"""One widget in its own app, with its messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from tuilab.tui.widgets.table import Table
 
 
 class Bench(App[None]):
-    """said: what a slider or a table told its owner, in order."""
+    """said: the messages of a slider or table, in order."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Bench(App[None]):
 
 @asynccontextmanager
 async def bench(widget: Widget, width: int = 100, height: int = 24) -> AsyncIterator[Pilot[None]]:
-    """The widget on a screen of that size, with the keys where it can have them."""
+    """Run the widget on a screen of that size, focused if possible."""
     async with Bench(widget).run_test(size=(width, height)) as pilot:
         widget.focus()
         await pilot.pause()
@@ -44,16 +44,16 @@ async def bench(widget: Widget, width: int = 100, height: int = 24) -> AsyncIter
 
 
 async def press(pilot: Pilot[None], keys: str) -> None:
-    """Press keys, with blanks between them, and wait for what they do."""
+    """Press keys, separated by blanks, and wait for their effect."""
     await pilot.press(*keys.split())
     await pilot.pause()
 
 
 def rows(widget: Widget) -> list[str]:
-    """The lines that the widget shows."""
+    """Return the lines that the widget shows."""
     return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
 
 
 def shown(widget: Widget) -> str:
-    """All that the widget shows."""
+    """Return everything that the widget shows."""
     return "\n".join(rows(widget))

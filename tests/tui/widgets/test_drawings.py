@@ -1,4 +1,4 @@
-"""What the smaller drawings say: bars, phases, map, timeline, gauges, document, answer, numbers."""
+"""The contents of the smaller drawings: bars, phases, map, timeline, gauges, document, answer, numbers."""
 
 import msgspec
 import pytest
@@ -40,7 +40,7 @@ MARK = Mark("h0", "•")
 
 
 def arm(median: float | None, **fields):
-    """The result of one arm, `a`."""
+    """Return the result of one arm, `a`."""
     return msgspec.structs.replace(
         arm_results()[0], **{"id": "a", "label": "a", "median_s": median, "ci95_s": None, **fields}
     )

@@ -1,6 +1,6 @@
-"""Every widget with realistic data: pictures, and many sizes at which nothing sticks out or fails.
+"""Every widget with realistic data: pictures, and many sizes without overflow or failure.
 
-`pytest --snapshot-update` renews the pictures after a look.
+`pytest --snapshot-update` renews the pictures after a review.
 """
 
 import pytest
@@ -73,9 +73,7 @@ def fits(widget: LineWidget) -> None:
     if width < 1 or height < 1:
         return
     lines = widget.paint(width, height)
-    if (
-        width >= 30 and height >= 4
-    ):  # on less than any usable screen, what does not fit is cut off at the edge
+    if width >= 30 and height >= 4:  # below any usable size, overflow is cut off at the edge
         assert len(lines) <= height, (widget, widget.size)
         assert max(map(width_of, lines), default=0) <= width, (widget, widget.size)
     drawn = "".join(widget.render_line(y).text for y in range(height))

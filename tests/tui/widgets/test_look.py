@@ -1,4 +1,4 @@
-"""Colours that can be read on both themes, markers that differ, and text in cells."""
+"""Readable colours in both themes, distinct markers, and text in cells."""
 
 import itertools
 
@@ -121,7 +121,7 @@ def test_the_hues_are_told_apart_with_a_colour_blind_eye():
             [seen(hue_color(f"{family}{i}", dark), matrix) for i in range(3)] for family in ("cpu", "gpu")
         )
         for one, other in itertools.product(cpu, gpu):
-            # What is left to such an eye is blue against yellow.
+            # Such an eye can only distinguish blue from yellow.
             assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2
 
 

@@ -1,4 +1,4 @@
-"""The slider under the hands of a person: every key, the mouse, typed values, and what it refuses."""
+"""The slider in use: every key, the mouse, typed values, and what it rejects."""
 
 import re
 from dataclasses import replace
@@ -27,7 +27,7 @@ WINDOW = Choice(name="window", label="window", help="", default="hann", options=
 
 
 def slider_of(parameter: Parameter, value: Value | None = None, *rules: Constraint, **more) -> Slider:
-    """A slider at that value; rules: with the other parameters' values."""
+    """Return a slider at that value. rules: constraints with the other parameters' values."""
     value, values = parameter.default if value is None else value, more.pop("values", {})
     return Slider(Control(parameter, value, reach(parameter, rules, values), **more))
 
@@ -82,7 +82,7 @@ async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
         await press(pilot, "escape")
         assert not slider.check_consume_key("q", "q")
         for key, character in (("enter", "\r"), ("6", "6"), ("4", "4"), ("k", "k"), ("enter", "\r")):
-            pilot.app.post_message(events.Key(key, character))  # in one breath
+            pilot.app.post_message(events.Key(key, character))  # without a pause
         await pilot.pause()
         assert slider.value == 65_536
 

@@ -1,4 +1,4 @@
-"""An installed workload for tests: calls of known length, and every way of going wrong."""
+"""An installed workload for tests: calls of known length, and every way to fail."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -53,18 +53,18 @@ LEVEL_S, SLOW_S = 300e-6, 0.2
 
 
 class Broken(ValueError):
-    """What a failing variant raises."""
+    """Raised by a failing variant."""
 
 
 def spin(seconds: float) -> None:
-    """Be busy for so long."""
+    """Busy-wait for that long."""
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
 
 
 def build(b: Build) -> Case:
-    """The variant's behaviour."""
+    """Build the variant's behaviour."""
     tf, variant = b.tf, b.arm.variant
     if variant == "refuses":
         raise Unavailable("it does not feel like it")
@@ -86,12 +86,12 @@ def build(b: Build) -> Case:
 
 
 def scope(tf: Any, device: str) -> Callable[[], Any]:
-    """A device scope."""
+    """Return a device scope."""
     return lambda: tf.device(device)
 
 
 def memory(values: Mapping[str, Value]) -> int:
-    """As claimed."""
+    """Return the claimed memory."""
     return int(values["memory"]) * 10**6
 
 

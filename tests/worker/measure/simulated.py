@@ -1,4 +1,4 @@
-"""The engine without TensorFlow: a clock that only calls move, and cells of known pace."""
+"""The engine without TensorFlow: a clock that only calls advance, and cells of known speed."""
 
 import random
 from collections.abc import Callable
@@ -19,7 +19,7 @@ SYNC_S = 20e-6
 
 
 class Clock:
-    """Nanoseconds that pass only when someone spends them."""
+    """Nanoseconds that advance only when spent."""
 
     def __init__(self) -> None:
         self.ns = 0
@@ -32,7 +32,7 @@ class Clock:
 
 
 class Channel:
-    """Keeps what the engine says, and when it said it."""
+    """Records what the engine sends, and when."""
 
     def __init__(self, clock: Clock) -> None:
         self.events: list[Event] = []
@@ -48,7 +48,7 @@ class Channel:
 
 
 class Simulation:
-    """A bench whose time is simulated. song_s: seconds of the canary's work, as a function of the clock."""
+    """A bench with simulated time. song_s: seconds of the canary's work, as a function of the clock."""
 
     def __init__(
         self, budget: Budget = QUICK, song_s: Callable[[float], float] = lambda now: 50e-6, **request: object
@@ -72,11 +72,11 @@ class Simulation:
 
     @property
     def now(self) -> float:
-        """Seconds since the clock began."""
+        """Return seconds since the clock started."""
         return self.clock.ns * 1e-9
 
     def cell(self, name: str, seconds: float | Callable[[], float], calls: int = 1) -> TimedArm:
-        """A cell each of whose calls spends so many seconds."""
+        """Return a cell whose calls each take that many seconds."""
         draw = seconds if callable(seconds) else lambda: seconds
         first = draw()
         case = Case(call=lambda: self.clock.spend(draw()))
@@ -84,6 +84,6 @@ class Simulation:
 
 
 def noisy(seconds: float, spread: float, seed: int = 0) -> Callable[[], float]:
-    """Log-normal seconds around a median."""
+    """Return log-normal seconds around a median."""
     rng = random.Random(seed)
     return lambda: seconds * 2.718281828 ** rng.gauss(0.0, spread)

@@ -1,4 +1,4 @@
-"""The canary tells a machine whose pace moved from one that was only interrupted."""
+"""The canary distinguishes a machine whose speed changed from one that was only interrupted."""
 
 from collections.abc import Callable, Iterator
 
@@ -12,7 +12,7 @@ def canary(songs: Iterator[float]) -> Canary:
 
 
 def sung(*songs: float) -> Iterator[float]:
-    """Each song, as often as the canary tries it."""
+    """Yield each time as often as the canary tries."""
     for song in songs:
         yield from [song] * TRIES
 

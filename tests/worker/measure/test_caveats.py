@@ -1,4 +1,4 @@
-"""Doubts about figures, in words, and only where they are due."""
+"""Caveats about figures, in words, and only when justified."""
 
 import pytest
 
@@ -94,7 +94,7 @@ def test_too_short_a_while_is_not_judged() -> None:
 
 
 def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the driver's counters: a look at the reasons of the moment would find the GPU idle."""
+    """From the driver's counters: reading the current reasons would find the GPU idle."""
     clock, counted = [100.0], {"at its power limit": 40.0, "slowed by its heat": 7.0}
     monkeypatch.setattr(interference.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(interference.nvml, "slowed", lambda bus: dict(counted))

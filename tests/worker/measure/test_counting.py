@@ -1,4 +1,4 @@
-"""Work counted in graphs and in eager ops, against truths worked out by hand."""
+"""Work counted in graphs and eager ops, against truths computed by hand."""
 
 from collections.abc import Callable
 from typing import Any
@@ -197,8 +197,8 @@ def elementwise(tf: Any) -> Any:
 
 
 N, LSTM_STEP, GRU_STEP = 64**3, 2 * 32 * (32 + 64) * 256, 2 * 32 * (32 + 64) * 192 + 32 * 64 * 18
-# FLOP as a graph, FLOP of the eager ops (None: as many), bytes touched (None: not told here). Keras runs a cell
-# once more than it has steps, for the shapes; a graph leaves that out.
+# FLOP as a graph, FLOP of the eager ops (None: equal), bytes accessed (None: not stated). Keras runs a cell
+# once more than it has steps, to find the shapes; a graph omits that.
 TRUTHS: dict[Program, tuple[float, float | None, float | None]] = {
     lstm: (20 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 21 * (LSTM_STEP + 32 * (2 * 256 + 9 * 64)), 4 * (32 * 20 * 32 + 32 * 64 + (32 + 64 + 1) * 256)),
     gru: (20 * GRU_STEP, 21 * GRU_STEP, 4 * (32 * 20 * (32 + 64) + (32 + 64 + 2) * 192)),
@@ -258,7 +258,7 @@ def test_a_graphs_work_is_what_it_is_by_hand(tf: Any, program: Program) -> None:
 
 @pytest.mark.parametrize("program", TRUTHS, ids=lambda program: program.__name__)
 def test_eager_ops_are_counted_as_they_ran(tf: Any, program: Program) -> None:
-    """Nothing is merged, left out or folded there, and a Python loop is as many ops."""
+    """There nothing is merged, dropped or folded, and a Python loop counts all its ops."""
     graphs, apart, moved = TRUTHS[program]
     work = eager(tf, program)
     assert work.uncounted == ()
@@ -267,7 +267,7 @@ def test_eager_ops_are_counted_as_they_ran(tf: Any, program: Program) -> None:
 
 
 def test_a_models_work_is_told_by_layer(tf: Any) -> None:
-    """A layer's bytes are what comes into it, its weights, and what the next one takes."""
+    """A layer's bytes are its inputs, its weights, and what the next one takes."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
         [
@@ -312,7 +312,7 @@ def test_a_function_for_any_size_is_counted_at_the_size_of_its_call(tf: Any) -> 
 
 
 def test_a_tapes_own_outputs_are_no_bytes_of_the_call(tf: Any) -> None:
-    """A function that ran under a tape hands out every intermediate that its gradient would take."""
+    """A function that ran under a tape returns every intermediate value that its gradient would need."""
     w = tf.Variable(tf.ones((64, 64)))
     step = tf.function(lambda x: tf.reduce_sum(tf.tanh(tf.tanh(tf.tanh(x @ w)))))
     x = tf.ones((512, 64))

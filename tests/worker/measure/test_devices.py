@@ -1,4 +1,4 @@
-"""A figure bears the name of the device that computed, or none."""
+"""A figure names the device that computed, or none."""
 
 from types import SimpleNamespace
 

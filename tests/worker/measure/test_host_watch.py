@@ -1,4 +1,4 @@
-"""What others use of the processors is told window by window, by the kernel's own counters."""
+"""Processor use by others is reported per window, from the kernel's own counters."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""Programs whose parts are set, beside what the account says of them: phases, and what binds them.
+"""Programs with configured parts, compared with their account: phases, and what limits them.
 
-How long a sleep or a loop took on a busy machine is not what it was asked for, so that a part is held against the
-rest of its call: what is not that part is known to be little.
+A sleep or loop on a busy machine takes longer than requested, so a part is compared with the rest of its
+call, which is known to be short.
 """
 
 import uuid
@@ -24,7 +24,7 @@ BRIEF = Budget(name="quick", warm_s=0.1, warm_limit_s=0.3, precision=0.05, round
 FILE = Path(__file__).with_name("truths.py")
 
 TRUTHS: dict[str, tuple[Mode, str, float, float]] = {
-    # mode, the phase, its least and its largest share of a call
+    # mode, phase, its minimum and maximum share of a call
     "input_alone": ("eager", "input_wait", 0.8, 1.0),
     "input_ahead": ("eager", "input_wait", 0.6, 1.0),
     "input_deep": ("graph", "input_wait", 0.6, 1.0),
@@ -57,15 +57,15 @@ SET_S = {
     "input_by_hand": 20e-3, "python_loop": 5e-3, "python_sleep": 5e-3, "python_called_back": 5e-3,
     "python_beside_product": 20e-3,
 }  # fmt: skip
-"""How long the phase was set to take: it never takes less, and more where the machine is busy."""
+"""The configured time of the phase: it never takes less, and takes more on a busy machine."""
 TRIES = 5
 BINDS = {"input_wait": "input", "python": "python", "compute": "compute", "dispatch": "launches"}
 USUAL = ("input_ahead", "input_by_hand", "python_sleep", "chain")
-"""Of each kind one; the others in the long mode."""
+"""One of each kind; the others run in long mode."""
 
 
 def run_of(worker: Worker, name: str) -> RunState:
-    """The state of a run of that program."""
+    """Return the state of a run of that program."""
     mode, *_ = TRUTHS[name]
     request = Measure(
         id=uuid.uuid4().hex,
@@ -79,7 +79,7 @@ def run_of(worker: Worker, name: str) -> RunState:
 
 
 def measured(worker: Worker, name: str) -> Account:
-    """Where a call of that program goes."""
+    """Return the account of a call of that program."""
     state = run_of(worker, name)
     [arm] = summarise(state).arms
     assert arm.account is not None, f"{arm.status}: {arm.reason}; {[log.text for log in state.log]}"
@@ -96,7 +96,7 @@ def test_the_part_that_was_set_is_the_part_that_is_told(worker: Worker, name: st
     for _ in range(TRIES):
         account = measured(worker, name)
         seen.append({part.phase: round(part.seconds * 1e3, 3) for part in account.parts})
-        # Where the machine was another while it was looked at, that is what is said: look again.
+        # If the machine behaved differently during the profile, the account has a note: measure again.
         if not account.note and least <= account.share(phase) <= most and _as_set(account, name):
             assert largest(account) == BINDS[phase], seen
             return
@@ -104,7 +104,7 @@ def test_the_part_that_was_set_is_the_part_that_is_told(worker: Worker, name: st
 
 
 def _as_set(account: Account, name: str) -> bool:
-    """Within 10 % of what was set."""
+    """Return whether it is within 10 % of the configured time."""
     if name not in SET_S:
         return True
     return abs(account.seconds(TRUTHS[name][1]) / SET_S[name] - 1) <= 0.1

@@ -1,4 +1,6 @@
-"""Whose layer an op is, in graphs as Keras and TensorFlow name them; the work of each by hand."""
+"""Which layer an op belongs to, in graphs named by Keras and TensorFlow; the work of each, computed
+by hand.
+"""
 
 from typing import Any
 
@@ -20,7 +22,7 @@ def counted(tf: Any, function: Any, *inputs: Any) -> Any:
 
 
 def timed(found: Any, *spent: tuple[str, str, float]) -> Sums:
-    """A profile in which ops of these names and types computed for so long."""
+    """Return a profile in which ops with these names and types computed for that long."""
     out = Sums([(0, 100)], calls=[{"compute": sum(each for _, _, each in spent), "dispatch": 10.0}])
     for name, op, each in spent:
         out.ops[Key(op, name, "CPU")] = each
@@ -47,7 +49,7 @@ def test_work_lands_at_its_layer_however_often_that_is_called(tf, net):
     assert layers["dense_1"].work.flop == 2 * product
     assert layers["inner/dense"].work.flop == 2 * BATCH * WIDTH * 8 + BATCH * 8
     assert (layers["inner/relu"].kind, layers["inner/relu"].work.flop) == ("ReLU", BATCH * 8)
-    # Its weights, what it is given, and what it leaves.
+    # Its weights, its input and its output.
     assert layers["dense"].work.bytes == 4 * (WIDTH * WIDTH + WIDTH + 2 * BATCH * WIDTH)
     assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
 
@@ -59,7 +61,7 @@ def test_the_gradient_is_its_layers_and_what_the_optimizer_reads_is_the_optimize
     net.train_step((x, y))
     found = counted(tf, lambda x, y: net.train_step((x, y)), x, y)
     layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
-    # Forward, and by input and by weights.
+    # Forward, and with respect to input and weights.
     assert layers["dense_1"].work.flop == pytest.approx(3 * 2 * 2 * BATCH * WIDTH * WIDTH, rel=0.05)
     name = net.optimizer.name
     assert (layers[name].kind, layers["compile_loss"].kind) == ("optimizer", "loss")
@@ -133,7 +135,7 @@ def test_a_transformers_layers_as_counted_by_hand(tf):
 
 
 def test_resnet_50_as_published(tf):
-    """He et al. 2015, table 1: 3.8 · 10⁹ multiply-adds an image of 224 × 224."""
+    """He et al. 2015, table 1: 3.8 · 10⁹ multiply-adds per image of 224 × 224."""
     model = tf.keras.applications.ResNet50(weights=None)
     x = tf.zeros((1, 224, 224, 3))
     found = counted(tf, lambda x: model(x), x)
@@ -154,7 +156,7 @@ def test_resnet_50_as_published(tf):
     ],
 )
 def test_products_as_published(tf, name, published):
-    """Howard et al. 2019, table 3, and Tan and Le 2019, table 2: multiply-adds, without what is done element by element."""
+    """Howard et al. 2019, table 3, and Tan and Le 2019, table 2: multiply-adds, without elementwise work."""
     model = getattr(tf.keras.applications, name)(weights=None, input_shape=(224, 224, 3))
     x = tf.zeros((1, 224, 224, 3))
     found = counted(tf, lambda x: model(x), x)

@@ -1,4 +1,4 @@
-"""A point that needs more memory than is free is refused before it is built."""
+"""A point that needs more memory than is free is rejected before it is built."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where a call's time goes: what is Python's own, a device that hides, and calls that are not profiled."""
+"""Where a call's time goes: Python's own time, an opaque device, and unprofiled calls."""
 
 import time
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_the_clock_stands_while_tensorflows_code_is_the_innermost(tmp_path: Path
     clock = OwnClock((str(tmp_path),))
     whole = OwnClock(("/nowhere",))
     assert whole.time(lambda: work(0.0)) > 3 * clock.time(lambda: work(0.0))
-    # What TensorFlow calls back is a person's own again.
+    # What TensorFlow calls back is user code again.
     assert clock.time(lambda: work(0.02, busy)) >= 0.02
     assert clock.time(lambda: busy(0.02)) >= 0.02
 
@@ -90,7 +90,7 @@ def test_a_call_too_long_to_be_profiled_is_not_called_computing(tf: Any) -> None
 
 @pytest.mark.parametrize(("op", "profiled"), [("MatMul", True), ("While", False)])
 def test_a_long_call_of_a_graph_with_few_ops_is_profiled(tf: Any, op: str, profiled: bool) -> None:
-    """How often a loop runs whose trips depend on the data is not known."""
+    """The trip count of a data-dependent loop is unknown."""
     simulation = Simulation()
     simulation.bench.context.tf = tf
     case = Case(call=lambda: tf.linalg.matmul([[1.0]], [[1.0]]))

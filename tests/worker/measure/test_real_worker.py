@@ -1,4 +1,4 @@
-"""Runs of a real worker, through the protocol. Two logical CPUs stand in for two devices."""
+"""Runs of a real worker, through the protocol. Two logical CPUs replace two devices."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ from tuilab.model.scenario import Axis, Budget, Scenario, Sweep
 
 pytestmark = pytest.mark.real_worker
 
-# Six rounds whatever they show: the limit is for a machine that is busy with other things.
+# Six rounds whatever they show: the limit allows for a busy machine.
 SHORT = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=9.0, rounds=6, limit_s=20.0)
 
 
@@ -39,7 +39,7 @@ def probe(variant: str, device: str = "CPU:0") -> Arm:
 
 @pytest.fixture(scope="module")
 def full(worker: Worker) -> tuple[list[Event], RunState]:
-    """One run with every pass, shared by the tests that look at it."""
+    """One run with every pass, shared by the tests that inspect it."""
     arms = [stft("CPU:0", mode) for mode in ("eager", "graph", "xla")]
     arms += [stft("CPU:1", "graph"), stft("CPU:1", "graph", "copied"), stft("GPU:0", "graph")]
     seen = worker.measure(request("stft", *arms, phases=True, placement=True, preset="p", seed=3))
@@ -209,7 +209,7 @@ def test_a_wrong_parameter_is_named(worker: Worker) -> None:
 
 
 def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Event], bool]) -> list[float]:
-    """Watches a run and asks it to stop once; the list then holds the time of asking."""
+    """Watch a run and request one stop; the returned list then contains the time of the request."""
     times: list[float] = []
 
     def watch(event: Event) -> None:
@@ -317,12 +317,12 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     )
     added = [int(point.values["size"]) for point in state.points[2:]]
     assert added and all(50 < size < 1_000 for size in added)
-    # The level arm takes 300 µs; one that grows with its size overtakes it there.
+    # The constant arm takes 300 µs; the one that grows with size crosses it there.
     assert min(abs(size - 300) for size in added) < 60
 
 
 def test_strings_are_work_that_a_graph_does_and_that_xla_is_not_asked_for(worker: Worker) -> None:
-    """Asked for it, XLA would end the process with a later call."""
+    """If XLA were asked to compile it, a later call would end the process."""
     file = Path(__file__).parents[2] / "contradictions" / "own.py"
     asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)
     state = fold(worker.measure(structs.replace(asked, scenario=Scenario("own", {}, f"{file}:strings"))))

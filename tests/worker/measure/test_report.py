@@ -1,4 +1,4 @@
-"""When things are said: rounds held back, other events at once and in order, the screen waited for."""
+"""When events are sent: rounds buffered, other events at once and in order, waiting for the screen."""
 
 import threading
 import time

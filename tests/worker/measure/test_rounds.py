@@ -149,7 +149,7 @@ def test_a_canary_that_keeps_moving_ends_in_accepted_rounds_not_in_endless_ones(
     cell = simulation.cell("a", lambda: made.append(1) or 1e-3, calls=8)
     rounds = run(simulation, [cell])
     assert len(rounds) >= QUICK.rounds
-    # 8 calls, a lead-in and a latency a block; the first draw is the cell's own.
+    # 8 calls, a lead-in and a latency per block; the cell itself makes the first draw.
     blocks = (len(made) - 1) / 10
     assert blocks <= len(rounds) * (1 + REPEATS)
     assert (blocks - len(rounds)) * 10e-3 <= WASTE_SHARE * rounds[-1].elapsed_s + 1e-3

@@ -1,4 +1,4 @@
-"""Who takes a turn: cheap cells do not starve beside dear ones, nor the other way round."""
+"""Who takes a turn: cheap cells are not starved by expensive ones, nor the reverse."""
 
 import itertools
 

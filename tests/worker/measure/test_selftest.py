@@ -1,4 +1,4 @@
-"""The self-test's own judgement: what chance allows, what a hog spoils, and that broken engines fail it."""
+"""The self-test's own decisions: what chance allows, what load spoils, and that broken engines fail it."""
 
 import math
 import random
@@ -23,7 +23,7 @@ HOGGED = Pressure(wall_s=2.0, cores=2, switches=400, waited_s=0.9, others_s=1.9)
 
 
 def context() -> SimpleNamespace:
-    """As much of a worker's context as the clock's checks need."""
+    """Return as much of a worker's context as the clock's checks need."""
     tf = SimpleNamespace(device=nullcontext, raw_ops=SimpleNamespace(SyncDevice=lambda: None))
     return SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=()))
 
@@ -42,10 +42,10 @@ def test_no_more_is_asked_than_the_noise_lets_one_expect() -> None:
     ("spread", "grows", "slows", "passes"),
     [
         (0.005, 0.06, 0.0, True),
-        (0.06, 0.06, 0.0, True),  # uneven: few are noticed, as few as can be
-        (0.005, 0.0, 0.0, False),  # the growth is not read
+        (0.06, 0.06, 0.0, True),  # uneven: few are detected, as expected
+        (0.005, 0.0, 0.0, False),  # the growth is missed
         (0.03, 0.01, 0.0, False),
-        (0.005, 0.06, 0.05, False),  # what is steady is read ever slower
+        (0.005, 0.06, 0.05, False),  # steady spins seem to get slower
     ],
 )
 def test_a_drift_is_to_be_noticed_as_often_as_the_machine_lets_it(
@@ -108,7 +108,7 @@ def test_a_check_that_raises_has_failed_and_says_so() -> None:
 
 
 def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where calls of a quiet moment follow roofs of a busy one: these beat them."""
+    """Even if calls of a quiet moment follow roofs of a busy one and exceed them."""
     device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
     slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
     works = {"a": Work(flop=1e9, inputs=1e3, outputs=1e3), "b": Work(flop=1e3, inputs=1e9, outputs=1e3)}

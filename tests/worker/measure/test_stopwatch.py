@@ -1,4 +1,4 @@
-"""A block's seconds: what the calls took, without the synchronising."""
+"""A block's seconds: the duration of the calls, without synchronising."""
 
 import gc
 

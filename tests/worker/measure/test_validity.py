@@ -1,4 +1,4 @@
-"""Own code that does not compute what it says is named for what it does; honest code is not accused."""
+"""User code that does not compute what it claims is reported; correct code is not."""
 
 import pytest
 

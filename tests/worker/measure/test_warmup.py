@@ -1,4 +1,4 @@
-"""Warm-up: until the pace is steady, with few calls where a call is long."""
+"""Warm-up: until timings are steady, with few calls if a call is long."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

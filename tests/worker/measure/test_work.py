@@ -1,4 +1,4 @@
-"""What a call has to do, read from graphs; and that no arm beats the bound that follows, on a real worker."""
+"""The work of a call, read from graphs; and no arm beats the resulting bound, on a real worker."""
 
 import uuid
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_every_arm_has_its_work_also_one_that_cannot_run(worker: Worker) -> None
 
 @pytest.fixture(scope="module")
 def roofs(worker: Worker) -> Roofs:
-    """What the machine can do at most, measured by the first run on it."""
+    """The machine's limits, measured by the first run on it."""
     state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=())
     assert state.roofs, "the first run of a machine measures its roofs"
     (known,) = state.roofs.values()
@@ -136,7 +136,7 @@ def roofs(worker: Worker) -> Roofs:
 def test_no_arm_beats_its_bound(
     worker: Worker, roofs: Roofs, workload: str, parameters: dict[str, int], variant: str
 ) -> None:
-    """A roof that was measured while the machine was busy lies too low: it is measured again."""
+    """A roof measured on a busy machine is too low, so it is measured again."""
     arms = [Arm("CPU:0", mode, "resident", "float32", variant) for mode in ("eager", "graph", "xla")]
     state = run(worker, Scenario(workload, parameters), *arms, roofs=(roofs,), budget=SHORT)
     for _ in range(8):
@@ -150,7 +150,7 @@ def test_no_arm_beats_its_bound(
 
 
 def beyond(state: RunState) -> list[str]:
-    """The arms whose interval lies below what the machine can do."""
+    """Return the arms whose interval is below what the machine can do."""
     out = []
     for arm in state.arms.values():
         timed, least = estimate_at(arm, 0), arm_floor(state, arm, 0)

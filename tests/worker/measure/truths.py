@@ -1,4 +1,4 @@
-"""Programs whose parts are set: a person's own functions, which test_known_truths measures."""
+"""User functions with configured parts, measured by test_known_truths."""
 
 import time
 import zlib
@@ -14,7 +14,7 @@ def _busy(ms):
 
 
 def _source(ms, ahead=0):
-    """Elements each of which takes so many milliseconds of sleep, so many of them ahead of the call."""
+    """Return elements that each take that many milliseconds of sleep, `ahead` of them prefetched."""
     made = tf.data.Dataset.range(10**9).map(lambda i: tf.numpy_function(_slept(ms), [i], tf.float32))
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False

@@ -1,4 +1,4 @@
-"""`explain` against what is known by hand, the registry read a second way, and TensorFlow's placer."""
+"""`explain` against manual results, a second reading of the registry, and TensorFlow's placer."""
 
 import json
 from collections.abc import Callable
@@ -61,7 +61,7 @@ UNSAID = {
     "AssignAddVariableOp", "IteratorGetNext", "MapDataset", "ParseExampleV2", "QueueDequeueV2", "ReadVariableOp",
     "ResourceScatterNdAdd", "ResourceScatterNdUpdate", "ResourceStridedSliceAssign",
 }  # fmt: skip
-"""Of which no call can be made up."""
+"""Ops for which no call can be constructed."""
 
 
 def ask_op(worker: Worker, op: str, dtype: str = "") -> OpExplanation:
@@ -70,7 +70,9 @@ def ask_op(worker: Worker, op: str, dtype: str = "") -> OpExplanation:
 
 
 def registered(tf: Any, op: str, dtype: str) -> tuple[bool, dict[str, bool]]:
-    """Whether the op takes the dtype, and the devices that have a kernel for it, by TensorFlow's own listing."""
+    """Return whether the op accepts the dtype, and the devices with a kernel for it, from TensorFlow's own
+    listing.
+    """
     from tensorflow.python.framework import kernels, op_def_registry
 
     main = look_up(op).main
@@ -104,10 +106,10 @@ def test_pair(worker: Worker, tf: Any, op: str, dtype: str, code: str) -> None:
         assert any(line.device in ("GPU", "DEFAULT") for line in told.kernels)
     for device in ("CPU", *(("GPU",) if worker.machine.gpus else ())):
         said = forced(tf, look_up(op), {look_up(op).main: dtype} if dtype else {}, f"/{device}:0")
-        if not said:  # it cannot be made up
+        if not said:  # it cannot be constructed
             assert op in UNSAID
         elif (op, dtype) == ("Cast", "string"):
-            assert "not supported" in said  # the kernel of any type refuses this one when it is made
+            assert "not supported" in said  # the kernel for any type rejects this one when it is created
         else:
             assert said.startswith("accepted") == (allowed and there[device]), said
 
@@ -144,7 +146,7 @@ def test_forced_placement_says_what_tensorflow_says_without_lines_of_a_log(worke
         ("matmul", "MatMul"),
         ("tf.linalg.matmul", "MatMul"),
         ("reduce_join", "ReduceJoin"),
-        ("_MklMatMul", "MatMul"),  # of oneDNN: the op that it is a form of
+        ("_MklMatMul", "MatMul"),  # of oneDNN: the op that it implements
         ("_MklFusedMatMul", "_FusedMatMul"),
     ],
 )
@@ -199,7 +201,7 @@ def test_where_a_gpu_ran_it_the_answer_is_what_ran_there_and_why_the_rest_did_no
         there,
         *(Node(op, op, "GPU:0", memory="CPU:0", gpu=False, reason=host, **asked) for op in ("Max", "Range")),
         Node("s", "Sum", "CPU:0", gpu=False, reason="no GPU kernel for int32", **asked),
-        Node("p", "Decode", "CPU:0"),  # of an input pipeline: nobody asks whether a GPU would run it
+        Node("p", "Decode", "CPU:0"),  # in an input pipeline: whether a GPU would run it does not matter
     )
     cpu = ArmPlacement(arm="c", label="CPU graph", requested="CPU:0", device="CPU:0", nodes=nodes)
     gpu = ArmPlacement(arm="g", label="GPU graph", requested="GPU:0", device="GPU:0", nodes=nodes)

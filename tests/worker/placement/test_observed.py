@@ -1,4 +1,4 @@
-"""What the placement pass observes, against the partitioned graph and against what is known of each call."""
+"""What the placement pass observes, against the partitioned graph and known facts about each call."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ Seen = Callable[..., Observation]
 
 @pytest.fixture
 def seen(tf: Any) -> Seen:
-    """Observes a call that has been made once before, on two logical CPUs."""
+    """Observes a call that ran once before, on two logical CPUs."""
     context: Any = SimpleNamespace(tf=tf, machine=machine(gpu=False))
 
     def observed(call: Callable[[], Any], device: str = "CPU:0", **case: Any) -> Observation:
@@ -47,7 +47,7 @@ def by_op(seen: Observation, op: str) -> Node:
 
 
 def explained(seen: Observation) -> None:
-    """Every reason names its evidence, and the forecast has every op that ran."""
+    """Assert that every reason names its evidence, and the forecast has every op that ran."""
     assert all(node.reason and node.evidence for node in rows(seen))
     assert sum(row.count for row in seen.forecast) == sum(node.count for node in rows(seen))
     for row in seen.forecast:
@@ -57,7 +57,7 @@ def explained(seen: Observation) -> None:
 def test_a_function_over_two_devices_shows_its_ops_and_exactly_the_copies_of_its_partitions(
     seen: Seen, tf: Any
 ) -> None:
-    """The truth is the partitioned graph, as run metadata give it for a function of its own."""
+    """The truth is the partitioned graph, from the run metadata of a separate function."""
     from tensorflow.python.eager import context as eager
 
     def split(a: Any) -> Any:
@@ -85,14 +85,14 @@ def test_a_function_over_two_devices_shows_its_ops_and_exactly_the_copies_of_its
     assert (told.copies, told.copied) == (3, 3 * BYTES)
     assert all(node.device == node.requested for node in rows(told))
     assert by_op(told, "MatMul").device == "CPU:1"
-    # What one op made of several is asked about as it was written.
+    # An op merged from several is looked up under its original name.
     assert all(node.gpu for node in rows(told) if node.op == "_UnaryOpsComposition")
     explained(told)
     assert seen(lambda: function(a)) == told
 
 
 def test_a_fused_op_is_still_the_op_that_does_the_work(seen: Seen, tf: Any) -> None:
-    """In the log it stands as the optimiser made it; what a document says of the op holds for it."""
+    """The log shows the optimised op; a document's statements about the original op apply to it."""
     bias, kernel = tf.ones((SIDE,)), tf.random.normal((3, 3, 4, SIDE))
     products = {
         "MatMul": (lambda x: tf.matmul(x, x), (SIDE, SIDE)),
@@ -126,7 +126,7 @@ def test_a_variable_keeps_its_ops_on_its_device(seen: Seen, tf: Any) -> None:
 
 
 def test_copies_are_rows_with_their_bytes_unless_they_stand_since_the_first_call(seen: Seen, tf: Any) -> None:
-    """For an eager op and for XLA's program, of a tensor that each call makes anew; and with no op at all."""
+    """For an eager op and an XLA program, with a tensor that each call creates; and without any op."""
     with tf.device("/CPU:0"):
         source = tf.ones((SIDE, SIDE))
     program = tf.function(lambda x: tf.sin(x), jit_compile=True)
@@ -182,7 +182,7 @@ def test_an_op_made_of_many_is_seen_op_by_op_and_as_what_a_compiler_leaves_of_it
 def test_a_call_of_ones_own_shows_its_functions_and_eager_ops_and_counts_equal_ones(
     seen: Seen, tf: Any
 ) -> None:
-    """A gradient through a function that holds an XLA program; one function three times."""
+    """A gradient through a function with an XLA program; one function three times."""
     inner = tf.function(lambda x: tf.sin(x) * 2.0, jit_compile=True)
     outer, power = tf.function(lambda x: inner(x) + 1.0), tf.function(lambda x: tf.exp(x))
     x = tf.ones((4,))
@@ -201,7 +201,7 @@ def test_a_call_of_ones_own_shows_its_functions_and_eager_ops_and_counts_equal_o
 
 
 def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
-    """Whatever the scope in which the data set is made, unless an op asks for a device itself."""
+    """Whatever scope the data set is created in, unless an op requests a device itself."""
 
     def mapped(number: Any) -> Any:
         root = tf.sqrt(tf.cast(number, tf.float32))

@@ -62,12 +62,12 @@ def test_op_times_add_up_to_the_call_or_the_rest_is_named(worker: Worker, mode: 
         apart = abs(profile.ops_s - profile.measured_s) > 0.1 * profile.measured_s
         beside = {p.phase: p.share for p in profile.phases if p.phase not in ("compute", "input_wait")}
         heaviest = max(beside, key=lambda phase: beside[phase], default="")
-        # Where others have the processors for a while, the two calls of a profile may be unlike those beside.
+        # If others use the processors for a while, a profile's two calls may differ from the unprofiled ones.
         told = not apart or heaviest in profile.rest or "profile" in profile.rest
         assert told or not last, profile
         if told:
             break
-    # The kernels of so long a signal are most of it, whatever else the machine does.
+    # The kernels dominate for such a long signal, whatever else the machine does.
     assert profile.account is not None and profile.account.share("compute") > 0.5
 
 
