@@ -1,4 +1,4 @@
-"""For developers: `python -m tuilab.documents FILE` prints a document's trace beside its lines."""
+"""For developers: `python -m tuilab.documents FILE` prints a document's trace next to its lines."""
 
 import sys
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def shown(value: Value | None) -> str:
 
 
 def told(event: TraceEvent) -> str:
-    """Return an event in one line: its kind and name, its arguments, what it gives, and how often it runs."""
+    """Describe an event in one line: kind and name, arguments, result, and count."""
     given = ", ".join(f"{name}={shown(value)}" for name, value in event.arguments.items())
     result = f" → {shown(event.result)}" if event.result is not None else ""
     place = event.place
@@ -60,7 +60,7 @@ def told(event: TraceEvent) -> str:
 
 
 def timing(number: int, region: Region) -> str:
-    """Return a region in one line: the events between its readings, and where it is printed."""
+    """Describe a region in one line: the events between its clock readings, and where it is printed."""
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
@@ -69,7 +69,7 @@ def timing(number: int, region: Region) -> str:
 
 
 def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
-    """Yield each line of code, and below it what it does; the same line again where it is read again."""
+    """Yield each line of code with the events below it; a line that is read again appears again."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
         happens.setdefault(event.line, []).append(told(event))
@@ -85,7 +85,7 @@ def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
 
 
 def main(words: list[str]) -> int:
-    """Print the trace of one file. Returns the exit code: 2 where it cannot be read."""
+    """Print the trace of one file. Returns the exit code: 2 if it cannot be read."""
     if len(words) != 1:
         print("usage: python -m tuilab.documents FILE", file=sys.stderr)
         return 2

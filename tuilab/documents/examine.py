@@ -1,4 +1,4 @@
-"""All of it in order: find the code, read it, check it, build presets of it."""
+"""The whole pipeline: find the code, read it, check it, build presets."""
 
 import ast
 import gc
@@ -43,16 +43,15 @@ def read(
     target: str = "auto",
     tensorflow: str = "",
 ) -> DocumentReport:
-    """Read a file, or bytes whose file's name is `name`. Nothing in it is run or imported.
+    """Read a file, or bytes from a file called `name`. Runs and imports nothing.
 
-    Of a file, the modules beside it that it imports are read too, so far as its own code calls them.
+    For a file, also reads its neighbouring modules, as far as its own code calls them.
 
     api: the names of the installed TensorFlow (`api.tables.for_installed()`); with None, names and arguments
-    are not checked, and that is said. validate: `catalogue`'s check of a preset; one that it refuses is
-    reported instead. preview: with the preview rules, and with claims read from the prose. target: which
-    TensorFlow the names are of, `1`, `2`, or `auto` to tell by the names. tensorflow: its version, one that
-    `api_versions` knows; without it, what the document itself installs comes before `api`. Raises InputError
-    where there is nothing to read.
+    are not checked, which is reported. validate: `catalogue`'s check of a preset; a rejected preset is
+    reported instead. preview: include preview rules and claims from prose. target: the TensorFlow of the
+    names, `1`, `2`, or `auto` to infer it. tensorflow: a version known to `api_versions`; otherwise, the one
+    that the document installs takes precedence over `api`. Raises InputError if there is nothing to read.
     """
     document = open_document(source, name)
     version, line = (tensorflow, 0) if tensorflow else installed_by(document.lines) or ("", 0)
@@ -66,7 +65,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Without the cycle collector, which takes half of the time among so many nodes and finds nothing."""
+    """Pause the garbage collector, which takes half of the time with so many nodes and finds nothing."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -76,15 +75,15 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-# Without one of these words there is nothing to look for.
+# Without one of these words, there is nothing to find.
 _DEFERS = re.compile(r"\b(?:placeholder|Session|\w+Session)\(")
 _SESSIONS = ("Session", "InteractiveSession", "MonitoredSession", "MonitoredTrainingSession")
 
 
 def is_deferred(statements: Iterable[ast.stmt]) -> bool:
-    """Return whether the code is TensorFlow 1's, whose calls build a graph that a session runs: by its calls.
+    """Return True for TensorFlow 1 code, whose calls build a graph for a session.
 
-    A session beside eager code that it never runs does not tell. A switch is heeded where it is called.
+    A session next to eager code that it never runs does not count. A switch counts if it is called.
     """
     for statement in statements:
         inner = [part for part in ast.iter_child_nodes(statement) if isinstance(part, ast.stmt)]
@@ -107,7 +106,7 @@ _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
 def _own(statement: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement itself, without those of the statements in it."""
+    """Yield the calls of a statement, without those of nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:
         for part in ast.iter_child_nodes(waiting.pop()):
@@ -119,7 +118,7 @@ def _own(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trace, list[Plain], list[Parsed]]:
-    """Return what the document's code would do, and each block's code as plain Python and parsed."""
+    """Return what the document's code would do, and each block as plain Python and parsed."""
     plains = [plain(block.code) for block in document.blocks]
     parsed = [parse(p.lines, b.line) for p, b in zip(plains, document.blocks, strict=True)]
     code = [
@@ -131,7 +130,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
             part.size,
             (block.notebook and not block.script) or text.session,
             part.yields,
-            # What imports TensorFlow between paragraphs is a program by itself.
+            # Code between paragraphs that imports TensorFlow is its own program.
             is_deferred(part.statements)
             if not block.script and not block.notebook and _TENSORFLOW.search(block.code)
             else None,
@@ -146,7 +145,7 @@ def traced(document: Document, api: ApiTable, folder: Path | None) -> tuple[Trac
     return read_program(code, api, deferred, folder), plains, parsed
 
 
-# Folders around a file whose names tell what it is of.
+# Number of parent folders whose names may tell what a file is about.
 _FOLDERS = 2
 
 
@@ -195,7 +194,7 @@ def _read(
 
 
 _TENSORFLOW = re.compile(r"^\s*(?:import|from)\s+(?:tensorflow|keras)\b", re.MULTILINE)
-# Magics that bind no names, and a line whose result one of them gives.
+# Magics that bind no names, and lines with the result of one.
 _HARMLESS = words(
     "%matplotlib %load_ext %reload_ext %config %autoreload %tensorflow_version %tensorboard %cd %env %pip"
     " %conda %time %timeit %%time %%timeit"
@@ -204,7 +203,7 @@ _GIVES = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*[%!]", re.MULTILINE)
 
 
 def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """(Line, name) of what a script or a notebook reads and nowhere binds; excerpts leave much out."""
+    """Return (line, name) of unbound names in a script or notebook; excerpts leave too much out."""
     whole = all(block.script or block.cell for block in document.blocks)
     if not whole:
         return _unimported(document, plains, parsed)
@@ -224,13 +223,14 @@ def _undefined(document: Document, plains: list[Plain], parsed: list[Parsed]) ->
     return [(lines[line - 1], name) for line, name in undefined(code) if name not in kernel]
 
 
-# Modules by the names that everybody gives them.
+# Modules under their usual names.
 _MODULES = words("time timeit os sys random math datetime np plt pd")
 
 
 def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -> list[tuple[int, str]]:
-    """(Line, name) of the modules that an article's example uses, which imports others, and that no example
-    up to it imports; and of what another example imports, where all else that it uses is its own.
+    """Return (line, name) of modules that an article's example uses without an import, although it imports
+    others and no earlier example imports them; and of names that another example imports, if everything
+    else in the example is its own.
     """
     known: set[str] = set()
     found = []
@@ -253,7 +253,7 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
     return found
 
 
-# So many imports of its own make an example a program by itself.
+# Number of own imports from which an example is its own program.
 _OWN = 3
 
 
@@ -262,14 +262,14 @@ def _imports(statement: ast.stmt) -> bool:
 
 
 def _imported(part: Parsed) -> Iterator[str]:
-    """The classes and functions that an example imports from modules."""
+    """Yield the classes and functions that an example imports."""
     for statement in part.statements:
         if isinstance(statement, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in statement.names)
 
 
 def _unparsed(document: Document, parsed: list[Parsed]) -> str:
-    """What a script should be of which not one statement parses, "" for others."""
+    """Return what a script should be if none of its statements parses; "" for others."""
     if not document.blocks or not document.blocks[0].script or parsed[0].statements:
         return ""
     return f"Python (line {parsed[0].broken[0][0]}: {parsed[0].broken[0][1]})" if parsed[0].broken else ""
@@ -315,7 +315,7 @@ def _refused(preset: Preset, validate: Validate | None) -> Gap | None:
 
 
 def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unresolved, ...]:
-    """Everything that was not understood, by line, each once."""
+    """Return everything that was not understood, by line, each once."""
     found = [(line, reason) for line, reason in parsed.broken]
     found += [(line, reason) for line, reason in example.notes]
     found += [(gap.line, gap.reason) for gap in gaps]
@@ -330,5 +330,5 @@ def _unresolved(example: Example, parsed: Parsed, gaps: list[Gap]) -> tuple[Unre
 def read_installed(
     source: Path | str | bytes, *, name: str = "", validate: Validate | None = None
 ) -> DocumentReport:
-    """Read a document against the names of the installed TensorFlow, so far as they are known."""
+    """Read a document using the names of the installed TensorFlow, as far as known."""
     return read(source, for_installed(), name=name, validate=validate)

@@ -1,4 +1,4 @@
-"""One example of a document with everything that was read of it: what rules and recognisers look at."""
+"""One example of a document with everything read from it: the input of rules and recognisers."""
 
 import re
 from bisect import bisect_right
@@ -19,7 +19,7 @@ _ENVIRON = "os.environ.CUDA_VISIBLE_DEVICES"
 _TRAINING = re.compile(r"\b(?:train\w*|model|step|forward)\b", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:^|\s)#(.*)$")
 T = TypeVar("T")
-# Lines of a timing that are searched for words.
+# Lines of a timing to search for words.
 _NEAR = 160
 
 
@@ -27,12 +27,12 @@ _NEAR = 160
 class Example:
     """A block and its part of the trace.
 
-    events, regions: of what runs as this block; some of it may stand in functions of earlier blocks.
-    written, clocked: events and regions whose lines are in this block, whoever runs them; so too uses,
-    scopes, tries, loops and misfits. api: the names of TensorFlow, None where they are not known.
-    installs: the line of the document that installs it, 0 for none.
-    magics: (line, name) of IPython's magics in it. undefined: (line, name) of what it reads and the document
-    nowhere binds. ignored: codes that comments suppress here, `*` for all.
+    events, regions: of what runs as this block; some may be in functions of earlier blocks.
+    written, clocked: events and regions with lines in this block, whatever runs them; also uses, scopes,
+    tries, loops and misfits. api: TensorFlow's names, None if not known.
+    installs: the line that installs it, 0 for none.
+    magics: (line, name) of its IPython magics. undefined: (line, name) of unbound names. ignored: codes
+    suppressed by comments, `*` for all.
     """
 
     block: Block
@@ -57,7 +57,7 @@ class Example:
 
     @property
     def target(self) -> str:
-        """Which TensorFlow the names are of: `1`, `2`, or `auto` to tell by the names."""
+        """The TensorFlow of the names: `1`, `2`, or `auto` to infer it."""
         return self.facts.target
 
     @cached_property
@@ -66,11 +66,11 @@ class Example:
         return self.block.code.split("\n")
 
     def holds(self, line: int) -> bool:
-        """Return whether a line of the document lies in this block's code."""
+        """Return True if a document line is in this block's code."""
         return self.block.line <= line < self.block.line + len(self.source)
 
     def near(self, region: Region, before: int, after: int) -> str:
-        """Return the code of a timing and some lines around it; of a long one, its ends."""
+        """Return the code of a timing with some lines around it; for a long one, its ends."""
         first, last = region.line - self.block.line, region.last_line - self.block.line
         lines = self.source[max(0, first - before) : max(0, last + after + 1)]
         return "\n".join(lines if len(lines) <= _NEAR else lines[: _NEAR // 2] + lines[-_NEAR // 2 :])[
@@ -78,31 +78,31 @@ class Example:
         ]
 
     def printed(self, region: Region) -> str:
-        """Return the code around a timing's end, where its figure is printed."""
+        """Return the code near a timing's end, where its figure is printed."""
         last = region.last_line - self.block.line
         return "\n".join(self.source[max(0, last - 2) : last + 9])[:4_000]
 
     def text(self, line: int) -> str:
-        """Return the line of code of that number in the document, "" outside of the block."""
+        """Return that line of code in the document; "" outside of the block."""
         return self.source[line - self.block.line] if self.holds(line) else ""
 
     def comment(self, line: int) -> str:
-        """Return the comment on that line, "" for none. A `#` inside a text may count as one."""
+        """Return the comment on that line; "" if none. A `#` in a string may count as one."""
         found = _COMMENT.search(self.text(line)[:2_000])
         return found[1].strip() if found else ""
 
     def uncommented(self, line: int) -> str:
-        """Return the line of code of that number without its comment."""
+        """Return that line of code without its comment."""
         return _COMMENT.sub("", self.text(line)[:2_000])
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """Whether the code hides the GPU from TensorFlow: by its own setting, or by the environment."""
+        """True if the code hides the GPU from TensorFlow, by a setting or the environment."""
         if self.facts.hides_gpu:
             return True
         for found in _HIDDEN.finditer(self.block.code):
             line = self.block.line + self.block.code.count("\n", 0, found.end())
-            # In Python it is done where it is read; on a way that is not taken it hides nothing.
+            # In Python, it takes effect if it is read; on an untaken branch it hides nothing.
             if "environ[" not in found[0] or any(
                 e.line == line and e.name == _ENVIRON for e in self.trace.events
             ):
@@ -111,12 +111,12 @@ class Example:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """The prose that leads to the code and comments on it."""
+        """The prose that introduces the code and comments on it."""
         return [*self.block.before, *self.block.after]
 
     @cached_property
     def _timed(self) -> tuple[list[int], list[int]]:
-        """Starts and ends of the stretches that the regions cover together."""
+        """Starts and ends of the stretches covered by the regions."""
         starts: list[int] = []
         ends: list[int] = []
         for region in sorted(self.regions, key=lambda r: r.first):
@@ -128,13 +128,13 @@ class Example:
         return starts, ends
 
     def timed(self, event: TraceEvent) -> bool:
-        """Return whether the event is inside of a timed region."""
+        """Return True if the event is in a timed region."""
         starts, ends = self._timed
         at = bisect_right(starts, event.index) - 1
         return at >= 0 and starts[at] < event.index < ends[at]
 
     def placeholder(self, line: int) -> bool:
-        """Return whether the loop at that line does nothing where a comment says that training belongs."""
+        """Return True if the loop at that line does nothing but has a comment in place of training."""
         loop = next((found for found in self.loops if found.line == line), None)
         if loop is None or not loop.empty:
             return False
@@ -145,7 +145,7 @@ class Example:
 
     @cached_property
     def is_of_others(self) -> bool:
-        """Whether the code imports another library of models, whose calls are then none of TensorFlow's."""
+        """True if the code imports another model library, whose calls are then not TensorFlow's."""
         found = re.findall(r"^[ \t]*(?:import|from)[ \t]+(\w+)", self.block.code, re.MULTILINE)
         return bool(set(found) & OTHERS)
 
@@ -157,7 +157,7 @@ class Example:
 def examples(
     blocks: Sequence[Block], trace: Trace, api: ApiTable | None, target: str = "auto"
 ) -> list[Example]:
-    """Return an example for each block, with its part of the trace: what it ran, and what stands in it."""
+    """Return an example per block, with its part of the trace: what it ran, and what it contains."""
     facts = Facts(trace, target, "\n".join(block.code for block in blocks))
     out = [Example(block, trace, facts, api) for block in blocks]
     by_number = {example.block.number: example for example in out}
@@ -182,7 +182,7 @@ def examples(
 def _sort(
     out: list[Example], things: Sequence[T], line: Callable[[T], int], into: Callable[[Example], list[T]]
 ) -> None:
-    """Give each thing to the example in whose code its line lies."""
+    """Assign each thing to the example whose code contains its line."""
     starts = [example.block.line for example in out]
     for thing in things:
         at = bisect_right(starts, line(thing)) - 1

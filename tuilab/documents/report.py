@@ -1,4 +1,4 @@
-"""What reading a document gives: for the app its text with findings by line, for scripts `check`'s object."""
+"""The result of reading a document: text with findings by line for the app, `check`'s object for scripts."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -13,7 +13,7 @@ from tuilab.model.preset import Preset
 
 
 class Unresolved(msgspec.Struct, frozen=True):
-    """Something that could not be resolved, or of which no preset can be made."""
+    """Something that could not be resolved, or for which no preset can be made."""
 
     line: int
     """In the document, from 1."""
@@ -22,26 +22,26 @@ class Unresolved(msgspec.Struct, frozen=True):
 
 
 class ExampleReport(msgspec.Struct, frozen=True, kw_only=True):
-    """One example: what is wrong with it, what measures it, what was not understood."""
+    """One example: its findings, its presets, and what was not understood."""
 
     number: int
     """From 1."""
     heading: str
-    """What leads to it, "" for nothing."""
+    """The heading above it; "" if none."""
     line: int
-    """Of its first line of code, from 1."""
+    """Its first line of code, from 1."""
     last_line: int
-    """Of its last line of code."""
+    """Its last line of code."""
     findings: tuple[Finding, ...] = ()
     """By line."""
     presets: tuple[Preset, ...] = ()
-    """Those that the workloads take."""
+    """Presets that the workloads accept."""
     unresolved: tuple[Unresolved, ...] = ()
     """By line, each once."""
 
 
 class DocumentLine(msgspec.Struct, frozen=True):
-    """The document as its front matter or its file's name calls it."""
+    """The document's identity from its front matter or file name."""
 
     title: str
     date: str
@@ -59,7 +59,7 @@ class ImportedPreset(msgspec.Struct, frozen=True):
 
 
 class ExampleLine(msgspec.Struct, frozen=True):
-    """One example as scripts read it."""
+    """One example, for scripts."""
 
     number: int
     heading: str
@@ -70,7 +70,7 @@ class ExampleLine(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What was read of one document: `document` and `examples` of a file in `tuilab check --json`."""
+    """The result of one document: `document` and `examples` of a file in `tuilab check --json`."""
 
     document: DocumentLine
     examples: tuple[ExampleLine, ...]
@@ -80,18 +80,18 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A document that has been read."""
 
     document: Document
-    """Its text, cleaned."""
+    """Its cleaned text."""
     examples: tuple[ExampleReport, ...]
     """In order."""
     version: str = ""
-    """Of the TensorFlow that it was checked against, "" for none."""
+    """TensorFlow version that it was checked against; "" if none."""
     notes: tuple[Unresolved, ...] = ()
-    """What concerns the document as a whole."""
+    """Notes about the whole document."""
 
     broken: tuple[Unresolved, ...] = ()
-    """Code that the grammar of this Python does not have."""
+    """Code that this Python's grammar does not support."""
     unreadable: str = ""
-    """What the document would have to be, where nothing of it could be read."""
+    """What the document should be, if nothing could be read."""
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def findings(self) -> dict[int, tuple[Finding, ...]]:
-        """Findings by the line beside which they belong."""
+        """Findings by line."""
         out: dict[int, list[Finding]] = {}
         for example in self.examples:
             for finding in example.findings:
@@ -113,7 +113,7 @@ class DocumentReport(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {line: tuple(found) for line, found in sorted(out.items())}
 
     def check(self) -> CheckResult:
-        """Return the report as scripts read it."""
+        """Return the report for scripts."""
         document = self.document
         return CheckResult(
             DocumentLine(document.title, document.date, document.id), tuple(_line(e) for e in self.examples)
@@ -131,7 +131,7 @@ def _line(example: ExampleReport) -> ExampleLine:
 
 
 def collapsed(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return a document's findings by line; the same said again becomes a further line of the first."""
+    """Return a document's findings by line; repeats become further lines of the first."""
     found: dict[tuple[str, str, str], Finding] = {}
     for finding in findings:
         key = (finding.code, finding.message, finding.severity)

@@ -1,1 +1,1 @@
-"""The public names of TensorFlow, version by version: shipped, or asked of the one that is installed."""
+"""TensorFlow's public names by version: shipped, or from the installed one."""

@@ -1,4 +1,4 @@
-"""Looking names up in a table of TensorFlow's: what is missing, what it is called now, what was meant."""
+"""Look up names in a TensorFlow API table: missing, renamed and misspelled ones."""
 
 import difflib
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from tuilab.model.api import ApiTable
 
 @dataclass(frozen=True)
 class Index:
-    """A table's names, ready to be looked up. below: the names of each namespace.
+    """An index of a table's names. below: the names of each namespace.
 
-    modules: each private module, and whether others lie below it.
+    modules: each private module, and whether it has submodules.
     """
 
     known: frozenset[str]
@@ -22,12 +22,12 @@ class Index:
 
 
 _indexed: list[tuple[ApiTable, Index]] = []
-# As many as there are versions with tables, which a folder's documents may install in turn.
+# One per version with a table; a folder's documents may install each in turn.
 _KEPT = 8
 
 
 def index_of(api: ApiTable) -> Index:
-    """Return the table's index, made once: hashing a table takes as long as making one."""
+    """Return the table's cached index: hashing a table takes as long as indexing it."""
     kept = next((index for table, index in _indexed if table is api), None)
     if kept is None:
         below: dict[str, list[str]] = {}
@@ -41,7 +41,7 @@ def index_of(api: ApiTable) -> Index:
 
 
 def missing(api: ApiTable, name: str) -> str:
-    """Return the part of a dotted name that does not exist, "" where it does or that cannot be told."""
+    """Return the part of a dotted name that does not exist; "" if it exists or that is not known."""
     index = index_of(api)
     parts = name.split(".")
     for length in range(2, len(parts) + 1):
@@ -50,13 +50,13 @@ def missing(api: ApiTable, name: str) -> str:
         if parts[length - 1].startswith("_"):
             return ""
         if prefix not in index.known:
-            # Below something that is neither module nor class (a dtype, a constant) anything may lie.
+            # Below anything other than a module or class (a dtype, a constant), any name may exist.
             return prefix if parent in index.below else ""
     return ""
 
 
 def renamed(api: ApiTable, name: str) -> str:
-    """Return the name in version 2, by TensorFlow's own map of names and modules; "" for none."""
+    """Return the name in version 2, by TensorFlow's own maps; "" if none."""
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
         found = api.renames.get(".".join(parts[:length]))
@@ -67,7 +67,7 @@ def renamed(api: ApiTable, name: str) -> str:
 
 
 def nearest(api: ApiTable, name: str) -> str:
-    """Return the real name that a misspelled one means, "" where that is not plain."""
+    """Return the real name for a misspelled one; "" if ambiguous."""
     index = index_of(api)
     parent, _, word = name.rpartition(".")
     below = [found.rpartition(".")[2] for found in index.below.get(parent, [])]
@@ -75,18 +75,18 @@ def nearest(api: ApiTable, name: str) -> str:
     close = same or difflib.get_close_matches(word, below, n=1, cutoff=0.85)
     if close and len(word) > 3:
         return f"{parent}.{close[0]}"
-    # Keras by itself has functions that it does not show under tf.keras.
+    # Standalone Keras has functions that are missing from tf.keras.
     return name.removeprefix("tf.") if name.removeprefix("tf.") in index.known else ""
 
 
-# Names that Keras 3 has only to say that it has left them out.
+# Names that Keras 3 defines only to report that it dropped them.
 LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
 def gone_part(api: ApiTable, use: Use) -> str:
-    """Return the part of a use's name that does not exist, "" where it does or that cannot be told."""
+    """Return the part of a used name that does not exist; "" if it exists or that is not known."""
     if use.name.endswith("__"):
-        return ""  # every module and class has some
+        return ""  # every module and class has these
     if use.name.startswith(LEGACY) and api.keras.startswith("3"):
         return next(name for name in LEGACY if use.name.startswith(name)).removesuffix(".")
     if use.name.startswith("tf."):
@@ -97,7 +97,7 @@ def gone_part(api: ApiTable, use: Use) -> str:
 
 
 def _missing_module(api: ApiTable, use: Use) -> str:
-    """A private module that is not there. Names inside of modules are not known, only the modules."""
+    """Return a missing private module. Only modules are known, not the names inside them."""
     if not use.name.startswith("tensorflow.python.") or not api.modules:
         return ""
     modules = index_of(api).modules
@@ -106,12 +106,12 @@ def _missing_module(api: ApiTable, use: Use) -> str:
         name = ".".join(parts[:length])
         if name not in modules:
             parent = ".".join(parts[: length - 1])
-            # The packages' own files hold no names, except that of tensorflow.python itself.
+            # The packages' own files hold no names, except those of tensorflow.python itself.
             return name if length > 3 and modules.get(parent) else ""
     return ""
 
 
-# Modules that left with version 2 as a whole; of other names TensorFlow's map tells the old.
+# Modules that version 2 dropped entirely; TensorFlow's map has other old names.
 _OLD = words("tf.contrib tf.layers tf.app tf.flags tf.gfile tf.logging tf.examples")
 _FEW = 3
 _NEW = ("tf.function", "tf.GradientTape", "tf.config.")
@@ -119,9 +119,9 @@ _MOSTLY = 0.3
 
 
 def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
-    """Return the first use that shows code of TensorFlow 1, how many, and of how many names.
+    """Return the first use of a TensorFlow 1 name, the number of uses, and the number of names.
 
-    None where there are too few to tell.
+    None if there are too few to decide.
     """
     gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
     old = [
@@ -133,7 +133,7 @@ def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
     ]
     if len(old) < _FEW or len({use.name for use in old}) < 2:
         return None
-    # Who writes tf.function and tells of the old way as well has not written for version 1.
+    # Code that uses tf.function and mentions the old way was not written for version 1.
     modern = sum(use.name.startswith(_NEW) for use in uses)
     if modern and len(old) < _MOSTLY * sum(use.name.startswith("tf.") for use in uses):
         return None

@@ -1,4 +1,4 @@
-"""Tables of public API names, one a TensorFlow version, kept on disk: this process never imports it."""
+"""API tables on disk, one per TensorFlow version: this process never imports it."""
 
 import lzma
 import re
@@ -22,7 +22,7 @@ _DISTRIBUTIONS = ("tensorflow", "tensorflow-cpu", "tensorflow-rocm", "tf-nightly
 
 
 def installed_version() -> str:
-    """Return the version of the installed TensorFlow by its package's metadata; "" where there is none."""
+    """Return the installed TensorFlow's version from its metadata; "" if none."""
     for name in _DISTRIBUTIONS:
         try:
             return metadata.version(name)
@@ -32,33 +32,33 @@ def installed_version() -> str:
 
 
 def folder() -> Path:
-    """Return the folder in which tables made by a worker are kept."""
+    """Return the folder for tables made by a worker."""
     return Path(platformdirs.user_cache_dir("tuilab")) / "api"
 
 
 def file_for(version: str) -> Path:
-    """Return the file of one version's table. Raises ValueError for what is no version."""
+    """Return the table file of a version. Raises ValueError for an invalid version."""
     if not _VERSION.fullmatch(version):
         raise ValueError(f"{version!r} is not a version such as 2.21.0")
     return folder() / f"tensorflow-{version}.json.xz"
 
 
 def pack(table: msgspec.Struct) -> bytes:
-    """Return the table as it is stored."""
+    """Encode a table for storage."""
     return lzma.compress(msgspec.json.encode(table), preset=6)
 
 
 def unpack(data: bytes) -> ApiTable | None:
-    """Return a stored table, None where the bytes are none."""
+    """Decode a stored table; None if invalid."""
     return unpacked(data, ApiTable)
 
 
 def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
-    """Return what was stored as that kind, None where the bytes are none."""
+    """Decode stored data of that kind; None if invalid."""
     try:
         decompressor = lzma.LZMADecompressor(memlimit=_LARGEST * 2)
         text = decompressor.decompress(data, max_length=_LARGEST)
-        # A file that breaks off has lost its checksum too.
+        # A truncated file has lost its checksum too.
         if not decompressor.eof:
             return None
         return msgspec.json.decode(text, type=kind)
@@ -67,7 +67,7 @@ def unpacked(data: bytes, kind: type[Stored]) -> Stored | None:
 
 
 def save(table: ApiTable) -> Path:
-    """Keep a table that a worker made. Raises OSError where the folder cannot be written."""
+    """Save a worker's table. Raises OSError if the folder cannot be written."""
     target = file_for(table.version)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(target, pack(table))
@@ -75,7 +75,7 @@ def save(table: ApiTable) -> Path:
 
 
 def load(version: str) -> ApiTable | None:
-    """Return the table of that version: the one kept on this machine, else the shipped one, else None."""
+    """Return that version's table: the saved one, else the shipped one, else None."""
     try:
         kept = unpack(read_regular(file_for(version), _LARGEST))
     except (InputError, ValueError):
@@ -88,12 +88,12 @@ def load(version: str) -> ApiTable | None:
 
 @lru_cache(maxsize=1)
 def shipped() -> ApiTable:
-    """Return the table of the pinned version, which the worker's own function made and the package ships."""
+    """Return the shipped table of the pinned version, made by the worker's own function."""
     return brought(f"tensorflow-{SHIPPED_VERSION}.json.xz", ApiTable)
 
 
 def brought(name: str, kind: type[Stored]) -> Stored:
-    """Return what a file of the package's own data holds."""
+    """Return the content of a data file of this package."""
     found = unpacked(resources.files("tuilab.documents.api").joinpath("data", name).read_bytes(), kind)
     if found is None:
         raise RuntimeError(f"this installation's {name} is damaged; install tuilab again")
@@ -101,6 +101,6 @@ def brought(name: str, kind: type[Stored]) -> Stored:
 
 
 def for_installed() -> ApiTable | None:
-    """Return the table of the installed TensorFlow, None where no worker has made one yet."""
+    """Return the installed TensorFlow's table; None if no worker has made one yet."""
     version = installed_version()
     return load(version) if version else None

@@ -1,4 +1,4 @@
-"""The names of each TensorFlow that the lab measures in: what differs from those of the shipped table."""
+"""The names of each supported TensorFlow, as differences from the shipped table."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from tuilab.model.sanitize import sanitize_line
 
 FILE = "tensorflow-versions.json.xz"
 BEFORE = "2.15"
-"""The last one that is only known by what left with it, Keras 2 among that."""
+"""The last version known only by what it removed, including Keras 2."""
 _PIN = re.compile(
     r"(?<![\w.-])tensorflow(?:-cpu|-gpu|-macos|-intel)?(?:\[[\w,-]{0,40}\])?[ ]?(?:[=~]=|=)[ ]?"
     r"(\d{1,3}\.\d{1,3})(?![\d])"
@@ -23,20 +23,20 @@ _ALONE = re.compile(r"[-#\"'\s]*")
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One TensorFlow's names beside those of the shipped table; Keras, a package of its own, is left out."""
+    """One TensorFlow's names compared with the shipped table; Keras, a separate package, is left out."""
 
     version: str
-    """`2.17.1`, of the wheel that it was made of."""
+    """`2.17.1`, the version of the wheel it was made from."""
     more: tuple[str, ...]
     """Names and modules that only this one has."""
     less: tuple[str, ...]
-    """Those that it has not."""
+    """Names and modules that it lacks."""
     signatures: dict[str, Signature] = {}
-    """Of names that both have, where they differ, and of its own."""
+    """Differing signatures of common names, and those of its own names."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """Of every TensorFlow but the shipped table's."""
+    """All supported TensorFlow versions except the shipped table's."""
 
     differences: tuple[Difference, ...]
 
@@ -54,12 +54,12 @@ def _differences() -> dict[tuple[int, ...], Difference]:
 
 
 def known() -> tuple[str, ...]:
-    """Return the versions of which a document can be checked, the oldest first: `2.16`, …"""
+    """Return the supported versions, oldest first: `2.16`, …"""
     return tuple(".".join(map(str, number)) for number in _differences() if number > minor(BEFORE))
 
 
 def check_version(where: str, version: str) -> None:
-    """Raise InputError for a version that is not known; "" is none."""
+    """Raise InputError for an unknown version; "" is allowed."""
     numbers = ".".join(map(str, minor(version)))
     if version and (numbers not in known() or not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version)):
         expected = f"a TensorFlow from {known()[0]} to {known()[-1]}"
@@ -68,7 +68,7 @@ def check_version(where: str, version: str) -> None:
 
 @lru_cache(maxsize=8)
 def table_of(version: str) -> ApiTable:
-    """Return the names of a known version (`2.17`; the last number makes no difference)."""
+    """Return the names of a supported version (`2.17`; the patch number is ignored)."""
     base, other = shipped(), _differences()[minor(version)]
     less = frozenset(other.less)
     names = sorted({*(n for n in base.names if n not in less), *(n for n in other.more if not _inside(n))})
@@ -81,13 +81,13 @@ def table_of(version: str) -> ApiTable:
         signatures={n: s for n, s in {**base.signatures, **other.signatures}.items() if n in there},
         modules=modules,
         renames={old: new for old, new in base.renames.items() if new in there and old not in there},
-        # Of the wheels that they were made of none has kernels for a GPU.
+        # None of the wheels used for the tables has GPU kernels.
         gpu_dtypes=base.gpu_dtypes if other.version == base.version else {},
     )
 
 
 def _inside(name: str) -> bool:
-    """Whether it is a module of the installed package, and no name of `tf` or of Keras."""
+    """Return True for a module of the installed package, not a name of `tf` or Keras."""
     return name.startswith("tensorflow.")
 
 
@@ -97,7 +97,7 @@ def _base() -> frozenset[str]:
 
 
 def when(api: ApiTable, name: str) -> str:
-    """Say since when a name that this table lacks is gone, or when it came later; "" if that is not known."""
+    """Describe since when a missing name is gone, or when it was added; "" if not known."""
     here = minor(api.version)
     having = [
         number
@@ -112,9 +112,10 @@ def when(api: ApiTable, name: str) -> str:
 
 
 def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
-    """Return the known version that a document installs (`pip install tensorflow==2.17`), and on which line.
+    """Return the supported version that a document installs (`pip install tensorflow==2.17`), and the
+    line.
 
-    None where it installs none, one that is not known, or several.
+    None if it installs none, an unsupported one, or several.
     """
     found: dict[str, int] = {}
     for number, line in enumerate(lines, 1):

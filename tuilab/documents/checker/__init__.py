@@ -1,1 +1,1 @@
-"""What `tuilab check` has around the rules: files, settings, baseline, formats of output, `--fix`."""
+"""The parts of `tuilab check` around the rules: files, settings, baseline, output formats, `--fix`."""

@@ -1,4 +1,4 @@
-"""Checking many files: which they are, in parallel, without what is known already."""
+"""Check many files: find them, check in parallel, and leave out known findings."""
 
 import os
 from collections import Counter
@@ -20,54 +20,54 @@ from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
 from tuilab.model.sanitize import sanitize_line
 
-# What is checked of a folder; any other file has to be named.
+# File types checked in a folder; others must be named.
 SUFFIXES = (".py", ".ipynb", ".md", ".markdown", ".ipy")
 _NOT_ENTERED = ("__pycache__", "node_modules", "site-packages", "build", "dist", "venv")
-# A file of a folder that names none of these is not about TensorFlow.
+# A file in a folder with none of these words is not about TensorFlow.
 _ABOUT = (b"tensorflow", b"keras", b"tf.")
-# Below this number of files further processes cost more than they gain.
+# Below this number of files, more processes cost more than they gain.
 _FEW = 4
 _LARGEST = 32_000_000
 BASELINE_SCHEMA = 1
 
 
 class FileResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found in one file."""
+    """The result of one file."""
 
     path: str
-    """As it was given or found, with forward slashes."""
+    """As given or found, with forward slashes."""
     title: str = ""
     error: str = ""
-    """What would be right where it could not be read, and what it is instead; "" where it was."""
+    """What would be right for an unreadable file, and what it is; "" if it was read."""
     findings: tuple[Finding, ...] = ()
-    """Those that are wanted, each place by itself."""
+    """The selected findings, each place separately."""
     texts: tuple[str, ...] = ()
-    """The line of each finding, stripped: what a baseline knows it by."""
+    """The stripped line of each finding, by which a baseline recognises it."""
     notes: tuple[tuple[int, str], ...] = ()
-    """(line, why) of what was left out: code that this Python cannot parse, or longer than is read."""
+    """(line, reason) of what was skipped: code that this Python cannot parse, or that is too long."""
     check: CheckResult | None = None
-    """The whole of what was read; None where it was not asked for."""
+    """The full result; None unless requested."""
 
     @property
     def collapsed(self) -> tuple[Finding, ...]:
-        """The findings, repeats collapsed into the first."""
+        """The findings, with repeats collapsed into the first."""
         return collapsed(self.findings)
 
 
 class CheckJob(msgspec.Struct, frozen=True):
-    """How each file is to be read."""
+    """How to read each file."""
 
     api: ApiTable | None
     settings: CheckSettings
     validate: Validate | None = None
     whole: bool = False
-    """With examples, presets and what was not understood."""
+    """With examples, presets, and calls that were not understood."""
 
 
 def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path, bool]]:
-    """Return the files of paths, folders and patterns, each once, and whether it was named itself.
+    """Return the files of paths, folders and patterns, each once, and whether each was named itself.
 
-    Raises InputError for what is not there.
+    Raises InputError for missing ones.
     """
     found: dict[Path, bool] = {}
     entered: set[Path] = set()
@@ -92,7 +92,7 @@ def gather(words: Sequence[str], exclude: Sequence[str] = ()) -> list[tuple[Path
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """What a pattern finds; `**` is any folder below that no link leads to."""
+    """Yield the matches of a pattern; `**` matches any folder that is not reached through a link."""
     parts = Path(pattern).parts
     if "**" not in parts:
         yield from glob(pattern)
@@ -104,9 +104,9 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def _walked(top: Path, left_out: Sequence[str] = ()) -> Iterator[tuple[Path, list[str]]]:
-    """Each folder from there downwards, in order, with the names of its files; but for hidden ones.
+    """Yield each folder from there downwards, in order, with its file names; skips hidden ones.
 
-    In no circle, as links may lead in one, and deeper than Python calls itself. left_out: names of folders.
+    Follows no circular links, and does not exceed Python's recursion limit. left_out: folder names to skip.
     """
     waiting = [top]
     while waiting:
@@ -132,7 +132,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterator[Path]:
-    if folder in entered:  # with the one that it is in
+    if folder in entered:  # already inside this folder
         return
     for root, files in _walked(folder, _NOT_ENTERED):
         entered.add(root)
@@ -141,12 +141,12 @@ def _inside(folder: Path, exclude: Sequence[str], entered: set[Path]) -> Iterato
             text = path.as_posix()
             if not name.endswith(SUFFIXES) or any(fnmatch(text, p) or fnmatch(name, p) for p in exclude):
                 continue
-            if not kind_of(path):  # a pipe or a device is no document, and nobody named it
+            if not kind_of(path):  # a pipe or device is not a document unless it is named
                 yield path
 
 
 def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
-    """Check one file. What cannot be read is said in the result."""
+    """Check one file. The result says if it cannot be read."""
     try:
         if not named and not _is_about(path):
             return FileResult(path=_name(path))
@@ -160,7 +160,7 @@ def check_file(path: Path, job: CheckJob, named: bool = True) -> FileResult:
 
 
 def _name(path: Path) -> str:
-    """A path as text, which a name need not be: what is not UTF-8 of it is written as `\\xff`."""
+    r"""Return a path as text; bytes that are not UTF-8 become `\xff`."""
     return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -171,7 +171,7 @@ def _is_about(path: Path) -> bool:
 
 
 def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
-    """Check a document by its path or bytes. Raises InputError where there is nothing to read."""
+    """Check a document by its path or bytes. Raises InputError if there is nothing to read."""
     settings = job.settings
     report = read(
         source,
@@ -188,7 +188,7 @@ def check_one(source: Path | bytes, path: str, job: CheckJob) -> FileResult:
 
 
 def result_of(report: DocumentReport, path: str, job: CheckJob) -> FileResult:
-    """Return a report's findings as the settings want them."""
+    """Return a report's findings, filtered by the settings."""
     every = (finding for example in report.examples for finding in example.findings)
     found = tuple(f for f in every if job.settings.selects(f.code))
     texts = tuple(report.lines[f.line - 1].strip() if f.line <= len(report.lines) else "" for f in found)
@@ -219,9 +219,9 @@ def check_files(
     processes: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[FileResult]:
-    """Check files in as many processes; results in the files' order.
+    """Check files in that many processes; returns results in the files' order.
 
-    progress: called with how many are done, of how many.
+    progress: called with the number done and the total.
     """
     out: list[FileResult] = []
     total = len(files)
@@ -235,7 +235,7 @@ def check_files(
     if processes <= 1 or total <= _FEW:
         take(check_file(path, job, named) for path, named in files)
         return out
-    # Where a process can be copied, the table of names is there without being sent.
+    # A forked process has the table of names without sending it.
     method = "fork" if hasattr(os, "fork") and os.uname().sysname == "Linux" else "spawn"
     chunk = max(1, min(16, total // (processes * 4)))
     with ProcessPoolExecutor(min(processes, total), get_context(method), _begin, (job,)) as pool:
@@ -244,12 +244,12 @@ def check_files(
 
 
 def usable_processors() -> int:
-    """Return how many this process may use."""
+    """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def at_least(severity: Severity, least: Severity) -> bool:
-    """Return whether a severity is that high."""
+    """Return True if a severity is at least that high."""
     return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
@@ -266,9 +266,9 @@ class _Baseline(msgspec.Struct, frozen=True):
 
 
 def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
-    """Write the findings as known; returns how many. Raises OSError.
+    """Save the findings as known; returns their number. Raises OSError.
 
-    They are known by file, code and the line's text, so that they stay known where lines move.
+    They are recognised by file, code and line text, so moved lines do not matter.
     """
     counts = Counter(
         (r.path, f.code, text) for r in results for f, text in zip(r.findings, r.texts, strict=True)
@@ -280,7 +280,7 @@ def write_baseline(file: Path, results: Sequence[FileResult]) -> int:
 
 
 def without_baseline(file: Path, results: Sequence[FileResult]) -> list[FileResult]:
-    """Return the results without the findings that the file knows. Raises InputError."""
+    """Return the results without findings known to the file. Raises InputError."""
     try:
         known = msgspec.json.decode(read_regular(file, _LARGEST), type=_Baseline)
     except (InputError, *UNDECODED) as error:

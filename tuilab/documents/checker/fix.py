@@ -1,4 +1,4 @@
-"""`--fix`: the changes that need no thought, made in the file without touching anything else of it."""
+"""`--fix`: safe changes that leave the rest of the file untouched."""
 
 import ast
 import difflib
@@ -21,7 +21,7 @@ from tuilab.model.sanitize import sanitize_line
 
 @dataclass(frozen=True)
 class Edit:
-    """Columns start … end (from 0) of a line of the document become `new`."""
+    """Columns start … end (from 0) of a document line become `new`."""
 
     line: int
     start: int
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A file's text before and after, and how many places changed."""
+    """A file's text before and after, and the number of changed places."""
 
     path: Path
     before: str
@@ -46,21 +46,21 @@ class Fixed:
         return "".join(f"{_printable(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the file, unless somebody else has changed it since. Raises OSError and InputError."""
+        """Write the file, unless it has changed since. Raises OSError and InputError."""
         if read_regular(self.path, LARGEST) != self.before.encode("utf-8"):
             raise OSError(0, "it changed while it was being fixed, and was left as it is", str(self.path))
         write_bytes(self.path, self.after.encode("utf-8"))
 
 
 def _printable(line: str) -> str:
-    """A line as it is, tabs too; without what would command a terminal."""
+    """Return a line with its tabs but without terminal escapes."""
     return line if line.replace("\t", "").isprintable() else sanitize_line(line, 100_000)
 
 
 def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | None:
-    """Return the file with what can be fixed of the report's findings; None where that is nothing.
+    """Return the file with fixes for the report's findings; None if there are none.
 
-    A file that is not UTF-8 is left alone. Raises InputError and OSError where it cannot be read.
+    Skips files that are not UTF-8. Raises InputError and OSError if it cannot be read.
     """
     wanted = [f for e in report.examples for f in e.findings if f.replace[0] and settings.selects(f.code)]
     if not wanted:
@@ -71,7 +71,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
     except UnicodeDecodeError:
         return None
     if from_bytes(data, path.name).lines != report.lines:
-        return None  # it is being written: what was found is at other places now
+        return None  # the file changed meanwhile, so the positions are wrong
     edits = [edit for block in report.document.blocks for edit in _edits(block.code, block.line, wanted)]
     cells = {block.cell: block.line for block in report.document.blocks if block.cell}
     after, count = _in_notebook(before, edits, cells) if cells else _in_text(before, edits, report.lines)
@@ -79,7 +79,7 @@ def fix(path: Path, report: DocumentReport, settings: CheckSettings) -> Fixed | 
 
 
 def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[Edit]:
-    """Where a block's code holds what is to be replaced, by its syntax tree."""
+    """Yield the places to replace in a block's code, by its syntax tree."""
     lines = code.split("\n")
     last_line = first_line + len(lines) - 1
     by_line: dict[int, list[Finding]] = {}
@@ -92,14 +92,14 @@ def _edits(code: str, first_line: int, findings: Iterable[Finding]) -> Iterator[
     for code_, old, line, start in _names(plain(code).lines):
         for finding in by_line.get(line, ()):
             kind = "TL002" if finding.code == "TL002" else "name"
-            # Of a line that a magic changed, the columns are others.
+            # In a line rewritten for a magic, the columns differ.
             if code_ == kind and finding.replace[0] == old and lines[line - 1][start:].startswith(old):
                 yield Edit(line + first_line - 1, start, start + len(old), finding.replace[1])
                 break
 
 
 def _names(lines: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
-    """Dotted names and keywords of calls: (kind, text, line, column from 0).
+    """Yield dotted names and call keywords: (kind, text, line, column from 0).
 
     A keyword has the line of its call's function.
     """
@@ -121,12 +121,12 @@ def _text(part: bytes) -> str:
 
 
 def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[str, int]:
-    """The text with the edits; a block's lines may be indented further in it."""
+    """Apply the edits to the text, where a block's lines may be indented further."""
     lines = before.split("\n")
     count = 0
     for edit in sorted(set(edits), key=lambda e: (e.line, -e.start)):
         line = lines[edit.line - 1]
-        # The block was dedented by a margin of white space.
+        # The block was dedented by a margin of whitespace.
         margin = len(line) - len(line.lstrip()) if edit.line <= len(shown) else 0
         for offset in range(margin + 1):
             at = edit.start + offset
@@ -138,7 +138,7 @@ def _in_text(before: str, edits: list[Edit], shown: tuple[str, ...]) -> tuple[st
 
 
 def _fits(line: str, at: int, edit: Edit) -> bool:
-    """Whether a whole name begins there and ends where the edit's does."""
+    """Return True if a whole name starts there and ends with the edit."""
     end = at + edit.end - edit.start
     around = (line[at - 1] if at else " ") + (line[end] if end < len(line) else " ")
     return line[at:end].strip() == line[at:end] and not any(c.isalnum() or c in "_." for c in around)
@@ -163,7 +163,7 @@ def _in_notebook(before: str, edits: list[Edit], cells: dict[int, int]) -> tuple
 
 
 def _as_it_was(before: str, notebook: Any) -> str:
-    """The notebook written as its file was: indentation, escapes and last line's end."""
+    """Serialize the notebook in its file's format: indentation, escapes and final newline."""
     end = "\n" if before.endswith("\n") else ""
     original = json.loads(before)
     layouts = [(indent, ascii_) for indent in (1, 2, 4, None) for ascii_ in (False, True)]

@@ -1,4 +1,4 @@
-"""Results as text, JSON, SARIF 2.1.0 and GitHub's annotations."""
+"""Results as text, JSON, SARIF 2.1.0 and GitHub annotations."""
 
 import hashlib
 import re
@@ -18,13 +18,13 @@ from tuilab.model.sanitize import sanitize_line
 
 SCHEMA = 1
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# Where the rules are explained, each under its code.
+# The documentation of the rules, each under its code.
 HELP = "https://github.com/tuilab/tuilab/blob/main/docs/checker.md"
 _MOST_ALSO = 4
 
 
 def place(result: FileResult, finding: Finding) -> str:
-    """Return `path:line:column`; in a notebook `path:cell 3:line:column`, as in the cell."""
+    """Return `path:line:column`; in a notebook `path:cell 3:line:column`, counted within the cell."""
     path = shown_path(result)
     if finding.cell:
         return f"{path}:cell {finding.cell}:{finding.cell_line}:{finding.column}"
@@ -32,12 +32,12 @@ def place(result: FileResult, finding: Finding) -> str:
 
 
 def shown_path(result: FileResult) -> str:
-    """Return the file's name, which somebody else chose, for a terminal."""
+    """Return the file's name, which someone else chose, safe for a terminal."""
     return sanitize_line(result.path, 4_000)
 
 
 def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Yield a line each, with what to do below it."""
+    """Yield a line per finding, with its remedy below."""
     for result in results:
         if result.error:
             yield f"{shown_path(result)}: {result.error}"
@@ -50,7 +50,7 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
 
 
 def shown(result: FileResult, level: Severity) -> list[Finding]:
-    """Return the findings that are to be printed."""
+    """Return the findings to print."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
 
@@ -66,7 +66,7 @@ def _also(finding: Finding) -> str:
 
 
 def summary(results: Sequence[FileResult], level: Severity) -> str:
-    """Say how many files and findings, in a sentence."""
+    """Return the number of files and findings, in a sentence."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     files = counted(len(results), "file")
     parts = [counted(counts[kind], kind) for kind in ("error", "warning", "note") if counts[kind]]
@@ -88,22 +88,22 @@ class _Fix(msgspec.Struct, frozen=True):
 
 
 class FindingLine(msgspec.Struct, frozen=True):
-    """A finding as scripts read it."""
+    """A finding for scripts."""
 
     code: str
     severity: Severity
     line: int
-    """In the document; in a notebook, of its cells as text."""
+    """In the document; for a notebook, in the text of its cells."""
     column: int
     also: tuple[int, ...]
     cell: int | None
-    """A notebook's cell, from 1."""
+    """Cell of a notebook, from 1."""
     cell_line: int | None
     """The line in that cell, from 1."""
     message: str
     remedy: str
     fix: _Fix | None
-    """What `--fix` writes for what; None where a person has to."""
+    """What `--fix` replaces with what; None if the user has to."""
 
 
 class FileLine(msgspec.Struct, frozen=True):
@@ -118,7 +118,7 @@ class FileLine(msgspec.Struct, frozen=True):
 
 
 class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
-    """The object that `tuilab check --format json` prints."""
+    """The object printed by `tuilab check --format json`."""
 
     schema: int = SCHEMA
     tensorflow: str | None
@@ -128,7 +128,7 @@ class CheckOutput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(results: Sequence[FileResult], tensorflow: str, target: str, level: Severity) -> str:
-    """Return one object, with findings of that severity or worse; its summary counts all."""
+    """Return one object with findings of at least that severity; its summary counts all."""
     counts = Counter(f.severity for r in results for f in r.collapsed)
     out = CheckOutput(
         tensorflow=tensorflow or None,
@@ -176,7 +176,7 @@ _GITHUB = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
-    """Yield annotations that GitHub's runner shows beside the lines."""
+    """Yield annotations that GitHub's runner shows next to the lines."""
     for result in results:
         if result.error:
             yield f"::error file={_property(shown_path(result))},title=tuilab::{_data(result.error)}"
@@ -199,7 +199,7 @@ def _property(words: str) -> str:
 
 
 def sarif(results: Sequence[FileResult], level: Severity) -> str:
-    """Return a SARIF 2.1.0 log of one run, with findings of that severity or worse."""
+    """Return a SARIF 2.1.0 log of one run with findings of at least that severity."""
     index = {rule.code: number for number, rule in enumerate(RULES)}
     rules = [
         {
@@ -242,12 +242,12 @@ def sarif(results: Sequence[FileResult], level: Severity) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """The anchor that GitHub gives a heading."""
+    """Return GitHub's anchor of a heading."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _fingerprints(result: FileResult) -> list[str]:
-    """What a finding is known by where lines move: file, code, the line's text, and which of several."""
+    """Return a finding's fingerprint, independent of line numbers: file, code, line text, and a counter."""
     seen: Counter[tuple[str, str]] = Counter()
     out = []
     for finding, line in zip(result.findings, result.texts, strict=True):

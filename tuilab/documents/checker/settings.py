@@ -1,4 +1,4 @@
-"""`[tool.tuilab.check]` of a pyproject.toml: what a project asks of every check."""
+"""`[tool.tuilab.check]` of a pyproject.toml: a project's settings for every check."""
 
 import tomllib
 from collections.abc import Iterable
@@ -21,36 +21,37 @@ Target = Literal["auto", "1", "2"]
 
 
 class CheckSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
-    """How to check. The names of the fields, with dashes, are the keys of the table."""
+    """Settings of a check. The field names, with dashes, are the keys of the table."""
 
     select: tuple[str, ...] = ()
-    """Codes or their beginnings (`TL1`); none means all."""
+    """Codes or prefixes (`TL1`); none means all."""
     ignore: tuple[str, ...] = ()
-    """Codes or their beginnings, after `select`."""
+    """Codes or prefixes to skip, after `select`."""
     preview: bool = False
-    """With the preview rules, and with claims read from the prose."""
+    """Include preview rules, and claims from the prose."""
     fail_on: Severity = "error"
-    """The least severity that makes the exit code 1."""
+    """Minimum severity for exit code 1."""
     level: Severity = "warning"
-    """The least severity that is printed."""
+    """Minimum severity to print."""
     target: Target = "auto"
-    """Which TensorFlow the names are of; `auto` tells by the names."""
+    """The TensorFlow that the names are from; `auto` infers it."""
     tensorflow: str = ""
-    """The version of TensorFlow whose names they are, such as `2.17`; "" means what a document installs, else
-    the installed one."""
+    """TensorFlow version of the names, such as `2.17`; "" means the one that a document installs, else the
+    installed one.
+    """
     exclude: tuple[str, ...] = ()
-    """Patterns of paths that are left out of folders."""
+    """Path patterns to skip in folders."""
     baseline: str = ""
-    """A file of findings that are known, relative to the pyproject.toml."""
+    """A file with known findings, relative to the pyproject.toml."""
 
     def selects(self, code: str) -> bool:
-        """Return whether findings of that rule are wanted."""
+        """Return True if that rule's findings are selected."""
         chosen = not self.select or any(code.startswith(part) for part in self.select)
         return chosen and not any(code.startswith(part) for part in self.ignore)
 
 
 def find(folder: Path) -> Path | None:
-    """Return the nearest pyproject.toml with the table, from the folder upwards."""
+    """Return the nearest pyproject.toml with the table, in the folder or above it."""
     for parent in (folder, *folder.parents):
         file = parent / FILE
         if file.is_file() and _table(file) is not None:
@@ -59,7 +60,7 @@ def find(folder: Path) -> Path | None:
 
 
 def load(file: Path) -> CheckSettings:
-    """Return the table's settings. Raises InputError naming file and key."""
+    """Return the table's settings. Raises InputError that names file and key."""
     table = _table(file)
     try:
         settings = msgspec.convert(table or {}, CheckSettings)
@@ -83,7 +84,7 @@ def _table(file: Path) -> object | None:
 
 
 def check_codes(where: str, codes: Iterable[str]) -> None:
-    """Raise InputError for a code of which no rule's begins."""
+    """Raise InputError for a code that matches no rule."""
     for code in codes:
         if not code or not any(rule.code.startswith(code) for rule in RULES):
             raise InputError(where, code, "rules' codes such as TL103, or beginnings such as TL1")

@@ -1,4 +1,4 @@
-"""What `value.name` stands for, by the kind of value."""
+"""What `value.name` stands for, by kind of value."""
 
 import re
 
@@ -29,7 +29,7 @@ from tuilab.documents.interpreter.values import (
 
 
 def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> Value:
-    """Resolve one attribute. What is not known of becomes a method of the value, or Unknown."""
+    """Resolve an attribute. An unknown one becomes a method of the value, or Unknown."""
     match value:
         case Api() if value.name.endswith("flags.FLAGS"):
             interpreter.use(Api(f"{value.name}.{name}", f"{value.spelled}.{name}", value.real), line)
@@ -92,16 +92,16 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             return Bound(value, name)
 
 
-# What TensorFlow's dtypes have.
+# Attributes of TensorFlow's dtypes.
 _OF_DTYPE = ("name", "as_numpy_dtype", "base_dtype", "is_floating", "is_integer", "itemsize")
-# What loading weights gave with Keras 2.
+# Attributes of the result of loading weights in Keras 2.
 _OF_STATUS = (
     "expect_partial",
     "assert_consumed",
     "assert_existing_objects_matched",
     "assert_nontrivial_match",
 )
-# One of a model's layers, whichever it is, and what Keras 3's layers have no more.
+# Any layer of a model, and attributes that Keras 3's layers lost.
 LAYER = "tf.keras.layers.Layer"
 _SHAPES = ("input_shape", "output_shape")
 
@@ -110,7 +110,7 @@ def _is_defined(interpreter: Interpreter, name: str) -> bool:
     return any(function.name == name for function in interpreter.functions)
 
 
-# Of these each that a condition decides on is followed by itself.
+# A condition on each of these is followed separately.
 _MODELS = (Model, Instance)
 
 
@@ -118,7 +118,7 @@ _EITHER = (Model, Unknown)
 
 
 def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
-    """What is not known has what is not known; but a name that only TensorFlow had tells what it is."""
+    """An attribute of an unknown value is unknown, except for names that only TensorFlow had."""
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
         found = tuple(attribute(interpreter, option, name, line) for option in options)
@@ -129,7 +129,7 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
     )
     given = given and all(isinstance(v, _EITHER) for v in whichever) and isinstance(value, Unknown)
     if name == "layers" and given and assumes_keras(interpreter.imported) and is_keras_3(interpreter):
-        # What somebody's function gives, and has layers, is a model of Keras.
+        # The result of a function that has layers is a Keras model.
         return Many(OpaqueObject("object", LAYER), None)
     owner = names.LEFT.get(name)
     if owner is None or _is_defined(interpreter, name):
@@ -145,12 +145,12 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
     return Bound(value, name) if isinstance(value, Model) else value
 
 
-# What is given, not defined, or not set, by its name, and what an unread call gives.
+# What is given, undefined or unset, by name, and the result of an unread call.
 _NAMED = re.compile(r"((?:what )?[\w.]{1,80}) (is (?:given by|not defined|not set)|gives\b)")
 
 
 def of(reason: str, name: str) -> str:
-    """Return why an attribute is not known: its name goes into the record, by which a call of it is told."""
+    """Return why an attribute is unknown: with its name, so that a call of it is reported."""
     return _NAMED.sub(rf"\1.{name} \2", reason, count=1)
 
 

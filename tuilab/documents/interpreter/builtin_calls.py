@@ -1,4 +1,4 @@
-"""Python's own functions."""
+"""Python's built-in functions."""
 
 import ast
 from collections.abc import Sequence
@@ -33,15 +33,15 @@ from tuilab.documents.interpreter.values import (
 from tuilab.documents.words import words
 
 WITH_SCOPE = ("globals", "locals", "vars")
-# Functions of constants whose results are constants; none of them can take long on what is bounded.
+# Pure functions of constants; none takes long on bounded values.
 _PURE: dict[str, Any] = {"abs": abs, "round": round, "bool": bool, "str": str, "min": min, "max": max}
-# Those whose time may be what somebody measures.
+# Functions whose time may be the subject of a benchmark.
 _TAKES_TIME = words("sum sorted list dict set map filter min max any all pow open")
 _WAITS = words("float int bool str repr format sum max min list tuple abs round")
 
 
 def with_scope(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
-    """Call `globals()` and the like, which look at where they are called."""
+    """Call `globals()` and similar functions, which depend on the caller."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     store = scope.module().names if name == "globals" else scope.names
     return Mapping(dict(store), open=True)
@@ -78,7 +78,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     "tqdm.rich.tqdm",
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield what a bar of progress is given."""
+    """Yield the items of a progress bar's argument."""
     return args.get("iterable", "0", default=Unknown("what a bar of progress counts", args.line))
 
 
@@ -118,7 +118,7 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
     if isinstance(value, Known) and isinstance(value.value, str | bytes):
         return Known(len(value.value))
     if isinstance(value, Unknown):
-        # Asking for a length goes through nothing.
+        # Asking for a length iterates over nothing.
         return Number("a length that is not known", args.line)
     count = iterate(interpreter, value, args.line).count
     return Known(count) if count is not None else Unknown("a length that is not known", args.line)
@@ -239,13 +239,13 @@ def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) ->
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """A time that is rounded is that time."""
+    """A rounded time is still that time."""
     is_time = bool(values) and isinstance(values[0], Elapsed | Clock)
     return values[0] if is_time else _pure("round", values, args.line)
 
 
 def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Return the text of a value; a time's tells it."""
+    """Return a value's text; the text of a time contains it."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
         return told("", values[:1], args.line)
@@ -253,7 +253,7 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
 
 
 def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
-    """Both parts of a time, its minutes and seconds say, are that time."""
+    """Both parts of a time, such as minutes and seconds, are that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
     return Unknown("what divmod() gives", args.line)

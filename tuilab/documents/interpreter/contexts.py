@@ -24,7 +24,7 @@ Body = Callable[[Value], Flow]
 
 
 def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_line: int) -> Flow:
-    """Read the body as it runs inside the manager."""
+    """Read the body inside the manager."""
     match manager:
         case Scoped():
             return device_scope(interpreter, manager.families, line, body)
@@ -74,7 +74,7 @@ def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int,
 
 
 def timed(interpreter: Interpreter, word: str, line: int, body: Body) -> Flow:
-    """Read what IPython's `%timeit` (which repeats) or `%time` (which does not) times."""
+    """Read what IPython's `%timeit` (repeated) or `%time` (once) times."""
     start = interpreter.clock("timeit.default_timer", line)
     if word == TIMEIT:
         flow = repeated(interpreter, line, None, lambda: body(NONE))
@@ -105,7 +105,7 @@ def _instance(interpreter: Interpreter, instance: Instance, body: Body, line: in
 def _generated(
     interpreter: Interpreter, manager: OpaqueObject, body: Body, line: int, last_line: int
 ) -> Flow:
-    """`@contextmanager`: the function is read up to its `yield`, then the body, then the rest."""
+    """`@contextmanager`: read the function up to its `yield`, then the body, then the rest."""
     function, args, keywords = manager.data
     flows: list[Flow] = []
     first, file, away = len(interpreter.trace.events), interpreter.place.file, interpreter.away
@@ -113,7 +113,7 @@ def _generated(
     def hook(value: Value) -> None:
         if not flows:
             flows.append(Flow.NEXT)
-            # The body belongs to the caller: what it returns is the caller's to return.
+            # The body belongs to the caller, so its return is the caller's.
             frame = interpreter.frames.pop()
             try:
                 with interpreter.reading(file, away):

@@ -1,4 +1,4 @@
-"""`tf.data`: sources and the steps of a pipeline. What is mapped is read as it is traced, once."""
+"""`tf.data`: sources and pipeline steps. Mapped functions are read once, as they are traced."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords
 from tuilab.documents.interpreter.library import Arguments, bind, handles
@@ -49,7 +49,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Begin a pipeline at its source."""
+    """Create a pipeline from its source."""
     word = name.removeprefix(DATASET + ".").rpartition(".")[2]
     event = interpreter.event("dataset", name, args.line, args.values)
     return Dataset((Step(word, args.values, args.line, event.index),), _element(interpreter, word, args))
@@ -57,7 +57,7 @@ def source(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow_datasets.load")
 def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Load a data set that somebody has prepared: a pipeline for each split, and what is known of it."""
+    """Load a prepared data set: a pipeline per split, and what is known about it."""
     event = interpreter.event("opaque", name, args.line, args.values)
 
     def pipeline() -> Dataset:
@@ -105,7 +105,7 @@ def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
 
 
 def _rows(value: Value) -> Value:
-    """One row of each tensor."""
+    """Return one row of each tensor."""
     match value:
         case Tensor():
             return Tensor(value.shape[1:] if value.shape else None, value.dtype, inside=True)
@@ -135,7 +135,7 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a method of a pipeline, which gives one more step, or the data out of it."""
+    """Call a pipeline's method, which adds a step or takes data out."""
     known = f"{DATASET}.{name}"
     interpreter.use(Api(known, f"Dataset.{name}"), line)
     bound = bind(interpreter, known, args, keywords, line)
@@ -157,7 +157,7 @@ def method(
 
 
 def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Arguments) -> Value:
-    """What the pipeline yields after a step."""
+    """Return the pipeline's elements after a step."""
     element = dataset.element
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
@@ -195,7 +195,7 @@ def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list
 
 
 def _most_taken(target: Value) -> int | None:
-    """How many arguments a plain function takes by position at most; None where that is not known."""
+    """Return the maximum number of positional arguments of a plain function; None if not known."""
     if not isinstance(target, Function) or target.kind != "plain":
         return None
     given = target.node.args
@@ -223,7 +223,7 @@ def writer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.io.parse_single_example", "tf.io.parse_example")
 def parsed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Return a record's features, by the description's keys."""
+    """Return a record's features, by the keys of the description."""
     features = args.get("features")
     inside = interpreter.in_graph() is not None
     interpreter.event("op", name, args.line, args.values)

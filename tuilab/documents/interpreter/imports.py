@@ -1,4 +1,4 @@
-"""Imports: which library, or which module beside the document, a name stands for. Nothing is imported."""
+"""Imports: the library or neighbouring module that a name stands for. Imports nothing."""
 
 import ast
 
@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.scope import Scope
 
 @statement(ast.Import)
 def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> Flow:
-    """Bind what `import a.b as c` imports."""
+    """Bind the names of `import a.b as c`."""
     for alias in node.names:
         root = alias.name.partition(".")[0]
         interpreter.imported.add(root)
@@ -29,8 +29,9 @@ def import_modules(interpreter: Interpreter, node: ast.Import, scope: Scope) -> 
 
 @statement(ast.ImportFrom)
 def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -> Flow:
-    """Bind what `from a.b import c` imports: of modules beside the document what they bind, of others what is
-    known."""
+    """Bind the names of `from a.b import c`: for neighbouring modules by their content, for others by what
+    is known.
+    """
     interpreter.event("import", (node.module or ".")[:80], node.lineno)
     interpreter.imported.add((node.module or ".").partition(".")[0])
     own = modules.imported(interpreter, node.module or "", node.level, node.lineno)
@@ -48,7 +49,7 @@ def import_names(interpreter: Interpreter, node: ast.ImportFrom, scope: Scope) -
     if node.level or not node.module:
         return Flow.NEXT
     if node.module == "__main__":
-        # What a timer's set-up imports is the module itself.
+        # A timer's set-up imports the module itself.
         for alias in node.names:
             known = interpreter.module.find(alias.name)
             if known is not None:

@@ -1,4 +1,4 @@
-"""The state of one reading: the trace it writes, where it stands, and how far it may still go."""
+"""The state of one reading: its trace, its position, and its limits."""
 
 import ast
 import re
@@ -44,13 +44,13 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.model.api import ApiTable
 
-# Levels of nested expressions, statements and calls. Each takes a few of Python's own frames.
+# Maximum nesting of expressions, statements and calls. Each level takes a few Python frames.
 DEEPEST = 130
-# Steps of reading (one a node): a floor, and as many per node of the document's code.
+# Steps of reading (one per node): a minimum, and an amount per node of the document's code.
 STEPS, STEPS_PER_NODE, MOST_STEPS = 20_000, 6, 120_000
 MOST_CALLS_DEEP = 12
 MOST_NOTES = 200
-# Events in all timed regions together. Regions that overlap count each time.
+# Maximum events in all timed regions; overlapping regions count each time.
 MOST_COVERED = 100_000
 
 
@@ -70,7 +70,7 @@ class Exhausted(Exception):
 
 @dataclass(eq=False)
 class Frame:
-    """One call of a function of the document. hook: what `yield` gives its value to."""
+    """A call of one of the document's functions. hook: receives the values of `yield`."""
 
     function: Function | None = None
     returned: list[Value] = field(default_factory=list)
@@ -80,29 +80,29 @@ class Frame:
 Evaluate = Callable[["Interpreter", Any, Scope], Value]
 Execute = Callable[["Interpreter", Any, Scope], Flow]
 Keywords = dict[str, Value]
-# Times that are looked at together.
+# Maximum number of times compared together.
 _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
-# What reads each kind of node and calls each kind of value: the modules of this package register it.
+# Readers of node kinds and callers of value kinds; the modules of this package register them.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}
 
 
 def expression(*kinds: type[ast.expr]) -> Callable[[E], E]:
-    """Register what reads some kinds of expression."""
+    """Register a reader for some kinds of expression."""
     return partial(_register, EXPRESSIONS, kinds)
 
 
 def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
-    """Register what reads some kinds of statement."""
+    """Register a reader for some kinds of statement."""
     return partial(_register, STATEMENTS, kinds)
 
 
 def called(*kinds: type[Value]) -> Callable[[E], E]:
-    """Register what calling some kinds of value gives."""
+    """Register the result of calling some kinds of value."""
     return partial(_register, CALLS, kinds)
 
 
@@ -112,12 +112,12 @@ def _register(table: dict[Any, Any], kinds: Sequence[type], function: E) -> E:
 
 
 def numbered(args: list[Value]) -> dict[str, Value]:
-    """Return arguments under their positions, for a callee whose parameters' names are not known."""
+    """Return arguments keyed by position, for a callee without known parameter names."""
     return {str(number): value for number, value in enumerate(args)}
 
 
 def times_in(value: Value, depth: int = 0) -> list[int]:
-    """Return the regions whose times a value holds."""
+    """Return the regions whose times a value contains."""
     if isinstance(value, Elapsed):
         return [value.region]
     if isinstance(value, Told):
@@ -131,14 +131,16 @@ def times_in(value: Value, depth: int = 0) -> list[int]:
 
 
 def _is_plain(value: Unknown) -> bool:
-    """Whether what is not known is Python's own: a number, a text, one of several constants, an option."""
+    """Return True if an unknown value is plain Python: a number, a text, one of several constants, an
+    option.
+    """
     if isinstance(value, Number | Told) or value.reason == COMMAND_LINE:
         return True
     return bool(value.options) and all(isinstance(option, Known | Elapsed) for option in value.options)
 
 
 def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
-    """By region, the keys of dictionaries under which times stand: they are called so."""
+    """Return the dictionary keys of times, by region: they name the times."""
     found: dict[int, str] = {}
     for value in values:
         for key, item in list(value.items.items())[:16] if isinstance(value, Mapping) else []:
@@ -150,7 +152,7 @@ def _keys_of(values: Sequence[Value], depth: int = 0) -> dict[int, str]:
 
 
 _WORD = re.compile(r"[^\W\d_]{2}")
-# How far above a bare time its title is printed.
+# Maximum distance of a printed title above a bare time.
 _NEAR_EVENTS, _NEAR_LINES = 60, 12
 
 
@@ -161,18 +163,18 @@ def _words_of(value: Value) -> str:
 
 
 class Interpreter:
-    """Reads statements in order and writes the trace. Nothing of the document is run."""
+    """Reads statements in order and writes the trace. Runs nothing."""
 
     def __init__(self, api: ApiTable, steps: int = STEPS, folder: Path | None = None) -> None:
         self.api = api
-        # Where the document lies, and where the file that is being read does.
+        # The folders of the document and of the file being read.
         self.folder = folder
         self.beside = folder or Path()
         self.modules: dict[Path, Module] = {}
         self.kept: list[Any] = []
-        # The document's line at which code of another file is being read; 0 in the document itself.
+        # The document's line during which another file is read; 0 in the document itself.
         self.away = 0
-        # Whether there may be a generator in the code.
+        # True if the code may contain a generator.
         self.yields = True
         self.trace = Trace()
         self.place = Context()
@@ -183,45 +185,45 @@ class Interpreter:
         self.steps = steps
         self.depth = 0
         self.guards = 0
-        # Names that hold a library's version, or what was made of one.
+        # Names with a library's version, or a value derived from one.
         self.versions: set[str] = set()
         self.unrolled = 1
         self.again = 0
-        # TensorFlow 1: an op's call builds a graph, and a session runs it.
+        # TensorFlow 1: an op's call builds a graph that a session runs.
         self.deferred = False
-        # The session whose `with` is being read.
+        # The session whose `with` block is being read.
         self.session: Value | None = None
-        # The code is an article's, which leaves out what stands to reason.
+        # The code is an article's excerpt, which omits the obvious.
         self.excerpt = False
-        # Models that an article leaves out, by name and by the program that uses them.
+        # Models that an article omits, by name and program.
         self.left_out: dict[tuple[str, int], Model] = {}
         # The last statement of a cell, whose value is displayed.
         self.shown: ast.stmt | None = None
-        # By function, what its parameters are by their names and uses.
+        # By function, guesses for its parameters from their names and uses.
         self.assumed_in: dict[int, dict[str, str]] = {}
-        # Interpreters of TFLite that nothing in the document makes, by what is known of each.
+        # TFLite interpreters that the document does not create, by what is known of each.
         self.lites: dict[tuple[str, int], OpaqueObject] = {}
-        # Libraries that have been imported, by their first names.
+        # Imported libraries, by their top-level names.
         self.imported: set[str] = set()
         self._noted: set[tuple[int, str]] = set()
         self._covered = 0
         self._limits = 0
-        # Branches of which it is not known whether they are taken.
+        # Number of branches that may or may not be taken.
         self.branches = 0
         self._choices = 0
         self.lambdas: dict[ast.Lambda, Function] = {}
         self._answers: dict[tuple[int, Callable[[Any], Any]], Any] = {}
         self._regions: dict[tuple[int, int], int] = {}
         self._withs: dict[int, tuple[int, int]] = {}
-        # Readings of a clock that were given another unit.
+        # Clock readings that were converted to another unit.
         self.rescaled: set[int] = set()
-        # By reading of a clock, the name that it is bound to.
+        # Names bound to clock readings.
         self.called: dict[int, str] = {}
-        # By reading of a clock, how many such branches it stands in.
+        # Number of such branches around each clock reading.
         self._branches_at: dict[int, int] = {}
 
     def evaluate(self, node: ast.expr, scope: Scope) -> Value:
-        """Return what the expression stands for. Raises Exhausted."""
+        """Return the value of the expression. Raises Exhausted."""
         self.steps -= 1
         if self.steps < 0:
             raise Exhausted
@@ -238,7 +240,7 @@ class Interpreter:
             self.depth -= 1
 
     def condition(self, node: ast.expr, scope: Scope) -> Value:
-        """Return what a condition stands for. A time in it is a limit, and measures nothing."""
+        """Return the value of a condition. A time in it is a limit and measures nothing."""
         self._limits += 1
         try:
             return self.evaluate(node, scope)
@@ -265,14 +267,14 @@ class Interpreter:
         return Flow.NEXT
 
     def call(self, callee: Value, args: list[Value], keywords: Keywords, line: int) -> Value:
-        """Return what calling the value gives. Raises Exhausted."""
+        """Return the result of calling the value. Raises Exhausted."""
         handler = CALLS.get(type(callee))
         if handler is not None:
             return handler(self, callee, args, keywords, line)
         return self.opaque(callee, args, line)
 
     def opaque(self, callee: Value, args: list[Value], line: int) -> Value:
-        """Record a call of something that is not known. It may do any work, and may wait for it."""
+        """Record a call of something unknown. It may do any work and wait for it."""
         self.dates(*args)
         self.spans(*args)
         self.tell(args, line)
@@ -288,7 +290,7 @@ class Interpreter:
         arguments: dict[str, Value] | None = None,
         result: Value | None = None,
     ) -> TraceEvent:
-        """Write an event. A tensor given as its result is marked as made by it."""
+        """Write an event, and mark its result tensor as made by it."""
         if self.deferred and kind in ("op", "create", "copy"):
             kind = "node"
         event = TraceEvent(
@@ -300,7 +302,7 @@ class Interpreter:
         return event
 
     def once(self, node: ast.AST, ask: Callable[[Any], A]) -> A:
-        """Return what a question about a node's syntax answers, asked once however often the node is read."""
+        """Answer a question about a node's syntax once, however often the node is read."""
         key = (id(node), ask)
         if key not in self._answers:
             self._answers[key] = ask(node)
@@ -308,7 +310,7 @@ class Interpreter:
         return answer
 
     def note(self, line: int, reason: str) -> None:
-        """Say that something could not be resolved; once for a line and reason."""
+        """Record that something could not be resolved; once per line and reason."""
         if self.away:
             return
         if (line, reason) not in self._noted and len(self._noted) < MOST_NOTES:
@@ -316,7 +318,7 @@ class Interpreter:
             self.trace.notes.append((line, reason))
 
     def use(self, api: Api, line: int, spelled: str = "") -> None:
-        """Record that a dotted name of a library is written here, in the document itself."""
+        """Record a library's dotted name in the document itself."""
         if self.away:
             return
         name = api.real or api.name
@@ -324,9 +326,9 @@ class Interpreter:
         self.trace.uses.append(Use(name, line, self.place.block, self.guards > 0, written))
 
     def misfit(self, kind: MisfitKind, line: int, detail: str, remedy: str, **more: Any) -> None:
-        """Record an argument or a key that does not fit. more: `at` and `replace` of the record.
+        """Record an argument or key that does not fit. more: `at` and `replace` of the record.
 
-        Where the code catches what this raises, it is meant.
+        If the code catches the resulting error, it is intended.
         """
         raised = "KeyError" if kind == "key" else "TypeError"
         meant = any(raised in handler.names for each in self.place.tries for handler in each.handlers)
@@ -334,13 +336,11 @@ class Interpreter:
             self.trace.misfits.append(Misfit(kind, line, detail, remedy, **more))
 
     def dates(self, *values: Value) -> None:
-        """Note that a reading of the clock is used as a date, and not in a difference."""
+        """Record that a clock reading is used as a date, not in a difference."""
         self.trace.dated.update(value.event for value in values if isinstance(value, Clock))
 
     def spans(self, *values: Value) -> None:
-        """Note that a call that is given two readings of the clock, and does not show them, has the
-        time between them.
-        """
+        """Record the time between two clock readings that are passed to a call which hides them."""
         readings = [value.event for value in values if isinstance(value, Clock)]
         if len(readings) == 2 and readings[0] != readings[1]:
             time = self.region(*readings)
@@ -349,11 +349,11 @@ class Interpreter:
                 region.name = region.name or self.called.get(region.first, "")
 
     def sync(self, how: str, line: int, value: Value) -> None:
-        """Note that the host waits for a tensor."""
+        """Record that the host waits for a tensor."""
         self.event("sync", how, line, {"value": value})
 
     def reads(self, value: Value, how: str, line: int, depth: int = 0) -> None:
-        """Note that the host reads a value: it waits for a tensor, and may wait for what is not known."""
+        """Record that the host reads a value: it waits for a tensor, and may wait for an unknown value."""
         if isinstance(value, Tensor):
             if value.library == "tf" and not value.inside and self.in_graph() is None:
                 self.sync(how, line, value)
@@ -367,21 +367,21 @@ class Interpreter:
             self.reads(value.element, how, line, depth + 1)
 
     def clock(self, name: str, line: int) -> Clock:
-        """Record a reading of the clock, and return it."""
+        """Record a clock reading and return it."""
         event = self.event("clock", name, line)
         if self.branches:
             self._branches_at[event.index] = self.branches
         return Clock(event.index)
 
     def gather(self, value: Value) -> None:
-        """Note that a time is put beside others, or added to them."""
+        """Record that a time is collected or added up with others."""
         for number in times_in(value):
             region = self.trace.regions[number]
             region.gathered = True
             region.picked = region.picked or self.branches > self._branches_at.get(region.first, 0)
 
     def compare(self, regions: Sequence[int]) -> None:
-        """Note that times stand side by side."""
+        """Record that times are compared."""
         for number in regions[:_MOST_BESIDE]:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
@@ -398,7 +398,7 @@ class Interpreter:
         self.compare(times)
 
     def _title(self, line: int) -> str:
-        """What is printed on a line of its own shortly before a bare time."""
+        """Return the text printed on its own line shortly before a bare time."""
         for event in reversed(self.trace.events[-_NEAR_EVENTS:]):
             if event.kind == "print":
                 text = event.arguments.get("text")
@@ -407,9 +407,7 @@ class Interpreter:
         return ""
 
     def timed_from(self, first: int, line: int, last_line: int) -> None:
-        """Take readings since event `first` as those of a timer's `with`: what they time stands in
-        its body.
-        """
+        """Treat readings since event `first` as those of a timer's `with`: they time its body."""
         if self.away:
             line = last_line = self.away
         for event in self.trace.events[first:]:
@@ -440,7 +438,7 @@ class Interpreter:
 
     @contextmanager
     def at(self, **changes: Any) -> Iterator[None]:
-        """Read at a changed place: inside a loop, a scope, a traced function."""
+        """Read in a changed context: in a loop, scope, or traced function."""
         before = self.place
         self.place = replace(before, **changes)
         try:
@@ -450,7 +448,7 @@ class Interpreter:
 
     @contextmanager
     def reading(self, file: str, line: int) -> Iterator[None]:
-        """Read code of a module beside the document, "" for the document's own, that stands for `line`."""
+        """Read code of a neighbouring module on behalf of `line`; "" for the document's own code."""
         before = self.away
         self.away = (before or line) if file else 0
         try:
@@ -460,7 +458,7 @@ class Interpreter:
             self.away = before
 
     def here(self, line: int) -> int:
-        """Return a line of the code that is being read, 0 where that is no line of the document."""
+        """Return the document line of the code being read; 0 if there is none."""
         return 0 if self.away else line
 
     @contextmanager
@@ -473,11 +471,11 @@ class Interpreter:
         loop.last = len(self.trace.events) - 1
 
     def in_graph(self) -> Traced | None:
-        """Return what traces the Python that is being read; None where it simply runs."""
+        """Return what traces the Python code being read; None if it simply runs."""
         return self.place.traced
 
     def branch(self, reads: list[Callable[[], Any]], line: int) -> list[Any]:
-        """Read alternatives, each from the same start, and join what they bind. At least one is given."""
+        """Read alternatives from the same start and join what they bind. At least one is given."""
         results, bound = [], []
         self._choices += 1
         choice, around = self._choices, self.place.branches

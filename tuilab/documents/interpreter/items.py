@@ -1,4 +1,4 @@
-"""Going through values and picking items out of them."""
+"""Iteration over values, and indexing."""
 
 import ast
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ MOST_UNROLLED_TOGETHER = 64
 
 @dataclass
 class Iteration:
-    """What a loop goes through. items: all of them, where they are known. element: what stands for each."""
+    """What a loop iterates over. items: all of them, if known. element: stands for each."""
 
     element: Value
     count: int | None = None
@@ -49,7 +49,7 @@ class Iteration:
 
 
 def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
-    """Return what going through the value gives."""
+    """Return what iterating over the value yields."""
     varies = Unknown(VARIES, line)
     match value:
         case Listing() if not value.open:
@@ -94,7 +94,7 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
 
 
 def _concrete(element: Value) -> Value:
-    """What eager code is handed of a pipeline: tensors that are there, no symbols of a mapped function."""
+    """Return what eager code gets from a pipeline: concrete tensors, not symbols of a mapped function."""
     match element:
         case Tensor():
             return Tensor(element.shape, element.dtype, element.library, element.made)
@@ -107,7 +107,7 @@ def _concrete(element: Value) -> Value:
 
 
 def _common(items: list[Value], varies: Value) -> Value:
-    """One value for all items: the first where they are alike in shape and dtype."""
+    """Return one value for all items: the first if they agree in shape and dtype."""
     first = items[0] if items else varies
     if all(item == first for item in items):
         return first
@@ -138,7 +138,7 @@ def _combined(interpreter: Interpreter, value: OpaqueObject, line: int) -> Itera
 
 
 def batches(dataset: Dataset) -> int | None:
-    """Return how many elements the pipeline yields, where its source's length is known."""
+    """Return the number of elements that the pipeline yields, if its source's length is known."""
     count: int | None = None
     for step in dataset.steps:
         number = integer(step.arguments.get("count"))
@@ -172,7 +172,7 @@ def batches(dataset: Dataset) -> int | None:
 
 
 def first_side(value: Value | None) -> int | None:
-    """Return the length of the first side of a tensor, or of the first of several."""
+    """Return the length of the first dimension of a tensor, or of the first of several."""
     if isinstance(value, Listing) and value.items and isinstance(value.items[0], Tensor | Listing):
         return first_side(value.items[0])
     if isinstance(value, Mapping) and value.items:
@@ -186,7 +186,7 @@ def first_side(value: Value | None) -> int | None:
 
 @expression(ast.Subscript)
 def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Value:
-    """Return what `value[index]` stands for."""
+    """Return the value of `value[index]`."""
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.slice, ast.Slice):
         return _slice(interpreter, value, node.slice, scope, node.lineno)
@@ -260,7 +260,7 @@ def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: i
 
 
 def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
-    """A key of a result whose keys are known: `get_memory_info` gives `current` and `peak`."""
+    """Return an item of a result with known keys: `get_memory_info` has `current` and `peak`."""
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
@@ -269,7 +269,7 @@ def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: i
 
 
 def _of_logs(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
-    """A key of what fit() logged: its metrics are called as compile() was told, `val_` where it tests."""
+    """Return an item of fit()'s logs: metrics are named as in compile(), with `val_` for validation."""
     metrics, tested = logs.data
     key = index.value if isinstance(index, Known) and isinstance(index.value, str) else ""
     name = key.removeprefix("val_")
@@ -317,7 +317,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
     index = _index(interpreter, target.slice, scope)
     made = interpreter.trace.events[owner.made] if isinstance(owner, Tensor) and owner.made >= 0 else None
     if made is not None and made.name == SAVED:
-        # It gives whatever its author returns.
+        # Its author decides what it returns.
         return
     if isinstance(owner, Tensor) and owner.library == "tf" and not interpreter.guards:
         interpreter.misfit(
@@ -362,7 +362,7 @@ def _unpack(interpreter: Interpreter, targets: list[ast.expr], value: Value, sco
 
 @expression(ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
-    """Evaluate a comprehension to a list; each of a few known items is read by itself."""
+    """Evaluate a comprehension to a list; a few known items are read separately."""
     inner = Scope({}, scope)
     generator = node.generators[0]
     interpreter.event("python", "a comprehension", node.lineno)

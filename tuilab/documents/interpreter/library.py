@@ -1,4 +1,4 @@
-"""Calls of imported libraries: arguments by their real signatures, then each library's own reading."""
+"""Calls of imported libraries: bind arguments by real signatures, then use each library's reader."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
 from tuilab.model.api import Signature
 
-# The key under which arguments that are not known one by one (`*args`, `**options`) are passed on.
+# The key for arguments that are not known individually (`*args`, `**options`).
 OPEN = "**"
 
-# Functions of NumPy and the standard library of which arguments are read by name.
+# Functions of NumPy and the standard library with arguments read by name.
 SIGNATURES = {
     "np.array": "object dtype",
     "np.asarray": "a dtype",
@@ -50,9 +50,9 @@ SIGNATURES = {
 
 @dataclass
 class Arguments:
-    """A call's arguments by parameter name; positional ones without a name by their number.
+    """A call's arguments by parameter name; unnamed positional ones by number.
 
-    open: further arguments were spread from something unknown, so that an absent one may be given.
+    open: further arguments came from an unknown value, so an absent one may be present.
     """
 
     line: int
@@ -60,30 +60,30 @@ class Arguments:
     open: bool = False
 
     def get(self, *names: str, default: Value = NONE) -> Value:
-        """Return the value under the first of the names that was given."""
+        """Return the value of the first given name."""
         for name in names:
             if name in self.values:
                 return self.values[name]
         return Unknown("it is spread from arguments that are not known", self.line) if self.open else default
 
     def read(self, interpreter: Interpreter, how: str) -> None:
-        """Note that the host reads every one of them."""
+        """Record that the host reads all of them."""
         for value in self.values.values():
             interpreter.reads(value, how, self.line)
 
     def given(self, name: str) -> bool:
-        """Return whether the parameter was given for certain."""
+        """Return True if the parameter was certainly given."""
         return name in self.values
 
 
 Handler = Callable[[Interpreter, str, Arguments], Value]
 HANDLERS: dict[str, Handler] = {}
-# By the start of the name, the longest that fits.
+# By prefix of the name, longest first.
 PREFIXES: dict[str, Handler] = {}
 
 
 def handles(*names: str) -> Callable[[Handler], Handler]:
-    """Register what reads a call of some functions; a name ending in `.` stands for all below it."""
+    """Register a reader for some functions; a name ending in `.` covers everything below it."""
 
     def register(function: Handler) -> Handler:
         for name in names:
@@ -102,7 +102,7 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
     handler = HANDLERS.get(name) or HANDLERS.get(short(name))
     if handler is not None:
         return handler(interpreter, name if name in HANDLERS else short(name), bound)
-    # What version 1 keeps under compat is read as what it stands for.
+    # Names that version 1 keeps under compat are read as the originals.
     known = short(name)
     root = known
     while root:
@@ -127,12 +127,12 @@ _USUAL = {
 }
 
 
-# Where TensorFlow has Keras' classes under its own name; functions there are version 1's.
+# Where TensorFlow exposes Keras classes under its own name; functions there are version 1's.
 _KERAS = ("tf.optimizers.", "tf.losses.", "tf.metrics.", "tf.initializers.")
 
 
 def short(name: str) -> str:
-    """Return the usual name of what TensorFlow also keeps elsewhere: `tf.math.add` → `tf.add`."""
+    """Return the usual name of an alias: `tf.math.add` → `tf.add`."""
     if name.startswith(_KERAS) and name.rpartition(".")[2][:1].isupper():
         return f"tf.keras.{name.removeprefix('tf.')}"
     elsewhere = next((prefix for prefix in _USUAL if name.startswith(prefix)), "")
@@ -142,7 +142,7 @@ def short(name: str) -> str:
 
 
 def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int) -> Arguments:
-    """Bind arguments to their parameters' names, by the API table's signature or by the shipped names."""
+    """Bind arguments to parameter names, by the API table's signature or the shipped names."""
     named = {k: v for k, v in keywords.items() if k != OPEN}
     out = Arguments(line, named, OPEN in keywords)
     signature = interpreter.api.signatures.get(name) if name else None
@@ -156,7 +156,7 @@ def bind(interpreter: Interpreter, name: str, args: list[Value], keywords: Keywo
     return out
 
 
-# Keywords that Keras 3 takes for every layer, or for a few by a name that is no parameter's.
+# Keywords that Keras 3 accepts for all layers, or for a few under a name that is not a parameter.
 _OF_LAYERS = words(
     "name dtype trainable autocast activity_regularizer input_shape input_dim input_length implementation"
     " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
@@ -168,14 +168,14 @@ _INSTEAD = {
 
 
 def is_keras_3(interpreter: Interpreter) -> bool:
-    """Return whether the Keras of the code is the third, and not the second under a name of its own."""
+    """Return True if the code's Keras is version 3, not version 2 under its own name."""
     return interpreter.api.keras.startswith("3") and not interpreter.imported & {"tf_keras"}
 
 
 def _check(
     interpreter: Interpreter, name: str, signature: Signature, args: list[Value], given: Arguments, line: int
 ) -> None:
-    """Record arguments that the signature does not take."""
+    """Record arguments that the signature does not accept."""
     # A class listed without parameters has a constructor that could not be read.
     if not signature.parameters and not signature.rest:
         return
@@ -191,7 +191,7 @@ def _check(
         remedy = f"Its name is now {now}." if known else f"It takes {takes}."
         remedy = _INSTEAD.get(unknown[0], remedy) if layer else remedy
         detail = f"{name} takes no argument {unknown[0]}"
-        # Where the new name is given too, or a call says both, a person has to look.
+        # If the new name is given too, or a call has both, the user must decide.
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:

@@ -43,7 +43,7 @@ def for_loop(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", scope: Sc
 
 
 def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, span: bool) -> bool:
-    """Whether each iteration is read by itself: a few known items that the body makes use of."""
+    """Return True if each iteration is read separately: a few known items that the body uses."""
     items = found.items
     if items is None or not 1 <= len(items) <= MOST_UNROLLED:
         return False
@@ -53,7 +53,7 @@ def _unrolls(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: It
 
 
 def _uses(node: "ast.For | ast.AsyncFor") -> bool:
-    """Whether a loop's counter takes part in more than printing."""
+    """Return True if a loop's counter is used for more than printing."""
     if not isinstance(node.target, ast.Name):
         return True
     for statement_ in node.body:
@@ -92,7 +92,7 @@ def _unrolled(
 
 
 def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Iteration, scope: Scope) -> Flow:
-    """Read the body once, for all iterations; a loop that may run no times joins with what was before."""
+    """Read the body once for all iterations; a loop that may not run joins with the previous state."""
     loop = _loop(interpreter, node, found.count, found)
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
@@ -109,8 +109,8 @@ def _once(interpreter: Interpreter, node: "ast.For | ast.AsyncFor", found: Itera
 
 
 def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope) -> None:
-    """Read the body's beginning once more, up to where it takes a time since a clock that it read further
-    down: in the iteration before.
+    """Read the start of the body again, up to where it takes a time since a clock that the previous
+    iteration read further down.
     """
     until = interpreter.once(node, _takes_before_it_reads)
     if not until or interpreter.again >= _MOST_AGAIN:
@@ -125,13 +125,13 @@ def _begin_again(interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.W
         interpreter.again -= 1
 
 
-# So many loops, one in another, of which the beginning is read once more.
+# Maximum depth of nested loops whose start is read again.
 _MOST_AGAIN = 2
 
 
 def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
-    """How many statements of a loop's body there are up to the last that takes a time since a clock which the
-    body reads only after that; 0 for none.
+    """Return the number of statements up to the last one that takes a time since a clock which the body
+    reads only later; 0 for none.
     """
     taken: dict[str, tuple[int, int, int]] = {}
     read: dict[str, tuple[int, int]] = {}
@@ -154,7 +154,7 @@ def _takes_before_it_reads(node: "ast.For | ast.AsyncFor | ast.While") -> int:
 def _forget_counters(
     interpreter: Interpreter, node: "ast.For | ast.AsyncFor | ast.While", scope: Scope
 ) -> None:
-    """Take what each iteration counts on, and decides by, for any number: one reading is of all of them."""
+    """Generalize counters and conditions that change per iteration: one reading covers all iterations."""
     for name in interpreter.once(node, _decided_by):
         known = scope.find(name)
         if isinstance(known, Known) and is_number(known):
@@ -162,7 +162,7 @@ def _forget_counters(
 
 
 def _decided_by(node: "ast.For | ast.AsyncFor | ast.While") -> tuple[str, ...]:
-    """The names that a loop's body sets by what they were, and by which it decides."""
+    """Return names that a loop's body updates from their old values and uses in conditions."""
     stepped, asked = set[str](), set[str]()
     for part in (part for each in node.body for part in ast.walk(each)):
         if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
@@ -199,7 +199,7 @@ _ENDS: dict[type[ast.cmpop], int] = {ast.Gt: 1, ast.GtE: 0, ast.Eq: 0}
 
 
 def _ends(node: ast.For) -> int | None:
-    """After how many iterations `if i > 10: break` at the loop's beginning ends it; None without that."""
+    """Return the iterations after which `if i > 10: break` at the loop's start ends it; None without it."""
     first = node.body[0]
     counter = node.target.elts[0] if isinstance(node.target, ast.Tuple) and node.target.elts else None
     if not isinstance(first, ast.If) or not isinstance(first.test, ast.Compare) or len(first.test.ops) != 1:
@@ -219,7 +219,7 @@ def _is_empty(node: "ast.For | ast.AsyncFor | ast.While") -> bool:
 
 
 def _does_nothing(statement_: ast.stmt) -> bool:
-    """`pass`, `…`, `break`, and an `if` on whose branches nothing else happens."""
+    """`pass`, `…`, `break`, and an `if` with nothing else in its branches."""
     if isinstance(statement_, ast.Pass | ast.Break | ast.Continue):
         return True
     if isinstance(statement_, ast.Expr):

@@ -1,4 +1,4 @@
-"""Modules of the document's own folder: read as importing them would run them, and never imported."""
+"""Neighbouring modules: read as importing would run them, never imported."""
 
 import sys
 from functools import lru_cache
@@ -12,7 +12,7 @@ from tuilab.documents.reading.parse import Parsed, parse
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
 
-# How many modules of its folder are read for one document, and bytes of each.
+# Maximum number of neighbouring modules per document, and bytes of each.
 MOST_MODULES, LARGEST_MODULE = 16, 200_000
 _LIBRARIES = sys.stdlib_module_names | {
     *("tensorflow", "keras", "numpy", "scipy", "torch", "jax", "pandas", "matplotlib", "sklearn", "cv2"),
@@ -21,9 +21,9 @@ _LIBRARIES = sys.stdlib_module_names | {
 
 
 def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Module | None:
-    """Return the module of that name beside the document; None where there is none, or it is a library's.
+    """Return the neighbouring module of that name; None if there is none, or it is a library's.
 
-    level: of a relative import, how many folders up from the file that says it; 0 from the document's.
+    level: of a relative import, in folders above the importing file; 0 for the document's folder.
     """
     if interpreter.folder is None or (not level and dotted.partition(".")[0] in _LIBRARIES):
         return None
@@ -33,13 +33,13 @@ def imported(interpreter: Interpreter, dotted: str, level: int, line: int) -> Mo
     parts = dotted.split(".") if dotted else []
     found = _module(interpreter, base.joinpath(*parts), line)
     if found is None and not level and len(parts) > 1 and parts[0] == interpreter.folder.resolve().name:
-        # The folder is the package that the document says it stands in.
+        # The folder is the package that the document claims to be in.
         found = _module(interpreter, base.joinpath(*parts[1:]), line)
     return found
 
 
 def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Value | None:
-    """Return what a module's name stands for: what it binds, or the module below it; None for neither."""
+    """Return what a module's name stands for: its binding or submodule; None for neither."""
     found: Value | None = module.scope.names.get(name)
     if found is None and module.package is not None:
         found = _module(interpreter, module.package / name, line)
@@ -47,13 +47,13 @@ def member(interpreter: Interpreter, module: Module, name: str, line: int) -> Va
 
 
 def unread(module: Module, name: str, line: int) -> Value:
-    """Return what a module binds in a way that is not read: known by its name, as another library's."""
+    """Return a binding that cannot be read: known only by name, like a library's."""
     if module.name in _LIBRARIES or module.name in _SHORT:
         return Unknown(f"{module.name} binds no {name}", line)
     return Api(f"{module.name}.{name}")
 
 
-# By which the names of libraries begin here.
+# Prefixes of library names here.
 _SHORT = ("tf", "np", "rng", "builtins")
 
 
@@ -79,7 +79,7 @@ def _module(interpreter: Interpreter, path: Path, line: int) -> Module | None:
         interpreter.execute(parsed.statements, scope)
     interpreter.beside = beside
     for region in interpreter.trace.regions[first:]:
-        # What it times by itself is told where it is checked itself.
+        # Its own timings are reported when it is checked itself.
         region.discarded = True
     return made
 
@@ -94,5 +94,5 @@ def _parsed(file: Path) -> Parsed | None:
 
 @lru_cache(128)
 def _read(file: Path, changed: int, size: int) -> Parsed:
-    """Its statements, read once for all documents that import it as it is now."""
+    """Return its statements, read once for all documents that import the same version of it."""
     return parse(decode(read_regular(file, LARGEST_MODULE)).split("\n"), 1)

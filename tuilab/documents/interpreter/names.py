@@ -1,4 +1,4 @@
-"""Names of libraries, dtypes, devices and clocks as the rest of the reading knows them."""
+"""Names of libraries, dtypes, devices and clocks, in the form used by the interpreter."""
 
 import builtins
 import math
@@ -8,7 +8,7 @@ from tuilab.documents.interpreter.values import NONE, Api, Known, OpaqueObject, 
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
-# Clocks: canonical name → what is wrong with it for timing a device's work, "" for nothing.
+# Clocks: canonical name → its problem for timing devices, "" for none.
 _WALL = "it follows the wall clock, which may be set or slewed meanwhile, and is coarse on some systems"
 CPU_TIME = "it counts this process's CPU time and stands still while the host waits for a device"
 CLOCKS = {
@@ -71,7 +71,7 @@ _CONSTANTS: dict[str, Value] = {
     "np.inf": Unknown("infinity", 0),
     "np.nan": Unknown("not a number", 0),
 }
-# Why an option of a program is not known.
+# Why a program option is unknown.
 COMMAND_LINE = "it comes from the command line"
 ENVIRONMENT = "it comes from the environment"
 _OUTSIDE = {
@@ -80,19 +80,19 @@ _OUTSIDE = {
     "tf.__version__": "the version is that of the interpreter's TensorFlow",
     "np.__version__": "the version is that of the interpreter's NumPy",
 }
-# What a call of a loaded SavedModel, or of one of its functions, is recorded as.
+# The recorded name for calls of a loaded SavedModel or its functions.
 SAVED = "a SavedModel"
-# Methods of a Keras model that train or predict: with data, and with one batch.
+# Keras model methods that train or predict: with data, and with one batch.
 TRAINS = ("fit", "evaluate", "predict", "fit_generator")
 STEPS = ("train_on_batch", "test_on_batch", "predict_on_batch", "predict_step", "train_step")
-# Methods that no other library's models have, and arguments that no other's take.
+# Methods and arguments that only Keras models have.
 ONLY_KERAS = ("train_on_batch", "test_on_batch", "predict_on_batch")
 ARGUMENTS_OF_KERAS = (
     "epochs", "batch_size", "validation_data", "validation_split", "steps_per_epoch", "callbacks", "verbose",
     "steps",
 )  # fmt: skip
 OLD_RATE = "tf.keras.optimizers.Optimizer.lr"
-# Methods that no class has any more, and no other library's has: by them what they are called on is known.
+# Methods that no class has any more and no other library has: they identify their object.
 LEFT = {
     **dict.fromkeys(("experimental_run_v2", "experimental_make_numpy_dataset"), "tf.distribute.Strategy"),
     **dict.fromkeys(("make_one_shot_iterator", "make_initializable_iterator"), "tf.data.Dataset"),
@@ -102,12 +102,12 @@ LEFT = {
 _DEVICE = re.compile(r"(?:^|[/:])(?:device:|physical_device:)?(CPU|GPU|TPU):?(\d+|\*)?$", re.IGNORECASE)
 
 
-# Where Keras lay in TensorFlow's own packages.
+# The location of Keras in TensorFlow's own packages.
 _PRIVATE = "tensorflow.python."
 
 
 def canonical(module: str) -> str:
-    """Return the dotted name under which a module is known here: `tensorflow.keras` → `tf.keras`."""
+    """Return a module's canonical dotted name: `tensorflow.keras` → `tf.keras`."""
     root, _, rest = module.removeprefix(_PRIVATE).partition(".")
     if root == "tensorflow" and not rest.startswith(("python", "core", "compiler", "lite.python")):
         name = f"tf.{rest}" if rest else "tf"
@@ -123,7 +123,7 @@ def canonical(module: str) -> str:
 
 
 def module(dotted: str, spelled: str) -> Api:
-    """Return an imported module: its canonical name, how the source calls it, and what it really is."""
+    """Return an imported module: canonical name, spelling in the source, and real identity."""
     keras = dotted.removeprefix(_PRIVATE).partition(".")[0] == "keras"
     return Api(canonical(dotted), spelled, dotted if keras else "")
 
@@ -139,12 +139,12 @@ def member(owner: Api, name: str, line: int, spelled: str = "") -> Value:
     return Api(dotted, spelled or f"{owner.spelled or owner.name}.{name}", real)
 
 
-# What stands for a dtype that Keras 3 gives as a text.
+# Stands for a dtype that Keras 3 returns as text.
 TEXT_DTYPE = "a dtype of Keras 3"
 
 
 def dtype_of(value: Value | None) -> str | None:
-    """Return the dtype that an argument names: `tf.float32`, `"float32"`, `np.double`, `float`."""
+    """Return the dtype named by an argument: `tf.float32`, `"float32"`, `np.double`, `float`."""
     word = ""
     if isinstance(value, Api):
         root, _, word = value.name.rpartition(".")
@@ -159,12 +159,12 @@ def dtype_of(value: Value | None) -> str | None:
 
 
 def item_bytes(dtype: str | None) -> int | None:
-    """Return the bytes of one element; None where they are not known."""
+    """Return the bytes of one element; None if they are not known."""
     return ITEM_BYTES.get(dtype or "")
 
 
 def families(value: Value | None) -> tuple[str, ...]:
-    """Return the device families that `tf.device`'s argument may name; ("?",) where that is not known."""
+    """Return the device families that `tf.device`'s argument may name; ("?",) if not known."""
     if isinstance(value, Unknown) and value.options:
         found = [family for option in value.options for family in families(option)]
         return tuple(dict.fromkeys(found))

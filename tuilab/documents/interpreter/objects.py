@@ -1,4 +1,4 @@
-"""Methods of a library's objects: a timer, a gradient tape, a session, a strategy, a TFLite interpreter."""
+"""Methods of library objects: timers, gradient tapes, sessions, strategies, TFLite interpreters."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _LIBRARY_METHODS = ("apply_gradients", "minimize", "update_state")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A method, what it is called on, and with what."""
+    """A method with its object and arguments."""
 
     owner: OpaqueObject
     name: str
@@ -40,19 +40,19 @@ class Asked:
 
 
 Method = Callable[[Interpreter, Asked], Value | None]
-# By the kind of object. None: what the method gives is not known.
+# By kind of object. None: the method's result is not known.
 METHODS: dict[str, Method] = {}
 
 
 def method(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return what the method gives."""
+    """Return the method's result."""
     read = METHODS.get(asked.owner.kind)
     result = read(interpreter, asked) if read is not None else None
     return Unknown(f"what {asked.name}() gives", asked.line) if result is None else result
 
 
 def of(kind: str) -> Callable[[Method], Method]:
-    """Register what reads the methods of a kind of object."""
+    """Register the method reader for a kind of object."""
 
     def register(function: Method) -> Method:
         METHODS[kind] = function
@@ -62,7 +62,7 @@ def of(kind: str) -> Callable[[Method], Method]:
 
 
 def assumed(kind: str, line: int) -> Value:
-    """Return a model, a session or an interpreter of TFLite that somebody gives."""
+    """Return a model, session or TFLite interpreter from outside the document."""
     if kind == "model":
         return Model([], line, open=True, assumed=True)
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
@@ -98,7 +98,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("gradient", "jacobian", "batch_jacobian"):
         return None
     if asked.args and isinstance(asked.args[0], Unknown):
-        # What is differentiated is not known, nor where it runs.
+        # The differentiated computation is unknown, and so is whether it runs.
         interpreter.event("opaque", f"the {asked.name} of what is not known", asked.line)
     else:
         interpreter.event("op", f"tf.GradientTape.{asked.name}", asked.line, {}, Tensor(None, None))
@@ -107,7 +107,7 @@ def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
-    """Return a class of the document or of a library: what its constructor sets is not known."""
+    """Return a class of the document or a library: its constructor's effects are unknown."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
         interpreter.event("opaque", f"super().{asked.name}", asked.line)
     return None
@@ -173,7 +173,7 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 @of("saved")
 def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
-    """Return what a method of a model gives, or a SavedModel's function of that name or signature."""
+    """Return the result of a model's method, or a SavedModel's function of that name or signature."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
@@ -190,7 +190,7 @@ def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
         interpreter.event("build", asked.name, asked.line)
         return Unknown(f"what {asked.name}() gives", asked.line)
     if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
-        # generate() and its like may well read what they computed.
+        # generate() and similar methods may read their results.
         return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
     return call_saved(interpreter, asked.owner, asked.args, asked.keywords, asked.line)
 
@@ -201,7 +201,7 @@ _SETS_UP = words("save load compile summary build get_ set_ push_ from_ to_ free
 def call_saved(
     interpreter: Interpreter, owner: Value, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Return what a SavedModel's function gives. On what is known to be symbolic it builds a model."""
+    """Return the result of a SavedModel's function. With symbolic inputs, it builds a model."""
     inside = any(isinstance(value, Tensor) and value.inside for value in (*args, *keywords.values()))
     result = Tensor(None, None, inside=inside)
     builds = inside and interpreter.in_graph() is None
@@ -219,7 +219,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
     if made.startswith("tf.distribute.") and name in _RUNS:
         return _on_replicas(interpreter, asked)
     if made.startswith("tf.estimator.") and name in ("train", "evaluate"):
-        # Each call builds the graph and makes a session anew.
+        # Each call builds the graph and creates a session again.
         interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
         return Unknown(f"what {name}() gives", line)
     if name in ("result", "numpy") and "metrics" in made:
@@ -232,7 +232,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
-    """What a `tf.distribute` strategy runs: the function on each replica, with what it is given."""
+    """Run a function on each replica of a `tf.distribute` strategy, with its arguments."""
     name, args, keywords, line = asked.name, asked.args, asked.keywords, asked.line
     if name == "experimental_distribute_dataset":
         return args[0] if args else Unknown("a distributed dataset", line)
@@ -249,7 +249,7 @@ def _on_replicas(interpreter: Interpreter, asked: Asked) -> Value:
 
 
 def _is_op(asked: Asked) -> bool:
-    """Whether a session is asked for ops alone, which it runs without bringing anything back."""
+    """Return True if a session runs only ops, without fetching results."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     items = value.items if isinstance(value, Listing) else [value]
     return all(isinstance(item, Bound) and item.name in _OPS for item in items)
@@ -259,11 +259,11 @@ _OPS = ("op", "initializer")
 
 
 def _fetched(asked: Asked) -> Value:
-    """What a session is asked for: the first of several; the session where that is not known."""
+    """Return what a session fetches: the first of several; the session if not known."""
     value = asked.args[0] if asked.args else asked.keywords.get("fetches", asked.owner)
     if isinstance(value, Listing) and value.items:
         value = value.items[0]
-    # A tensor's op is run as the tensor is, without bringing its value back.
+    # A tensor's op runs like the tensor, without fetching its value.
     if isinstance(value, Bound) and value.name in _OPS and isinstance(value.owner, Tensor):
         value = value.owner
     return value

@@ -1,7 +1,7 @@
-"""Functions that make tensors and arrays: a table from the name to kind of event, shape and dtype.
+"""Functions that make tensors and arrays: a table from name to event kind, shape and dtype.
 
-What is not in the table is in `tf_calls`, `keras_calls`, `dataset_calls` and `timers`, where calling does
-something else than making one tensor; any other name of TensorFlow is an op of unknown shape.
+Functions not in the table are in `tf_calls`, `keras_calls`, `dataset_calls` and `timers` if calling does
+something other than making a tensor; any other TensorFlow name is an op of unknown shape.
 """
 
 from collections.abc import Callable
@@ -41,12 +41,12 @@ _SUBJECT = words("input_tensor input tensor x a value image images signals signa
 
 
 def subject(args: Arguments) -> Value:
-    """Return the argument that a function is about, whatever its parameter is called."""
+    """Return a function's main argument, whatever its name."""
     return next((args.values[name] for name in _SUBJECT if name in args.values), NONE)
 
 
 def unknown(args: Arguments) -> None:
-    """Follow neither shape nor dtype."""
+    """Return unknown shape and dtype."""
 
 
 def scalar(args: Arguments) -> Shape:
@@ -73,7 +73,7 @@ def always(dtype: str) -> DtypeOf:
 
 
 def asked(default: str | None) -> DtypeOf:
-    """Return the dtype that is given, else the default; None where one is given that is not known."""
+    """Return the given dtype, else the default; None if an unknown one is given."""
     return lambda args: dtype_of(args.get("dtype")) if args.given("dtype") else default
 
 
@@ -86,7 +86,7 @@ def broadcast(args: Arguments) -> Shape | None:
 
 
 def reduced(args: Arguments) -> Shape | None:
-    """Drop the axis that is reduced; a scalar where none is given."""
+    """Drop the reduced axis; a scalar if none is given."""
     value, axis = subject(args), args.get("axis", "reduction_indices")
     if axis == NONE:
         return ()
@@ -101,30 +101,30 @@ def reduced(args: Arguments) -> Shape | None:
 
 
 def given_shape(args: Arguments) -> Shape | None:
-    """Return the shape that the caller asks for."""
+    """Return the requested shape."""
     return shape_of(args.get("shape", "dims", "0"))
 
 
 def given_size(args: Arguments) -> Shape | None:
-    """Return the shape in NumPy's `size`, a scalar's without one."""
+    """Return the shape in NumPy's `size`; a scalar's without one."""
     size = args.get("size")
     return () if size == NONE else shape_of(size)
 
 
 def given_sides(args: Arguments) -> Shape | None:
-    """Return the shape of `np.random.rand(3, 4)`: each argument is a side."""
+    """Return the shape of `np.random.rand(3, 4)`: each argument is a dimension."""
     return None if args.open else tuple(integer(v) for k, v in args.values.items() if k.isdigit())
 
 
 def square(args: Arguments) -> Shape | None:
-    """Return the shape of `eye`: rows, and as many columns unless they are given."""
+    """Return the shape of `eye`: rows, and as many columns by default."""
     rows = integer(args.get("num_rows", "N"))
     columns = args.get("num_columns", "M")
     return (rows, rows if columns == NONE else integer(columns))
 
 
 def counted(args: Arguments) -> Shape:
-    """Return the shape of `range` and `arange`, of whole numbers with a step of one."""
+    """Return the shape of `range` and `arange`, for whole numbers and step one."""
     ends = [
         integer(args.get(*p))
         for p in (("start",), ("limit", "stop"))
@@ -136,12 +136,12 @@ def counted(args: Arguments) -> Shape:
 
 
 def spaced(args: Arguments) -> Shape:
-    """Return the shape of `linspace`: as many numbers as asked for."""
+    """Return the shape of `linspace`."""
     return (integer(args.get("num")) if args.given("num") else 50,)
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
-    """Take the dtype of the value that fills."""
+    """Take the dtype of the fill value."""
     default = "float64" if library == "np" else None
     return lambda args: (
         dtype_of(args.get("dtype"))
@@ -151,7 +151,7 @@ def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
 
 
 def reshaped(args: Arguments) -> Shape | None:
-    """Return the shape asked for, with -1 resolved."""
+    """Return the requested shape with -1 resolved."""
     wanted = shape_of(args.get("shape", "newshape", "1"))
     if wanted is not None and -1 in wanted:
         known = elements(tuple(s for s in wanted if s != -1))
@@ -162,7 +162,7 @@ def reshaped(args: Arguments) -> Shape | None:
 
 
 def expanded(args: Arguments) -> Shape | None:
-    """Return the shape with one side more."""
+    """Return the shape with one more dimension."""
     before, axis = same(args), integer(args.get("axis", "1"))
     if before is None or axis is None or not -len(before) - 1 <= axis <= len(before):
         return None
@@ -171,13 +171,13 @@ def expanded(args: Arguments) -> Shape | None:
 
 
 def squeezed(args: Arguments) -> Shape | None:
-    """Drop sides of one."""
+    """Drop dimensions of size one."""
     before = same(args)
     return None if before is None or args.given("axis") else tuple(s for s in before if s != 1)
 
 
 def transposed(args: Arguments) -> Shape | None:
-    """Return the shape with its sides reversed, or in the order asked for."""
+    """Return the shape with dimensions reversed, or in the requested order."""
     before, given = same(args), args.get("perm", "axes", "1")
     order = shape_of(given)
     if before is None or given == NONE:
@@ -200,14 +200,14 @@ def _axis(args: Arguments) -> int | None:
 
 
 def stacked(args: Arguments) -> Shape | None:
-    """Return the shape with one side more, as long as there are parts."""
+    """Return the shape with one more dimension for the parts."""
     parts = _parts(args)
     first = parts[0].shape if parts else None
     return (len(parts), *first) if first is not None and _axis(args) == 0 else None
 
 
 def joined(args: Arguments) -> Shape | None:
-    """Return the shape with one side as long as those of all parts together."""
+    """Return the shape with one dimension as long as all parts together."""
     parts, axis = _parts(args), _axis(args)
     first = parts[0].shape if parts else None
     if first is None or axis is None or not -len(first) <= axis < len(first):
@@ -224,7 +224,7 @@ def joined_dtype(args: Arguments) -> str | None:
 
 
 def convolved(args: Arguments) -> Shape | None:
-    """Return the shape that `tf.nn.conv1d` gives of (batch, length, channels).
+    """Return the shape of `tf.nn.conv1d` for (batch, length, channels).
 
     The length is known for padding SAME and stride 1, otherwise None.
     """
@@ -256,7 +256,7 @@ def spectrum_dtype(args: Arguments) -> str | None:
 
 
 def resized(args: Arguments) -> Shape | None:
-    """Return the shape of an image of the size asked for."""
+    """Return the shape of an image with the requested size."""
     size = args.get("size")
     sides = [integer(s) for s in size.items] if isinstance(size, Listing) else []
     return (*sides, integer(args.get("channels")) or 3) if len(sides) == 2 else None
@@ -264,7 +264,7 @@ def resized(args: Arguments) -> Shape | None:
 
 @dataclass(frozen=True)
 class Op:
-    """One row: the kind of its event, and what is known of its result."""
+    """One row: its event kind, and what is known about its result."""
 
     kind: Kind
     shape: ShapeOf = unknown
@@ -289,7 +289,7 @@ _IMAGES = """random_brightness adjust_brightness random_flip_left_right random_f
 _HOST = Op("host-op", broadcast, like, "np")
 _DRAWN = Op("host-create", given_size, asked("float64"), "np")
 
-# A name that ends in a dot stands for all below it that have no row of their own.
+# A name that ends in a dot covers everything below it without its own row.
 TABLE: dict[str, Op] = {
     **_rows("tf.", _FUNCTIONS, Op("op", broadcast)),
     **_rows("tf.", _CONDITIONS, Op("op", broadcast, always("bool"))),
@@ -311,7 +311,7 @@ TABLE: dict[str, Op] = {
     "tf.stack": Op("op", stacked, joined_dtype),
     "tf.concat": Op("op", joined, joined_dtype),
     "tf.nn.conv1d": Op("op", convolved),
-    # It does not exist, and articles use it as SciPy's.
+    # It does not exist; articles use it like SciPy's.
     "tf.signal.lfilter": Op("op", signal, signal_dtype),
     "tf.signal.fft": Op("op", same, spectrum_dtype),
     **_rows("tf.signal.", "stft rfft ifft irfft fft2d", Op("op", unknown, spectrum_dtype)),
@@ -367,10 +367,10 @@ def _row(name: str) -> Op:
 
 
 def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
-    """Write the event and give the tensor that it makes.
+    """Write the event and return the tensor that it makes.
 
-    NumPy takes a tensor by waiting for it. Inside a graph making a tensor is an op of it, and Python's random
-    numbers are drawn once.
+    NumPy waits for a tensor argument. In a graph, making a tensor is an op, and Python's random numbers are
+    drawn once.
     """
     word = name.rpartition(".")[2]
     if word in _NOTHING:
@@ -415,7 +415,7 @@ def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return make(interpreter, name, args, TABLE["np."])
 
 
-# PyTorch's tensors on the CPU, where it computes while the caller waits: read as arrays are.
+# PyTorch's tensors on the CPU, where the caller waits: read like arrays.
 _TORCH = {
     **_rows("torch.", "rand randn ones zeros empty", Op("host-create", given_sides, asked("float32"), "np")),
     **_rows("torch.", "matmul mm mul add sub div", Op("host-op", unknown, like, "np")),
@@ -424,7 +424,7 @@ _TORCH = {
 
 @handles(*_TORCH)
 def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make PyTorch's tensor, on the host unless it says of a device that it lies there."""
+    """Make a PyTorch tensor, on the host unless a device is given."""
     if args.given("device"):
         interpreter.event("opaque", name, args.line, args.values)
         return Unknown(f"what {name} gives", args.line)
@@ -468,7 +468,7 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.identity")
 def identity(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Follow `tf.identity`, by which articles move a tensor into a device scope."""
+    """Follow `tf.identity`, which articles use to move a tensor into a device scope."""
     moves = bool(interpreter.place.devices) and not interpreter.in_graph()
     return make(interpreter, name, args, Op("copy" if moves else "op", same))
 
@@ -533,7 +533,7 @@ _SAMPLES = "mean median min max std percentile amin amax sum quantile var averag
 
 @handles(*(f"np.{word}" for word in _SAMPLES.split()), "statistics.")
 def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Compute a statistic; that of measured times is a time."""
+    """Compute a statistic; a statistic of measured times is a time."""
     value = args.get("0", "a", "data")
     interpreter.reads(value, f"{name}()", args.line)
     if isinstance(value, Tensor):

@@ -1,4 +1,4 @@
-"""All of a document's examples, read one after the other as one program."""
+"""All of a document's examples, read in order as one program."""
 
 import ast
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ from tuilab.documents.reading.dialect import (
 )
 from tuilab.model.api import ApiTable
 
-# What these names mean in every article, also where a shortened example leaves out the import.
+# The usual meaning of these names in articles, even if a short example omits the import.
 CONVENTIONS: dict[str, Value] = {
     "tf": Api("tf"),
     "np": Api("np"),
@@ -65,11 +65,13 @@ CONVENTIONS: dict[str, Value] = {
 
 @dataclass(frozen=True)
 class Code:
-    """An example's statements, parsed. cell: the magic that times all of it. size: of its syntax tree, about.
+    """An example's parsed statements. cell: the magic that times it entirely. size: approximate number of
+    nodes.
 
-    shows: its last statement's value is displayed, as a notebook's and a session's is. yields: it may.
-    deferred: whether its calls build a graph, where it is a program by itself. excerpt: it is one of an
-    article's, which leave out what stands to reason.
+    shows: the last statement's value is displayed, as in a notebook or session. yields: it may contain a
+    generator.
+    deferred: its calls build a graph, if it is its own program. excerpt: part of an article, which omits the
+    obvious.
     """
 
     number: int
@@ -86,11 +88,11 @@ class Code:
 def read_program(
     examples: Sequence[Code], api: ApiTable, deferred: bool = False, folder: Path | None = None
 ) -> Trace:
-    """Read the examples as one program: names carry on to later ones.
+    """Read the examples as one program, with names carried on to later ones.
 
-    Functions that nothing calls are read at the end, with parameters that are not known. The work is bounded
-    in proportion to the code; where it ends early, a note says so. deferred: calls build a graph that a
-    session runs, as in TensorFlow 1. folder: the document's, whose modules it may import.
+    Uncalled functions are read at the end, with unknown parameters. The work is limited in proportion to the
+    code; a note says if it ends early. deferred: calls build a graph for a session, as in TensorFlow 1.
+    folder: of the document, whose modules it may import.
     """
     size = sum(example.size for example in examples)
     interpreter = Interpreter(api, min(MOST_STEPS, STEPS + STEPS_PER_NODE * size), folder)
@@ -138,13 +140,13 @@ def _read_example(interpreter: Interpreter, example: Code) -> None:
 
 
 def _read_uncalled(interpreter: Interpreter) -> None:
-    """Read functions that nothing has called, as a caller might call them: in the example that defines them.
+    """Read uncalled functions as a caller might call them, in the example that defines them.
 
-    Reading one may call others and define more: those that others name come last, if nothing has called them.
+    Reading one may call others and define more. Functions that others mention come last, if still uncalled.
     """
     index, named, waiting = 0, _named(interpreter.functions), list[Function]()
     for function in interpreter.functions:
-        # What one of them imports, all of a module has in mind.
+        # An import in one of them counts for the whole module.
         interpreter.imported |= _imports(function.node)
     while index < len(interpreter.functions) or waiting:
         last = index >= len(interpreter.functions)
@@ -156,7 +158,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
             waiting.append(function)
             continue
         interpreter.place = Context(block=function.block, uncalled=True)
-        # Between what was read before and this call lies whatever the caller did.
+        # Anything may happen between the code read so far and this call.
         interpreter.event("opaque", CALLER, function.node.lineno)
         parameters = function.node.args.args
         args: list[Value] = []
@@ -181,7 +183,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
 
 
 def _imports(node: ast.AST) -> set[str]:
-    """Libraries that are imported in a function, by their first names."""
+    """Return the libraries imported in a function, by their top-level names."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Import):
@@ -192,7 +194,7 @@ def _imports(node: ast.AST) -> set[str]:
 
 
 def _named(functions: Sequence[Function]) -> set[str]:
-    """Names that a function of the document mentions, but for its own."""
+    """Return the names that the document's functions mention, except their own."""
     found: set[str] = set()
     for function in functions:
         for part in ast.walk(function.node):
@@ -209,7 +211,7 @@ def _named(functions: Sequence[Function]) -> set[str]:
 
 
 def _unknown_defaults(function: Function) -> dict[str, Value]:
-    """Parameters that stand as None where nothing is given: whoever calls it gives something."""
+    """Return parameters with default None as unknown: a caller passes something."""
     line = function.node.lineno
     return {
         name: Unknown(f"{name} is given by whoever calls {function.name}", line)
@@ -219,7 +221,7 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
 
 
 def _receiver(interpreter: Interpreter, function: Function, line: int) -> Value:
-    """The object for a method that nothing calls: the first of its class, or a new one."""
+    """Return the object for an uncalled method: the first of its class, or a new one."""
     owner = function.scope.owner
     if not function.scope.instances and isinstance(owner, Class):
         made = owner.find("__init__")

@@ -1,4 +1,4 @@
-"""Names and what they stand for, with a journal so that two branches can be read and joined."""
+"""Names and their values, with a journal so that branches can be read separately and joined."""
 
 from dataclasses import dataclass, field
 
@@ -9,9 +9,9 @@ Store = dict[str, Value]
 
 @dataclass(eq=False)
 class Scope:
-    """Names of a module, class body or function call. Lookup goes outwards as Python's does.
+    """Names of a module, class body or function call. Lookup goes outward as in Python.
 
-    owner: the class whose body this is; instances: the first of its objects.
+    owner: the class of this body; instances: its first object.
     """
 
     names: Store = field(default_factory=dict)
@@ -22,7 +22,7 @@ class Scope:
     elsewhere: dict[str, "Scope"] = field(default_factory=dict)
 
     def find(self, name: str) -> Value | None:
-        """Return the name's value here or further out; a class body is seen only from within itself."""
+        """Return the name's value here or further out; a class body is visible only from within."""
         scope: Scope | None = self.elsewhere.get(name, self)
         first = True
         while scope is not None:
@@ -32,7 +32,7 @@ class Scope:
         return None
 
     def module(self) -> "Scope":
-        """Return the module's scope: outside of it are only the names that every module has."""
+        """Return the module's scope; outside of it are only built-in names."""
         scope = self
         while scope.parent is not None and scope.parent.parent is not None:
             scope = scope.parent
@@ -44,13 +44,13 @@ Bindings = dict[tuple[int, str], tuple[Store, Value | None]]
 
 
 class Journal:
-    """Writes to stores, so that they can be undone after one branch and joined after the other."""
+    """Records writes to stores, so that they can be undone after one branch and joined after the other."""
 
     def __init__(self) -> None:
         self._open: list[list[Entry]] = []
 
     def write(self, store: Store, name: str, value: Value) -> None:
-        """Bind a name, remembering what it was before."""
+        """Bind a name, and remember the old value."""
         if self._open:
             self._open[-1].append((store, name, store.get(name)))
         store[name] = value
@@ -60,7 +60,7 @@ class Journal:
         self._open.append([])
 
     def undo(self) -> Bindings:
-        """End the branch: put everything back; returns what it had bound, by store and name."""
+        """End the branch and restore everything; returns what it had bound, by store and name."""
         entries = self._open.pop()
         bound: Bindings = {}
         for store, name, _ in entries:
@@ -73,7 +73,7 @@ class Journal:
         return bound
 
     def join(self, branches: list[Bindings], line: int) -> None:
-        """Bind what any branch bound; where they differ, to what each may have left."""
+        """Bind what any branch bound; if they differ, to all possible values."""
         keys: dict[tuple[int, str], Store] = {}
         for bound in branches:
             keys |= {key: store for key, (store, _) in bound.items()}
@@ -88,7 +88,7 @@ class Journal:
 
 
 def either(one: Value | None, other: Value | None, line: int) -> Value | None:
-    """Return what stands for both values. A name bound in one branch only is taken to be bound."""
+    """Return the value that stands for both. A name bound in only one branch counts as bound."""
     if one is None or other is None or one is other:
         return one if other is None else other
     if one == other:
@@ -104,7 +104,7 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         # A total to which only some times are added.
         return one if isinstance(one, Elapsed) else other
     if isinstance(one, Dataset) and isinstance(other, Dataset):
-        # With or without a step: the pipeline is one.
+        # With or without a step, it is one pipeline.
         return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):

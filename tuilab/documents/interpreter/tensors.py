@@ -1,4 +1,4 @@
-"""Shapes and dtypes through operators and the common functions of tensors and arrays."""
+"""Shapes and dtypes through operators and common functions of tensors and arrays."""
 
 import ast
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 
 
 def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """Apply a Python operator where a tensor or an array takes part."""
+    """Apply a Python operator to at least one tensor or array."""
     name = OPERATORS[type(op)]
     if name == "tf.matmul":
         return matmul(interpreter, {"a": left, "b": right}, line)
@@ -45,7 +45,7 @@ def operator(interpreter: Interpreter, op: ast.operator, left: Value, right: Val
     return result
 
 
-# How tensors are made whose dtype and shape are sure: of nothing, of literals, cast.
+# Ways to make tensors with certain dtype and shape: from nothing, from literals, by a cast.
 _SURE = ("tf.zeros", "tf.ones", "tf.eye", "tf.random.normal", "tf.random.uniform", "tf.cast")
 _COPIES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 _SURE_ARRAYS = words(
@@ -55,9 +55,9 @@ _SURE_ARRAYS = words(
 
 
 def _is_sure(interpreter: Interpreter, tensor: Tensor, graph: bool = False) -> bool:
-    """Whether a tensor's dtype and shape are those that it has, and not what they most likely are.
+    """Return True if a tensor's dtype and shape are certain, not just likely.
 
-    graph: also where what it is given to is being traced.
+    graph: also when it is passed to something that is being traced.
     """
     if tensor.made < 0 or tensor.inside or (interpreter.in_graph() is not None and not graph):
         return False
@@ -81,9 +81,9 @@ def _check(
     line: int,
     sides: tuple[Shape, Shape] | None = None,
 ) -> None:
-    """Record operands of TensorFlow's own making whose dtypes, or shapes, do not go together.
+    """Record TensorFlow operands whose dtypes or shapes do not match.
 
-    sides: the matrices that a product is of, None for an operation element by element.
+    sides: the matrices of a product; None for an element-wise operation.
     """
     _check_number(interpreter, name, values, line)
     pair = [v for v in values[:2] if isinstance(v, Tensor)]
@@ -109,7 +109,7 @@ def _check(
 
 
 def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
-    """Record a tensor of whole numbers that meets a number of Python's with a fraction's point."""
+    """Record an integer tensor combined with a Python float."""
     whole = next((v for v in values[:2] if isinstance(v, Tensor)), None)
     number = next((v for v in values[:2] if isinstance(v, Known)), None)
     if whole is None or number is None or whole.library != "tf" or not isinstance(number.value, float):
@@ -126,7 +126,7 @@ def _clash(one: Shape, other: Shape) -> bool:
 
 
 def library(values: Sequence[Value]) -> Literal["tf", "np"]:
-    """Return whose operation it is: TensorFlow's as soon as one of its tensors takes part."""
+    """Return whose operation it is: TensorFlow's if one of its tensors takes part."""
     found = [v.library for v in values if isinstance(v, Tensor)]
     return "np" if found and "tf" not in found else "tf"
 
@@ -134,7 +134,7 @@ def library(values: Sequence[Value]) -> Literal["tf", "np"]:
 def elementwise(
     interpreter: Interpreter, name: str, values: Sequence[Value], line: int, dtype: str | None = None
 ) -> Tensor:
-    """Apply an operation element by element, broadcasting its operands."""
+    """Apply an element-wise operation, broadcasting its operands."""
     whose = library(values)
     tensors = [v for v in values if isinstance(v, Tensor)]
     shape = broadcast_values(values)
@@ -148,7 +148,7 @@ def elementwise(
 
 
 def broadcast_values(values: Sequence[Value]) -> Shape | None:
-    """Return the shape of tensors and numbers broadcast together; None where one is not known."""
+    """Return the shape of tensors and numbers broadcast together; None if one is not known."""
     return broadcast([v.shape if isinstance(v, Tensor) else _plain_shape(v) for v in values])
 
 
@@ -171,7 +171,7 @@ def _promoted(tensors: Sequence[Tensor]) -> str | None:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Return the shape of operands broadcast together; None where one is not known."""
+    """Return the shape of operands broadcast together; None if one is not known."""
     out: list[int | None] = []
     for shape in shapes:
         if shape is None:
@@ -188,7 +188,7 @@ def _wider(a: int | None, b: int | None) -> int | None:
         return b
     if b == 1 or a == b:
         return a
-    # One of them is not known, or they do not fit: the known one that is not 1 decides.
+    # One is unknown, or they do not match: use the known size that is not 1.
     return a if b is None else b if a is None else None
 
 
@@ -245,9 +245,9 @@ def matmul(
     line: int,
     called: Literal["tf", "np"] | None = None,
 ) -> Value:
-    """Multiply two matrices, transposed where asked; arguments as `tf.matmul` names them.
+    """Multiply two matrices, transposed if requested; arguments as in `tf.matmul`.
 
-    called: by whose function, whatever it is given; None for `@`.
+    called: the library whose function is called; None for `@`.
     """
     a, b = arguments.get("a"), arguments.get("b")
     operands = [v for v in (a, b) if isinstance(v, Tensor)]
@@ -266,7 +266,10 @@ def matmul(
 
 
 def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
-    """Return the shape of a product's side `a` or `b`, transposed where asked. None for what is no matrix."""
+    """Return the shape of a product's side `a` or `b`, transposed if requested.
+
+    None if it is not a matrix.
+    """
     value = arguments.get(side)
     shape = value.shape if isinstance(value, Tensor) else None
     if isinstance(value, Listing):
@@ -278,7 +281,7 @@ def matrix(arguments: dict[str, Value], side: str) -> Shape | None:
 
 
 def sliced(tensor: Tensor, index: Value) -> Shape | None:
-    """Return the shape of `tensor[index]` where index is made of numbers, slices, None and `...`."""
+    """Return the shape of `tensor[index]` for an index of numbers, slices, None and `...`."""
     if tensor.shape is None:
         return None
     parts = index.items if isinstance(index, Listing) and index.kind == "tuple" else [index]

@@ -1,4 +1,4 @@
-"""Threads and their pools: what they are given is read where it is handed in, once or for each item."""
+"""Threads and pools: their functions are read where they are submitted, once or per item."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate
@@ -15,19 +15,19 @@ from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, Op
     "multiprocessing.dummy.Pool",
 )
 def pool(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a pool of threads of this process. Other processes import and trace for themselves."""
+    """Create a pool of threads in this process. Other processes import and trace for themselves."""
     return OpaqueObject("pool", name)
 
 
 @handles("threading.Thread")
 def thread(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a thread, which runs its target once it is started."""
+    """Create a thread, which runs its target once started."""
     return OpaqueObject("thread", (args.get("target", "1"), args.get("args", "3"), args.get("kwargs", "4")))
 
 
 @handles("concurrent.futures.as_completed", "concurrent.futures.wait")
 def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Yield the results that are waited for, in any order."""
+    """Yield the awaited results, in any order."""
     return args.get("fs", "0")
 
 
@@ -72,7 +72,7 @@ def of_future(interpreter: Interpreter, asked: Asked) -> Value | None:
 
 
 def _items(given: Value) -> list[Value]:
-    """Return what a tuple of arguments holds."""
+    """Return the items of a tuple of arguments."""
     if isinstance(given, Listing):
         return list(given.items)
     return [] if given == NONE else [Unknown("an argument of a thread", 0)]

@@ -50,14 +50,14 @@ def sleep(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("cv2.waitKey", "cv2.waitKeyEx")
 def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Wait for a key, at most as long as is given."""
+    """Wait for a key, at most for the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
     return Unknown(f"what {name} gives", args.line)
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
-    """Note that times say how long to wait."""
+    """Record that times are used as waiting times."""
     for value in args.values.values():
         for number in times_in(value):
             interpreter.trace.regions[number].paces = True
@@ -65,7 +65,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
 def written(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Write a time as hours and minutes, which is still that time."""
+    """Format a time as hours and minutes; it is still that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
 
@@ -76,7 +76,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
-    """Read something as the body of a loop that a timer runs."""
+    """Read something as the body of a timer's loop."""
     with interpreter.inside(Loop(line, line, count)):
         return read()
 
@@ -128,7 +128,7 @@ def _once(
 def pytest_benchmark(
     interpreter: Interpreter, name: str, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Time by pytest's `benchmark`: called with a function, or `pedantic` with its arguments in a tuple."""
+    """Time with pytest's `benchmark`: called with a function, or `pedantic` with a tuple of arguments."""
     target = args[0] if args else keywords.get("target", NONE)
     if name == "pedantic":
         spread = keywords.get("args", args[1] if len(args) > 1 else Listing("tuple", []))
@@ -148,12 +148,12 @@ def pytest_benchmark(
     return result
 
 
-# What `pedantic` does where it is not told: one call, and none before it.
+# Defaults of `pedantic`: one call, without warm-up.
 _PEDANTIC = {"rounds": 1, "iterations": 1, "warmup_rounds": 0}
 
 
 def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
-    """Read what a timer runs: a callable, or code in a text (as names of the module see it)."""
+    """Read what a timer runs: a callable, or code in a string (which sees the module's names)."""
     match stmt:
         case Function() | Graph() | Bound() | Partial() | Instance() | Api():
             interpreter.call(stmt, [], {}, line)
@@ -170,14 +170,14 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:
-    """Find `%timeit f` and `timeit("f")`, where a name is looked up and nothing is called."""
+    """Find `%timeit f` and `timeit("f")`, which look up a name and call nothing."""
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Name | ast.Attribute):
             interpreter.event("bind", ast.unparse(statement.value)[:60], line)
 
 
 def _place(statement: object, line: int) -> None:
-    """Code in a text has the line of the text."""
+    """Give code in a string the line of the string."""
     assert isinstance(statement, ast.AST)
     for part in ast.walk(statement):
         if isinstance(part, ast.stmt | ast.expr):

@@ -1,4 +1,4 @@
-"""What a document's code would do, in order: the record that rules and recognisers look at."""
+"""What a document's code would do, in order: the input of rules and recognisers."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,46 +9,46 @@ from tuilab.documents.interpreter.values import Graph, Value
 Kind = Literal[
     "op",  # a TensorFlow op that computes
     "graph",  # a call of a tf.function, after the ops of its body
-    "create",  # a tensor made of nothing: tf.random.normal, tf.zeros
-    "copy",  # a tensor made of a host array, or moved between devices
+    "create",  # a tensor made from nothing: tf.random.normal, tf.zeros
+    "copy",  # a tensor made from a host array, or moved between devices
     "host-create",  # the same with NumPy
     "host-op",  # an array operation of NumPy or SciPy
     "train",  # fit, evaluate, predict
-    "iterate",  # a dataset's iteration begins
+    "iterate",  # iteration over a dataset starts
     "sync",  # the host waits for a value
-    "may-wait",  # the host reads what is not known; where it is a tensor, it waits
+    "may-wait",  # the host reads an unknown value; if it is a tensor, it waits
     "clock",  # a time is read
-    "bind",  # a name is bound to a tensor that was already there
+    "bind",  # a name is bound to an existing tensor
     "effect",  # Python does something that a graph would not repeat
     "sleep",
     "print",
     "python",  # arithmetic of Python
-    "opaque",  # a call of something unresolved
+    "opaque",  # a call of something unknown
     "import",
     "config",  # a setting of TensorFlow
     "query",  # devices are asked for, or a tensor's device
-    "build",  # a model or a layer is made, compiled, summarised
-    "node",  # an op of TensorFlow 1 is added to the graph that a session runs
-    "dataset",  # a pipeline is put together
+    "build",  # a model or layer is created, compiled or summarised
+    "node",  # a TensorFlow 1 op is added to the graph for a session
+    "dataset",  # a pipeline is built
     "codec",  # compression or decompression, on the host
 ]
 
-# The record of whoever may call a function that the document does not.
+# The record for an unknown caller of a function that the document does not call.
 CALLER = "whoever calls it"
 _IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
-# What takes time that a benchmark could mean to measure.
+# Events that take time a benchmark could mean to measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)
-# What a GPU does while the host goes on.
+# Events that a GPU executes while the host continues.
 ASYNCHRONOUS: tuple[Kind, ...] = ("op", "graph", "create", "copy")
 
 
 @dataclass(eq=False)
 class Loop:
-    """One reading of a loop's body. count: how often it runs; None unknown.
+    """One reading of a loop's body. count: number of iterations, None if unknown.
 
-    unrolled: one of several readings, each of one iteration; `count` is then 1.
-    empty: the body does nothing (pass, break, a comment). over: what is iterated. ends: after how many
-    iterations a `break` ends it, None where that is not seen.
+    unrolled: one of several readings, one iteration each; `count` is then 1.
+    empty: the body does nothing (pass, break, a comment). over: what it iterates over. ends: iterations until
+    a `break`, None if not visible.
     """
 
     line: int
@@ -64,7 +64,7 @@ class Loop:
 
 @dataclass(eq=False)
 class DeviceScope:
-    """A `with tf.device(…)`: families as asked for, events first … last."""
+    """A `with tf.device(…)`: requested families, events first … last."""
 
     line: int
     families: tuple[str, ...]
@@ -74,7 +74,7 @@ class DeviceScope:
 
 @dataclass(eq=False)
 class Traced:
-    """A function whose Python runs only while it is traced, what traces it, and what it is given then."""
+    """A function whose Python runs only during tracing, what traces it, and its arguments then."""
 
     by: str
     line: int
@@ -84,7 +84,7 @@ class Traced:
 
 @dataclass(eq=False)
 class Handler:
-    """An `except`: the names it catches ("" for all), and its line."""
+    """An `except`: the caught names ("" for all), and its line."""
 
     names: tuple[str, ...]
     line: int
@@ -92,7 +92,7 @@ class Handler:
 
 @dataclass(eq=False)
 class Try:
-    """A `try`: its handlers, events first … last of its body."""
+    """A `try`: its handlers, and the events first … last of its body."""
 
     line: int
     handlers: tuple[Handler, ...]
@@ -102,11 +102,11 @@ class Try:
 
 @dataclass(frozen=True)
 class Context:
-    """Where in the program something happens. block: the number of the example that is being read.
+    """The context of an event. block: number of the example being read.
 
-    function: the document's own, innermost. uncalled: read as it might be called by somebody whom the
-    document does not show. file: the module beside the document in which it stands, "" for the document.
-    branches: of each choice that is not known, which of its ways.
+    function: the innermost of the document's functions. uncalled: read as if called by an unknown caller.
+    file: the neighbouring module, "" for the document.
+    branches: the branch taken at each unknown condition.
     """
 
     block: int = 0
@@ -120,32 +120,32 @@ class Context:
     branches: tuple[tuple[int, int], ...] = ()
 
     def may_follow(self, other: "Context") -> bool:
-        """Return whether both may run: they are not of two alternatives of which one is taken."""
+        """Return True if both may run: they are not in exclusive branches."""
         taken = dict(self.branches)
         return all(taken.get(choice, way) == way for choice, way in other.branches)
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The device families that the innermost scope asks for; () outside of any."""
+        """The device families of the innermost scope; () outside of any."""
         return self.devices[-1].families if self.devices else ()
 
     @property
     def repeats(self) -> int | None:
-        """How often the loops around run it; None where that is not known."""
+        """How often the enclosing loops run it; None if not known."""
         return self.repeats_inside(0)
 
     def repeats_inside(self, outer: int) -> int | None:
-        """Return how often the loops but for the `outer` outermost run it; None where not known."""
+        """Return how often the loops inside the `outer` outermost ones run it; None if not known."""
         counts = [loop.count for loop in self.loops[outer:]]
         return None if None in counts else math.prod(count or 0 for count in counts)
 
 
 @dataclass(eq=False, slots=True)
 class TraceEvent:
-    """Something the code would do. arguments: by the API's own parameter names.
+    """Something that the code would do. arguments: by the API's parameter names.
 
-    name: canonical (`tf.matmul`, also for `@`). result: the value that it gives. runs: of a graph's call,
-    the `tf.function`, or what a session fetches.
+    name: canonical (`tf.matmul`, also for `@`). result: its value. runs: for a graph's call, the
+    `tf.function`, or what a session fetches.
     """
 
     index: int
@@ -169,8 +169,8 @@ class Region:
     repeats: the timer takes several samples by itself. discarded: nobody looks at the time, as in a warm-up.
     paces: it says how long to wait. gathered: it is one of
     several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
-    lines and words by which it is printed. beside: the regions whose times stand with it in a ratio, a
-    difference, a line of print or a table. file: the module beside the document that reads the clock, at the
+    lines and words by which it is printed. alongside: the regions whose times stand with it in a ratio, a
+    difference, a line of print or a table. file: the module next to the document that reads the clock, at the
     document's line that calls it; "" for the document itself.
     """
 
@@ -195,15 +195,15 @@ class Region:
     beside: set[int] = field(default_factory=set)
     file: str = ""
     parts: dict[str, int] = field(default_factory=dict)
-    """Attributes of a timedelta that are a part of it only, and the lines on which they are taken."""
+    """Timedelta attributes that are only a part of it, and the lines that use them."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A dotted name of a library, where, and how the source spells it.
+    """A library's dotted name, its place, and its spelling.
 
-    name: as looked up: `tf.…`, `keras.…` (which is not `tf.keras`), `tensorflow.python.…`.
-    guarded: inside a `try` that expects it to be missing, or after `hasattr`.
+    name: for lookup: `tf.…`, `keras.…` (which differs from `tf.keras`), `tensorflow.python.…`.
+    guarded: in a `try` that expects it to be missing, or after `hasattr`.
     """
 
     name: str
@@ -218,8 +218,8 @@ MisfitKind = Literal["name", "argument", "type", "key", "state"]
 
 @dataclass(frozen=True)
 class Misfit:
-    """A call whose arguments do not fit the signature, an argument or key of the wrong kind, or what is
-    refused where it stands.
+    """A call with arguments that do not match the signature, an argument or key of the wrong kind, or
+    something that is not allowed there.
     """
 
     kind: MisfitKind
@@ -232,7 +232,7 @@ class Misfit:
 
 @dataclass
 class Trace:
-    """Everything that reading a document gave."""
+    """Everything that reading a document produced."""
 
     events: list[TraceEvent] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -243,15 +243,15 @@ class Trace:
     misfits: list[Misfit] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
     dated: set[int] = field(default_factory=set)
-    """Readings of a clock that are used for more than a difference: printed, formatted, added to."""
+    """Clock readings used for more than a difference: printed, formatted, added to."""
     filled: set[int] = field(default_factory=set)
-    """The events that make the arrays to whose items something is assigned."""
+    """Events that make arrays whose items are assigned later."""
     programs: list[int] = field(default_factory=list)
-    """The first events of examples that are programs by themselves, in order."""
+    """First events of examples that are their own programs, in order."""
 
     def inside(self, region: Region) -> list[TraceEvent]:
-        """Return the events of a timed region, its clock readings left out: those of another way than the one
-        in which it begins are none of it.
+        """Return the events of a timed region without its clock readings, limited to the branch in which
+        it starts.
         """
         events, begins = self.events[region.first + 1 : region.last], self.events[region.first].place
         if not begins.branches:

@@ -1,1 +1,1 @@
-"""From recognised workloads to presets: what is measured, what the prose claims of it, the file written."""
+"""Turn recognised workloads into presets: what to measure, the prose's claims, and the file."""

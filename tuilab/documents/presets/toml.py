@@ -1,4 +1,4 @@
-"""Presets as TOML files, without what a preset has by default."""
+"""Presets as TOML files, without default values."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import tomli_w
 from tuilab.model.files import write_text
 from tuilab.model.preset import Preset
 
-# A file's name says the one, and where it lies the other.
+# The file's name and location replace these.
 _NOT_WRITTEN = ("name", "file")
 
 
@@ -20,7 +20,7 @@ def dumps(preset: Preset) -> str:
 
 
 def write(preset: Preset, folder: Path) -> Path:
-    """Write `<name>.toml` into the folder, made if it is not there. Raises OSError."""
+    """Write `<name>.toml` into the folder, created if needed. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{preset.name}.toml"
     write_text(target, [dumps(preset)])
@@ -28,7 +28,7 @@ def write(preset: Preset, folder: Path) -> Path:
 
 
 def _plain(value: Any) -> Any:
-    """Structs as dicts without their default values; TOML knows no null."""
+    """Convert structs to dicts without default values; TOML has no null."""
     if isinstance(value, msgspec.Struct):
         info = type(value).__struct_config__
         out: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""From bytes to a document: the code in a script, notebook or article, and the prose around it."""
+"""Turn bytes into a document: the code in a script, notebook or article, and the prose around it."""

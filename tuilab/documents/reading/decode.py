@@ -1,4 +1,4 @@
-"""From bytes of unknown encoding to text."""
+"""Decode bytes of unknown encoding."""
 
 import codecs
 
@@ -17,10 +17,9 @@ MARKS = tuple(mark for mark, _ in _MARKS)
 
 
 def decode(data: bytes) -> str:
-    """Decode the first LARGEST bytes: by their byte order mark, as UTF-8, else as Windows-1252.
+    """Decode the first LARGEST bytes: by byte order mark, as UTF-8, else as Windows-1252.
 
-    Never raises: single bytes that are no UTF-8 in a text that otherwise is become U+FFFD. Line ends become
-    `\n`.
+    Never raises: isolated invalid bytes in UTF-8 become U+FFFD. Line ends become line feeds.
     """
     data = data[:LARGEST]
     for mark, encoding in _MARKS:
@@ -31,7 +30,8 @@ def decode(data: bytes) -> str:
     except UnicodeDecodeError:
         pass
     text = data.decode("utf-8", "replace")
-    # A UTF-8 text with a few bad bytes keeps its other accents; a Windows-1252 text has hardly a good one.
+    # A UTF-8 text with a few bad bytes keeps its other accents; a Windows-1252 text has hardly any valid
+    # ones.
     bad = text.count("\ufffd")
     good = sum(1 for c in text if ord(c) > 127) - bad
     return _lines(text if good >= bad else data.decode("cp1252", "replace"))

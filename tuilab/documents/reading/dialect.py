@@ -1,11 +1,11 @@
-"""Python as articles print it: IPython's magics, shell lines and interpreter prompts, line for line."""
+"""Python as printed in articles: IPython magics, shell lines and interpreter prompts, line by line."""
 
 import ast
 import re
 import warnings
 from dataclasses import dataclass
 
-# Names that stand for a magic in the code handed to the parser. Nobody's code uses them.
+# Names that replace a magic in the parsed code. No real code uses them.
 TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
     "_ipython_timeit_",
     "_ipython_timeit_once_",
@@ -16,11 +16,11 @@ TIMEIT, TIMEIT_ONCE, TIME, WHOLE_TIMEIT, WHOLE_TIMEIT_ONCE, WHOLE_TIME = (
 )
 _STATEMENTS = {"timeit": TIMEIT, "time": TIME}
 _CELLS = {"timeit": WHOLE_TIMEIT, "time": WHOLE_TIME}
-# With what its result is assigned to, which is not followed.
+# Including an assignment target, which is not followed.
 _MAGIC = re.compile(
     r"^(?P<indent>[ \t]*)(?:[A-Za-z_]\w*\s*=\s*(?=%time))?(?P<mark>%{1,2})(?P<name>[A-Za-z_]\w*)(?P<rest>.*)$"
 )
-# `%a = …` is some other language's assignment.
+# `%a = …` is an assignment in another language.
 _ASSIGNED = re.compile(r"^(?::\d+)?\s*=(?!=)")
 _SHELL = re.compile(r"^(?P<indent>[ \t]*)(?:!|\?\w|[A-Za-z_.]+\?\??$)")
 _OPTIONS = re.compile(r"^(?:\s+-[nrp]\s*\d+|\s+-[qotc])+(?=\s|$)")
@@ -30,10 +30,10 @@ _OTHER_LANGUAGES = ("bash", "sh", "html", "javascript", "writefile", "script", "
 
 @dataclass(frozen=True)
 class Plain:
-    """Code that Python's parser takes, as many lines as before.
+    """Code that Python's parser accepts, with the same number of lines.
 
-    magics: (0-based line, name) of each IPython magic. cell: the whole code is timed by this magic.
-    session: it is what an interpreter showed, prompts and results.
+    magics: (0-based line, name) of each IPython magic. cell: the magic that times the whole code.
+    session: it is an interpreter session with prompts and results.
     """
 
     lines: tuple[str, ...]
@@ -43,13 +43,13 @@ class Plain:
 
 
 def plain(code: str) -> Plain:
-    """Take prompts and their output, magics and shell lines out of the code."""
+    """Remove prompts and their output, magics and shell lines from the code."""
     lines = code.split("\n")
     session = is_session(lines)
     if session:
         lines = _without_prompts(lines)
     if not session and any("%" in line and _MAGIC.match(line) for line in lines) and is_whole(lines):
-        # What looks like a magic stands in a text.
+        # The apparent magic is inside a string.
         return Plain(tuple(lines))
     magics: list[tuple[int, str]] = []
     cell, out = "", list[str]()
@@ -75,7 +75,9 @@ def plain(code: str) -> Plain:
 
 
 def _statement(name: str, rest: str) -> str:
-    """`%timeit -n 10 f(x)` → `with _ipython_timeit_: f(x)`, which parses on one line with any statement."""
+    """Turn `%timeit -n 10 f(x)` into `with _ipython_timeit_: f(x)`, which parses on one line with any
+    statement.
+    """
     word = _STATEMENTS.get(name, "")
     options = _OPTIONS.match(rest)
     body = rest[options.end() if options else 0 :].strip()
@@ -84,13 +86,13 @@ def _statement(name: str, rest: str) -> str:
     if word == TIMEIT and _is_once(rest):
         word = TIMEIT_ONCE
     if body.endswith(":"):
-        # What stands on the lines below is not the magic's.
+        # The following lines do not belong to the magic.
         return body
     return f"with {word}: {'pass' if not body or body.startswith('#') else body}"
 
 
 def _is_once(rest: str) -> bool:
-    """Whether the options of a `timeit` ask for one run of one loop."""
+    """Return True if the options of a `timeit` request one run of one loop."""
     options = _OPTIONS.match(rest)
     return bool(options and _ONE_RUN.search(options[0]) and _ONE_LOOP.search(options[0]))
 
@@ -99,7 +101,7 @@ _ONE_RUN, _ONE_LOOP = re.compile(r"-r\s*1\b"), re.compile(r"-n\s*1\b")
 
 
 def is_session(lines: list[str]) -> bool:
-    """Return whether the lines are a session: the first has a prompt, or, in what is no Python, any."""
+    """Return True for a session: the first line has a prompt, or any line if it is not Python."""
     first = next((line for line in lines if line.strip()), "")
     if _PROMPT.match(first) and not first.lstrip().startswith("..."):
         return True
@@ -111,7 +113,7 @@ def is_session(lines: list[str]) -> bool:
 
 
 def is_whole(lines: list[str]) -> bool:
-    """Return whether the lines are Python as they stand."""
+    """Return True if the lines are valid Python as they are."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -137,5 +139,5 @@ _SET_UP = re.compile(
 
 
 def is_notebook(code: str) -> bool:
-    """Return whether code in an article was a notebook's: it sets one up, or has magics for whole cells."""
+    """Return True if an article's code comes from a notebook: it sets one up, or has cell magics."""
     return ("%" in code or "!" in code) and bool(_SET_UP.search(code))

@@ -1,4 +1,4 @@
-"""Where the pieces of code lie in Markdown or plain text."""
+"""Find the code in Markdown or plain text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,10 +13,9 @@ _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\.)(?: |$)")
 
 @dataclass
 class CodePiece:
-    """Lines first … last (0-based, inclusive) of code, with all of its marks: start … end.
+    """Lines first … last (0-based, inclusive) of code; with its markup: start … end.
 
-    language: as the fence says, "" where it does not; `indented` for code told by its indentation,
-    `pre` for HTML.
+    language: from the fence, "" if not given; `indented` for indented code, `pre` for HTML.
     """
 
     start: int
@@ -28,7 +27,7 @@ class CodePiece:
 
 
 def pieces(lines: Sequence[str], start: int = 0) -> Iterator[CodePiece]:
-    """Yield every fenced, `<pre>` or indented piece from line `start` on, in order."""
+    """Yield every fenced, `<pre>` or indented piece from line `start` on."""
     index, blank = start, True
     while index < len(lines):
         line = lines[index]
@@ -62,7 +61,7 @@ def _fenced(lines: Sequence[str], at: int, fence: "re.Match[str]") -> CodePiece:
     index = at + 1
     while index < len(lines) and not closer.match(lines[index]):
         again = _OPEN.match(lines[index])
-        # Somebody forgot to close: a closing fence names no language, an opening one does.
+        # A missing closing fence: closing fences name no language, opening ones do.
         if again and language(again["info"]) and again["fence"][0] == mark[0] and len(again["fence"]) >= 3:
             return _piece(lines, at, index - 1, index, fence["info"])
         index += 1

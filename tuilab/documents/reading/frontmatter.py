@@ -1,4 +1,4 @@
-"""The lines at a document's head with its title, date and id: YAML between `---`, TOML between `+++`."""
+"""A document's front matter with title, date and id: YAML between `---`, TOML between `+++`."""
 
 import re
 
@@ -7,7 +7,7 @@ _LINE = re.compile(r"^(title|date|id|slug)\s*[:=]\s*(.*)$", re.IGNORECASE)
 
 
 def front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """Return the values found, and how many lines the front matter takes (0 where there is none)."""
+    """Return the values, and the number of lines of the front matter (0 if none)."""
     fence = lines[0].strip() if lines else ""
     if fence not in ("---", "+++"):
         return {}, 0

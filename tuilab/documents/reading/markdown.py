@@ -1,4 +1,4 @@
-"""A Markdown or plain text as a document: front matter, prose and the examples in it."""
+"""Markdown or plain text as a document: front matter, prose and examples."""
 
 import html
 import re
@@ -16,15 +16,15 @@ from tuilab.documents.words import words
 from tuilab.model.sanitize import sanitize_line
 
 PYTHON = words("python py python2 python3 py3 ipython ipython3 pycon python-repl jupyter")
-# Fences that name no language, or only that here is code.
+# Fences that name no language, or only say that it is code.
 UNSAID = ("", "code", "text", "txt", "plaintext", "pre")
-# Fences of notebooks written as Markdown.
+# Fences of notebooks in Markdown.
 _CELLS = re.compile(r"\.input\b|code-cell|\{code\}")
 _TELLING = re.compile(r"^\s*(?:>>>\s*)?(?:import|from)\s+[A-Za-z_]|\btf\.|\bkeras\.|\bnp\.", re.MULTILINE)
 
 
 def read_markdown(text: str) -> Document:
-    """Find the Python in the text. Prose stays with the example that it leads to or comments on."""
+    """Find the Python in the text. Prose belongs to the example that it introduces or comments on."""
     lines = text.split("\n")
     values, start = front_matter(lines)
     code = list(islice((p for p in pieces(lines, start) if _holds_python(p)), MOST_EXAMPLES + 1))
@@ -53,7 +53,7 @@ def read_markdown(text: str) -> Document:
 
 
 def _holds_python(piece: CodePiece) -> bool:
-    """By the fence's word; where it says nothing, by whether the lines parse and do something."""
+    """Decide by the fence's language, else by whether the lines parse and do something."""
     if not any(line.strip() for line in piece.lines):
         return False
     if piece.language in PYTHON:
@@ -74,7 +74,7 @@ def _code(piece: CodePiece) -> str:
 
 
 def _dedent(lines: Sequence[str]) -> str:
-    """Without the margin that all lines share; where the first line alone sticks out, by the first line's."""
+    """Remove the common margin; if only the first line sticks out, use the first line's."""
     text = "\n".join(line.expandtabs(4) if "\t" in line[:40] else line for line in lines)
     dedented = textwrap.dedent(text)
     first = next((line for line in dedented.split("\n") if line.strip()), "")

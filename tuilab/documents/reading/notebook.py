@@ -17,7 +17,7 @@ class _Cell(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """What the cell holds, its lines joined."""
+        """The cell's lines, joined."""
         found = self.source or self.input
         return found if isinstance(found, str) else "".join(found)
 
@@ -27,7 +27,7 @@ class _Sheet(msgspec.Struct):
 
 
 class _Notebook(msgspec.Struct):
-    """Version 4 keeps its cells at the top, version 3 in worksheets."""
+    """Version 4 has its cells at the top level, version 3 in worksheets."""
 
     cells: list[_Cell] | None = None
     worksheets: list[_Sheet] | None = None
@@ -35,9 +35,9 @@ class _Notebook(msgspec.Struct):
 
 
 def read_notebook(text: str) -> Document:
-    """Read a notebook's text. Raises InputError where it is none.
+    """Read a notebook's text. Raises InputError if it is invalid.
 
-    Line numbers count in the text that is shown: each cell after a line `# %% cell 3`.
+    Line numbers refer to the displayed text: each cell after a line `# %% cell 3`.
     """
     try:
         notebook = msgspec.json.decode(text.encode("utf-8", "replace"), type=_Notebook)

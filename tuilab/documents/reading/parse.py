@@ -1,4 +1,4 @@
-"""Python's syntax tree of code that may be broken. Nothing is compiled or run."""
+"""The syntax tree of possibly broken Python. Compiles and runs nothing."""
 
 import ast
 import re
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MOST_NOTES = 20
-# Of a syntax error Python shows the line, which it looks for in the file of this name: one that cannot be.
+# For a syntax error, Python shows the line from the file of this name, so it must not exist.
 NOWHERE = "/dev/null/document"
-# A word, or a sign: about two nodes of the tree each.
+# A word or sign: about two tree nodes each.
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CONTINUES = re.compile(r"^(?:[\s)\]}#]|$|else\b|elif\b|except\b|finally\b|case\b)")
 
 
 @dataclass
 class Parsed:
-    """Statements with the document's own line numbers; the lines that are no Python, with the reason.
+    """Statements with the document's line numbers; lines that are not Python, with the reason.
 
-    size: about how many nodes the statements have together. yields: some of them may.
+    size: approximate number of nodes. yields: some may contain a generator.
     """
 
     statements: list[ast.stmt] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Parsed:
 
 
 def parse(lines: Sequence[str], first_line: int) -> Parsed:
-    """Parse as a whole; where that fails, statement by statement, leaving out what is broken."""
+    """Parse as a whole; on failure statement by statement, without the broken ones."""
     code = "\n".join(lines)
     modern = _tree(code)
     older = None if isinstance(modern, ast.Module) else _of_python_2(lines)
@@ -48,7 +48,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
             if len(out.broken) < MOST_NOTES:
                 out.broken.append((first_line + start + min(offset, len(chunk) - 1), reason))
             mended = _without_line(chunk, offset)
-            # Of what is left as `pass` alone nothing was read.
+            # Nothing was read if only `pass` remains.
             if mended is None or all(isinstance(left, ast.Pass) for left in mended.body):
                 continue
             part = mended
@@ -58,12 +58,12 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
 
 
 _CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)\s*:")
-# Longer lines are left as they are.
+# Longer lines are not changed.
 _LONGEST = 400
 
 
 def _of_python_2(lines: Sequence[str]) -> "list[str] | None":
-    """The lines with print statements and handlers as Python 3 writes them, if that is all that was old."""
+    """Return the lines with print statements and handlers converted to Python 3, if nothing else was old."""
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
 
@@ -82,7 +82,7 @@ def _modern(line: str) -> str:
 
 
 def is_python(lines: Sequence[str]) -> bool:
-    """Return whether the lines parse and do something: import, assign, define, call or loop."""
+    """Return True if the lines parse and do something: import, assign, define, call or loop."""
     tree = _tree("\n".join(lines))
     return isinstance(tree, ast.Module) and any(_acts(statement) for statement in tree.body)
 
@@ -97,7 +97,7 @@ def _acts(statement: ast.stmt) -> bool:
 
 
 def _tree(code: str) -> "ast.Module | tuple[int, str]":
-    """The tree, or the 0-based line that is broken and why."""
+    """Return the tree, or the broken 0-based line and the reason."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -109,7 +109,7 @@ def _tree(code: str) -> "ast.Module | tuple[int, str]":
 
 
 def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
-    """The chunk with the broken line blanked, if it then parses."""
+    """Return the chunk with the broken line blanked, if it then parses."""
     if len(chunk) < 2 or not 0 <= offset < len(chunk):
         return None
     indent = chunk[offset][: len(chunk[offset]) - len(chunk[offset].lstrip())]
@@ -118,7 +118,7 @@ def _without_line(chunk: list[str], offset: int) -> "ast.Module | None":
 
 
 def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
-    """Top-level statements by their first column, with the line at which each starts."""
+    """Return top-level statements by indentation, with their start lines."""
     out: list[tuple[int, list[str]]] = []
     decorated = False
     for number, line in enumerate(lines):
@@ -131,7 +131,7 @@ def _chunks(lines: Sequence[str]) -> "list[tuple[int, list[str]]]":
 
 
 def move(tree: ast.AST, by: int) -> None:
-    """Add `by` to every line number of the tree; as `ast.increment_lineno`, in a fraction of its time."""
+    """Add `by` to every line number of the tree; like `ast.increment_lineno`, but much faster."""
     stack: list[ast.AST] = [tree] if by else []
     while stack:
         values = vars(stack.pop())

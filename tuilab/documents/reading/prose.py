@@ -1,4 +1,4 @@
-"""The lines between pieces of code: headings, and which example each line of prose is about."""
+"""The lines between pieces of code: headings, and the example that each line of prose is about."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _LONGEST_HEADING = 120
 
 
 def heading_of(line: str, following: str = "") -> str:
-    """Return the heading's text, "" where the line is none."""
+    """Return the heading's text; "" if the line is not one."""
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
     for pattern in (_ATX, _BOLD, _EXAMPLE):
@@ -31,18 +31,18 @@ def heading_of(line: str, following: str = "") -> str:
 
 
 def shorten(text: str) -> str:
-    """Cut a text to a heading's length, at a word."""
+    """Shorten a text to a heading's length, at a word."""
     if len(text) <= _LONGEST_HEADING:
         return text
     return text[:_LONGEST_HEADING].rsplit(" ", 1)[0] + "…"
 
 
 def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage], list[Passage], str]:
-    """Return prose between two pieces of code: what comments on the one above, what leads to the one below,
-    and the heading of the one below ("" where there is none).
+    """Split the prose between two pieces of code into comments on the first, an introduction to the
+    second, and the heading of the second ("" if none).
 
-    Without a heading, the last paragraph leads on where it says so or ends in a colon. `first`: there is
-    nothing above, so everything leads on.
+    Without a heading, the last paragraph introduces the second if it says so or ends in a colon. `first`:
+    there is no piece above, so everything introduces.
     """
     heading, start = "", None
     for index, passage in enumerate(lines):
@@ -63,7 +63,7 @@ def split_between(lines: Sequence[Passage], first: bool) -> tuple[list[Passage],
 
 
 def _last_paragraph(lines: Sequence[Passage]) -> int:
-    """Where the last paragraph begins."""
+    """Return the start of the last paragraph."""
     index = len(lines)
     while index and not lines[index - 1].text.strip():
         index -= 1
@@ -73,6 +73,6 @@ def _last_paragraph(lines: Sequence[Passage]) -> int:
 
 
 def _sentence(text: str) -> str:
-    """The first sentence of a paragraph, as a heading."""
+    """Return the first sentence of a paragraph, as a heading."""
     sentence = re.split(r"(?<=[.!?])\s+", text.strip()[:1_000])[0]
     return shorten(sentence.rstrip(":. "))

@@ -1,4 +1,4 @@
-"""From a path or bytes to a document: which kind it is, what it is called."""
+"""Turn a path or bytes into a document: determine its kind and name."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tuilab.model.files import open_regular
 from tuilab.model.sanitize import sanitize_line
 
 MOST_LINES = 100_000
-# Bytes in which a zero tells that a file is no text.
+# Bytes to check for a zero, which means a binary file.
 _LOOKED_AT = 8_192
 
 _NUMBER = re.compile(r"^(\d{3})[_-]")
@@ -26,7 +26,7 @@ _DOCSTRING = re.compile(r'^\s*[rR]?"""\s*(\S[^\n"]{0,120})')
 
 
 def open_document(source: Path | str | bytes, name: str = "") -> Document:
-    """Read a file, or bytes whose `name` tells their kind. Raises InputError for what cannot be read."""
+    """Read a file, or bytes whose kind follows from `name`. Raises InputError if unreadable."""
     if isinstance(source, bytes):
         return from_bytes(source, name)
     path = Path(source)
@@ -68,14 +68,14 @@ def _unreadable(text: str, expected: str) -> Document:
 
 
 def _first_lines(text: str) -> tuple[str, bool]:
-    """The text's first lines, and whether those are all: lines cost time even where nothing is on them."""
+    """Return the text's first lines, and True if there are no more: even empty lines take time."""
     if text.count("\n") < MOST_LINES:
         return text, True
     return "\n".join(text.split("\n", MOST_LINES)[:MOST_LINES]), False
 
 
 def _bounded(document: Document) -> Document:
-    """The document with no more code than can be read while somebody waits; a note says what is left out."""
+    """Return the document with a limited amount of code, and a note about the rest."""
     blocks: list[Block] = []
     room = MOST_CODE
     for block in document.blocks:
@@ -96,7 +96,7 @@ def _bounded(document: Document) -> Document:
 
 
 def _cut(code: str, room: int) -> str:
-    """Whole statements of at most that many characters, as far as lines at the margin tell them apart."""
+    """Return whole statements of at most that many characters, separated at unindented lines."""
     lines = code[:room].split("\n")[:-1]
     while lines and (not lines[-1] or lines[-1][0] in " \t)]}#@"):
         lines.pop()
@@ -118,10 +118,10 @@ def _by_kind(text: str, suffix: str) -> Document:
 
 
 def read_script(text: str, interactive: bool = False) -> Document:
-    """Read a Python file as one example. interactive: a file of IPython's."""
+    """Read a Python file as one example. interactive: an IPython file."""
     lines = text.split("\n")
     doc = _DOCSTRING.match(text)
-    # Cells of an editor: where they run, magics do.
+    # Editor cells: magics work in them.
     notebook = interactive or bool(_CELL.search(text))
     block = Block(number=1, heading="", line=1, code=text, notebook=notebook, script=True)
     return Document(

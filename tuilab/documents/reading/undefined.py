@@ -1,4 +1,4 @@
-"""Names that code reads and nothing in it binds: what Python's own symbol table says."""
+"""Names that code reads but never binds, by Python's own symbol table."""
 
 import ast
 import builtins
@@ -8,20 +8,20 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-# What Python 2 had: a document of that age fails before.
+# Python 2 built-ins: such a document fails earlier.
 _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unichr", "file", "execfile", "cmp")
-# What a notebook's kernel, or the platform that it runs on, has.
+# Names that a notebook's kernel or its platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
-# What a kernel of IPython alone has, and a script, even one that was a notebook, has not.
+# A name that only an IPython kernel provides, not a script, even if it was a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
-# Code that binds names in ways that no syntax shows, and names that it asks for first.
+# Code that binds names invisibly, and names that it checks first.
 _HIDDEN = re.compile(
     r"\bexec\s*\(|\bexecfile\s*\(|\b(?:globals|locals|vars)\(\)\s*[.\[]|\bin\s+(?:globals|locals|vars|dir)\s*\("
     r"|import\s+\*|\bbuiltins?(?:__)?\.|\bsetattr\s*\("
 )
-# What an exercise and a template say where somebody else is to write code, and how far above its use.
+# Text of exercises and templates where someone else writes code, and its maximum distance above a use.
 _LEFT_OUT = re.compile(
     r"#.*\b(?:to ?do|your (?:code|own|model)|fill (?:in|this)|replace (?:this|with)|exercise)\b", re.I
 )
@@ -30,9 +30,9 @@ _CATCHES = ("NameError", "UnboundLocalError", "Exception", "BaseException")
 
 
 def undefined(code: str) -> list[tuple[int, str]]:
-    """Return the names that are read and that no statement binds, with each line that reads them.
+    """Return the names that are read but never bound, with each line that reads them.
 
-    Empty where the code does not parse, or may bind names that cannot be seen.
+    Empty if the code does not parse or may bind names invisibly.
     """
     if _HIDDEN.search(_COMMENT.sub("", code)):
         return []
@@ -56,7 +56,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
     for line, name in sorted(_read(tree)):
         if any(_LEFT_OUT.search(text[:_LONGEST]) for text in lines[max(0, line - _NEAR) : line + 1]):
             continue
-        # A scope's first line tells which of several of that name is meant; 0 is what stands in no function.
+        # A scope's first line distinguishes scopes with the same name; 0 is the module level.
         inside = any(line in body for body in bodies)
         if any(name == free_ and (line >= first if first else not inside) for first, free_ in free):
             found.add((line, name))
@@ -64,7 +64,7 @@ def undefined(code: str) -> list[tuple[int, str]]:
 
 
 def _bound(top: symtable.SymbolTable) -> set[str]:
-    """Every name that the module has: by its own statements, and by those of functions that say `global`."""
+    """Return every name of the module: from its own statements, and from functions with `global`."""
     names = {s.get_name() for s in top.get_symbols() if _binds(s)}
     waiting = list(top.get_children())
     while waiting:
@@ -79,7 +79,7 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, str]]:
-    """(First line of the scope, name) of what a scope, and those in it, look for and nobody has."""
+    """Yield (first line of the scope, name) of names that a scope and its inner scopes cannot find."""
     first = 0 if table.get_type() == "module" else table.get_lineno()
     for symbol in table.get_symbols():
         name = symbol.get_name()
@@ -92,7 +92,7 @@ def _free(table: symtable.SymbolTable, bound: set[str]) -> Iterator[tuple[int, s
 
 
 def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """(Line, name) of what is read, but in annotations and where a missing name is expected."""
+    """Yield (line, name) of reads, except in annotations and where a missing name is expected."""
     waiting: list[ast.AST] = [tree]
     off = _switched_off(tree)
     while waiting:
@@ -108,7 +108,7 @@ def _read(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _is_dead(node: ast.AST, off: set[str]) -> bool:
-    """`if False:` and `if 0:`, and a switch that is off."""
+    """Return True for `if False:`, `if 0:`, and a switch that is off."""
     if not isinstance(node, ast.If):
         return False
     if isinstance(node.test, ast.Name):
@@ -117,7 +117,7 @@ def _is_dead(node: ast.AST, off: set[str]) -> bool:
 
 
 def _switched_off(tree: ast.Module) -> set[str]:
-    """Names that are bound once, to a constant that is false."""
+    """Return names bound once, to a false constant."""
     stores = Counter(
         node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     )
@@ -137,7 +137,7 @@ def _nodes(value: object) -> Sequence[ast.AST]:
 
 
 def _expects(node: ast.AST) -> bool:
-    """Whether a `try` catches what a missing name raises."""
+    """Return True if a `try` catches the error of a missing name."""
     if not isinstance(node, ast.Try):
         return False
     types = [handler.type for handler in node.handlers]

@@ -1,4 +1,4 @@
-"""`tf.data` pipelines and the training they feed."""
+"""`tf.data` pipelines and the training that they feed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ _POLICIES = {"mixed_float16": "mixed_float16", "mixed_bfloat16": "mixed_bfloat16
 
 @dataclass
 class Pipeline:
-    """A pipeline as the workloads describe one; missing: what is not known, or not like theirs."""
+    """A pipeline as the workloads describe it; missing: unknown or different properties."""
 
     parameters: dict[str, Setting] = field(default_factory=dict)
     missing: list[tuple[int, str]] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Pipeline:
 
 
 def pipelines(example: Example) -> Iterator[Result]:
-    """Yield pipelines that are gone through, by a loop or by a model's `fit`; and the training itself."""
+    """Yield pipelines that a loop or a model's `fit` consumes, and the training itself."""
     seen: list[Dataset] = []
     for event in example.own("iterate", "train"):
         value = event.arguments.get("dataset" if event.kind == "iterate" else "x")
@@ -69,14 +69,14 @@ def _of_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained: 
     if trained or model is not None:
         yield from _training(example, event, pipeline, model)
     elif example.placeholder(event.line):
-        # A comment says that a model trains here, and does not say which: the workload's own stands for it.
+        # A comment says that an unnamed model trains here; the workload's own model stands for it.
         yield Found("training", dict(pipeline.parameters), event.line, set(pipeline.lines))
     if mapped or not trained:
         yield Found("input_pipeline", dict(pipeline.parameters), event.line, set(pipeline.lines))
 
 
 def trained_by_hand(example: Example) -> Value | None:
-    """Return the model of which the example's own code takes gradients."""
+    """Return the model whose gradients the example computes itself."""
     if not any(event.name.startswith("tf.GradientTape.") for event in example.events):
         return None
     called = (e.arguments.get("self") for e in example.own("op") if e.name == "tf.keras.Model")
@@ -116,7 +116,7 @@ def _parallel_calls(dataset: Dataset) -> Value | None:
 
 
 def _source(trace: Trace, source: Step, out: Pipeline) -> None:
-    """Where images come from and how many there are."""
+    """Determine where images come from, and how many there are."""
     if source.name in ("from_tensor_slices", "from_tensors"):
         out.parameters["source"] = "memory"
         count = first_side(source.arguments.get("tensors"))
@@ -138,7 +138,7 @@ def _source(trace: Trace, source: Step, out: Pipeline) -> None:
 
 
 def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
-    """The side of the square RGB images, and the type of their pixels in `out`."""
+    """Return the side of the square RGB images; sets their pixel type in `out`."""
     rows = _rows(dataset)
     first = rows if isinstance(rows, Tensor) else None
     decoded = next((e for e in mapped_events(trace, dataset) if e.name == "tf.io.decode_raw"), None)
@@ -164,7 +164,7 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
 
 
 def _rows(dataset: Dataset) -> Value:
-    """One element of the source."""
+    """Return one element of the source."""
     value = dataset.steps[0].arguments.get("tensors", NONE)
     first = value.items[0] if isinstance(value, Listing) and value.items else value
     if isinstance(first, Mapping) and first.items:
@@ -183,7 +183,7 @@ def _decoded_shape(trace: Trace, dataset: Dataset) -> tuple[int | None, ...] | N
 
 
 def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
-    """Return what the pipeline's mapped functions do for an element."""
+    """Return the events of the pipeline's mapped functions for one element."""
     out = []
     for step in dataset.steps:
         index = step.event + 1
@@ -199,7 +199,7 @@ def mapped_events(trace: Trace, dataset: Dataset) -> list[TraceEvent]:
 
 
 def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
-    """The host's cost and the augmentation of an element."""
+    """Determine the host's cost and the augmentation of an element."""
     cost, words, others = 0, set(), []
     for event in mapped_events(trace, dataset):
         out.lines.add(event.line)
@@ -248,7 +248,7 @@ def _training(
 
 
 def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
-    """`fit(x, y)` of arrays: training without a pipeline of its own."""
+    """`fit(x, y)` with arrays: training without its own pipeline."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
         yield Gap(event.line, f"what {event.name}() trains on: {reason(value)}")
         return
@@ -256,7 +256,7 @@ def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iter
     if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3 or None in shape:
         yield Gap(event.line, f"training takes square images of 3 channels, not data of shape {shape}")
         return
-    # Keras makes float32 of what it is given as float64.
+    # Keras converts float64 input to float32.
     pixels = "float32" if value.dtype == "float64" else value.dtype
     size = event.arguments.get("batch_size", NONE)
     batch = 32 if size == NONE else integer(size)
@@ -281,7 +281,7 @@ def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iter
 
 
 def _filters(example: Example, model: Value | None, line: int) -> tuple[int | None, list[Gap]]:
-    """The filters of the model's convolution, which is the one thing the workload's model has to set."""
+    """Return the filters of the model's convolution, the only setting of the workload's model."""
     layers = [v for v in model.layers if isinstance(v, Layer)] if isinstance(model, Model) else []
     if isinstance(model, Instance):
         layers = [v for v in model.attributes.values() if isinstance(v, Layer)]
@@ -303,7 +303,7 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
 
 
 def _policy(example: Example, event: TraceEvent) -> str:
-    """The dtype policy in force, "" where none was set."""
+    """Return the active dtype policy; "" if none was set."""
     for earlier in reversed(example.trace.events[: event.index]):
         if earlier.name == _POLICY:
             value = earlier.arguments.get("policy")

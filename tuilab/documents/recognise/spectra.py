@@ -19,7 +19,7 @@ _COMPLEX = ("tf.signal.fft", "tf.signal.ifft", "tf.signal.fft2d", "tf.signal.irf
 
 
 def spectra(example: Example) -> Iterator[Result]:
-    """Yield every STFT and FFT with its parameters; those inside another call are read where they stand."""
+    """Yield every STFT and FFT with its parameters; those in another call are read in their place."""
     for event in example.own("op"):
         if event.name == "tf.signal.stft":
             yield _stft(example, event)
@@ -71,7 +71,7 @@ def _rfft(example: Example, event: TraceEvent) -> Result:
 
 
 def _signal(value: Value | None) -> dict[str, Setting] | None:
-    """samples, batch and dtype of a signal (…, samples); None where they are not known."""
+    """Return samples, batch and dtype of a signal (…, samples); None if not known."""
     if not isinstance(value, Tensor) or not value.shape or value.shape[-1] is None or value.dtype is None:
         return None
     batch = elements(value.shape[:-1])
@@ -95,5 +95,5 @@ def _is_filtered(example: Example, signal: Value | None) -> bool:
 
 
 def _power_of_two(length: int) -> int:
-    """The smallest power of two that holds a frame, which is what `tf.signal.stft` takes by itself."""
+    """Return the smallest power of two that holds a frame, the default of `tf.signal.stft`."""
     return 1 << max(0, length - 1).bit_length()

@@ -1,4 +1,4 @@
-"""Copies between host and device, allocations, compression, and the memory read-out."""
+"""Copies between host and device, allocations, compression, and memory queries."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,20 @@ from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elem
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
-# Bytes from which a tensor is there to fill the memory: by itself, and inside a `try` for memory errors.
+# Bytes from which a tensor counts as filling the memory: alone, and in a `try` for memory errors.
 LARGE, SMALLEST = 1 << 30, 1 << 28
 _MEMORY_ERRORS = ("RuntimeError", "MemoryError", "tf.errors.ResourceExhaustedError", "tf.errors.OpError")
 _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "gzip.decompress")
 
 
 def size_of(tensor: Tensor) -> int | None:
-    """Return the bytes of a tensor; None where they are not known."""
+    """Return the bytes of a tensor; None if they are not known."""
     count, item = elements(tensor.shape), item_bytes(tensor.dtype)
     return None if count is None or item is None else count * item
 
 
 def allocations(example: Example) -> Iterator[Result]:
-    """Yield tensors made to see whether they fit: of a GiB and more, or inside a `try` for memory errors."""
+    """Yield tensors that test memory: of a GiB and more, or in a `try` for memory errors."""
     for event in example.own("create"):
         made = event.result
         if not isinstance(made, Tensor):
@@ -39,13 +39,13 @@ def allocations(example: Example) -> Iterator[Result]:
             if repeats is None:
                 yield Gap(event.line, f"how often {event.name} allocates is not known")
                 continue
-            # How to reach the size, step by step, is the lab's own matter.
+            # The lab decides how to reach the size step by step.
             parameters: dict[str, Setting] = {"bytes": size * repeats}
             yield placed(Found("memory", parameters, event.line), event)
 
 
 def copies(example: Example) -> Iterator[Result]:
-    """Yield timed regions that do nothing but copy."""
+    """Yield timed regions that only copy."""
     for region in example.regions:
         events = [e for e in example.trace.inside(region) if e.kind in WORK]
         copied = [e for e in events if e.kind == "copy"]
@@ -71,7 +71,7 @@ def _direction(event: TraceEvent) -> str:
 
 
 def compressions(example: Example) -> Iterator[Result]:
-    """Yield compressing and decompressing a tensor's bytes, by whatever means the document takes."""
+    """Yield compression and decompression of a tensor's bytes, by any means."""
     for event in example.events:
         word = event.name.rpartition(".")[2].lower()
         if event.kind not in ("op", "codec", "opaque") or not ("compress" in word or event.name in _DECODES):
@@ -105,7 +105,7 @@ def _why(event: TraceEvent, tensor: Tensor | None) -> str:
 
 
 def readouts(example: Example) -> Iterator[Result]:
-    """Find code that asks for devices and their memory: other views of the lab answer it."""
+    """Find code that queries devices and their memory; other views of the lab answer it."""
     for event in example.own("config"):
         if event.name.endswith(("get_memory_info", "get_memory_usage")):
             yield Gap(
