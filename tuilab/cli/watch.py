@@ -106,16 +106,16 @@ def watch(
     folder: str,
     command: tuple[str, ...],
 ) -> int:
-    """Watch your own program: where its steps' time goes, what to change at which line, and what that gains
-    at most.
+    """Watch your own program: where its time goes, which lines to change, and the most that each change
+    gains.
 
-    COMMAND is a Python file with its arguments or `-m module …`, for the Python of --python, else that of
-    the active environment; or any command. It runs unchanged; its exit code is passed on. In a terminal the
-    lab opens on it; with --plain or --json, and where the output is no terminal, all of its output passes
-    through, and the page comes at the end. With --attach, what runs
-    tf.profiler.experimental.server.start(PORT) is looked at once.
+    COMMAND is a Python file with arguments or `-m module …`, run by the Python of --python or of the active
+    environment; or any other command. It runs unchanged, and its exit code is passed on. In a terminal, the
+    lab opens on it. With --plain or --json, or without a terminal, its output passes through, and the page
+    follows at the end. With --attach, profiles once a program that has called
+    tf.profiler.experimental.server.start(PORT).
 
-    With --host it runs there, in the same folder where there is one; of several hosts each process is a row,
+    With --host, it runs there, in the same folder if it exists. With several hosts, each process is a row,
     and the slowest is named.
     """
     check_options(fail_on, {"--json": json_file, "--output": output}, command)

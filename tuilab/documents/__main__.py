@@ -64,7 +64,7 @@ def timing(number: int, region: Region) -> str:
     lines = ", ".join(str(line) for line, _ in region.told)
     name = f" {region.name}" if region.name else ""
     return f"region {number}{name}: events {region.first + 1} to {region.last - 1}, {region.clock}" + (
-        f", told at line {lines}" if lines else ""
+        f", printed at line {lines}" if lines else ""
     )
 
 

@@ -65,7 +65,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which takes half of the time with so many nodes and finds nothing."""
+    """Pause the garbage collector, which takes half of the time with that many nodes and finds nothing."""
     running = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""What holds for the whole of a document's code, looked up once."""
+"""Facts about the whole of a document's code, each looked up once."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -35,9 +35,9 @@ _HIDES = ("tf.config.set_visible_devices", "tf.config.experimental.set_visible_d
 
 _LITE = ("tensorflow", "keras", "tflite", "ai_edge_litert", "tf_keras", "edgetpu", "pycoral")
 _MODERN = ("tf.function", "tf.GradientTape", "tf.config.", "tf.test.experimental.sync_devices")
-# What makes a model that nobody has compiled.
+# Makes a model that is not compiled.
 _MADE_PLAIN = ("tf.keras.Sequential", "tf.keras.Model")
-# By these code of TensorFlow 2 says that it builds graphs.
+# Code that makes TensorFlow 2 build graphs.
 _GRAPHS = (
     "tf.Graph",
     "tf.compat.v1.Graph",
@@ -49,7 +49,7 @@ Subject = tuple[Kind, "str | int"]
 
 
 class Facts:
-    """Answers about a trace that many rules ask for."""
+    """Answers about a trace that many rules need."""
 
     def __init__(self, trace: Trace, target: str = "auto", code: str = "") -> None:
         self._trace = trace
@@ -59,26 +59,26 @@ class Facts:
 
     @cached_property
     def code(self) -> str:
-        """The document's code without comments, and without texts that say something."""
+        """The document's code without comments and without prose strings."""
         return _TEXTS.sub(lambda text: "" if text[0][0] == "#" or " " in text[0] else text[0], self._code)
 
     @cached_property
     def checks_device(self) -> int | None:
-        """The first block that asks which devices there are, or forbids soft placement; None for none."""
+        """The first block that queries devices or forbids soft placement; None if none."""
         return next(
             (event.place.block for event in self._checks if event.kind == "query" or _is_strict(event)), None
         )
 
     @cached_property
     def _checks(self) -> list[TraceEvent]:
-        """The events that may ask for devices: where something is timed, none of what nothing calls."""
+        """Events that may query devices; if anything is timed, uncalled functions do not count."""
         events = self._trace.events
         if all(events[region.first].place.uncalled for region in self._trace.regions):
             return events
         return [event for event in events if not event.place.uncalled]
 
     def device_known_before(self, event: int) -> bool:
-        """Return whether devices are asked for before that event."""
+        """Return True if devices are queried before that event."""
         asked = self._asked
         return asked is not None and asked < event
 
@@ -88,7 +88,7 @@ class Facts:
 
     @cached_property
     def _weights(self) -> dict[int, TraceEvent]:
-        """By model, where its variables are made: at once where its input is known, else when called."""
+        """By model, the event that creates its variables: at once if its input is known, else when called."""
         found: dict[int, TraceEvent] = {}
         for event in self._trace.events:
             model = event.arguments.get("self") if event.kind in ("op", "train") else event.result
@@ -102,18 +102,18 @@ class Facts:
         return found
 
     def weights_made(self, model: Model) -> TraceEvent | None:
-        """Find the event that makes a model's variables; None where that is not seen."""
+        """Return the event that creates a model's variables; None if not visible."""
         return self._weights.get(id(model))
 
     @cached_property
     def shows_placement(self) -> bool:
-        """Whether the code looks at where its ops run: by a tensor's device, or TensorFlow's log."""
+        """True if the code looks at where its ops run: a tensor's device, or TensorFlow's log."""
         shown = ("tensor.device", "tensor.backing_device", "tf.debugging.set_log_device_placement")
         return any(event.name in shown for event in self._trace.events)
 
     @cached_property
     def logs_placement(self) -> TraceEvent | None:
-        """The event by which TensorFlow logs where each op runs, None for none."""
+        """The event that makes TensorFlow log each op's placement; None if none."""
         for event in self._trace.events:
             if event.name == "tf.debugging.set_log_device_placement":
                 given = event.arguments.get("enabled", event.arguments.get("0"))
@@ -123,26 +123,26 @@ class Facts:
 
     @cached_property
     def _configs(self) -> dict[int, TraceEvent]:
-        """By session, the event that makes the settings with which it is made."""
+        """By session, the event that creates its settings."""
         events = self._trace.events
         made = {id(e.result): e for e in events if e.name.endswith(".ConfigProto")}
         given = ((e.result, e.arguments.get("config")) for e in events if e.name == "tf.Session")
         return {id(session): made[id(config)] for session, config in given if id(config) in made}
 
     def logs_run(self, run: TraceEvent) -> TraceEvent | None:
-        """Find the settings by which a session logs where each op of a run is, None for none."""
+        """Return the settings that make a session log its placements; None if none."""
         config = self._configs.get(id(run.arguments.get("session")))
         logs = config is not None and truth(config.arguments.get("log_device_placement"))
         return config if logs is True else None
 
     @cached_property
     def is_eager(self) -> bool:
-        """Whether some of the code is of TensorFlow 2, though a session stands in it."""
+        """True if some of the code is TensorFlow 2, even with a session in it."""
         return any(use.name.startswith(_MODERN) for use in self._trace.uses)
 
     @cached_property
     def is_of_tensorflow(self) -> bool:
-        """Whether the code uses TensorFlow, Keras or TFLite by name."""
+        """True if the code uses TensorFlow, Keras or TFLite by name."""
         roots = ("tf.", "keras", "tensorflow")
         return any(u.name.startswith(roots) for u in self._trace.uses) or any(
             e.kind == "import" and e.name.startswith(_LITE) for e in self._trace.events
@@ -150,7 +150,7 @@ class Facts:
 
     @cached_property
     def hides_gpu(self) -> bool:
-        """Whether TensorFlow is told to see no GPU."""
+        """True if the code hides the GPU from TensorFlow."""
         for event in self._trace.events:
             if event.kind == "config" and event.name in _HIDES:
                 given = event.arguments.get("devices", event.arguments.get("0"))
@@ -159,7 +159,7 @@ class Facts:
         return False
 
     def version_1(self, api: ApiTable) -> tuple[Use, int, int] | None:
-        """Return the first use that shows a document of TensorFlow 1, how many, and of how many names."""
+        """Return the first use of a TensorFlow 1 name, the number of uses, and the number of names."""
         if not self._version_1:
             found = old_uses(api, self._trace.uses) if self.target == "auto" else None
             self._version_1.append(found)
@@ -167,7 +167,7 @@ class Facts:
 
     @cached_property
     def _ends(self) -> tuple[list[int], list[int]]:
-        """First readings in order, and for each the earliest last one of those that begin there or later."""
+        """First readings in order, and the earliest last reading of those that start there or later."""
         regions = sorted(self._trace.regions, key=lambda r: r.first)
         ends = [r.last for r in regions]
         for at in range(len(ends) - 2, -1, -1):
@@ -175,19 +175,19 @@ class Facts:
         return [r.first for r in regions], ends
 
     def first_end_after(self, first: int) -> float:
-        """Find the end of the first timing that begins after this reading."""
+        """Return the end of the first timing that starts after this reading."""
         starts, ends = self._ends
         at = bisect_right(starts, first)
         return ends[at] if at < len(ends) else inf
 
     @cached_property
     def _opaque_touched(self) -> dict[int, int]:
-        """What was given to calls that are not known: by identity, the first such event."""
+        """By identity, the first unknown call that received a value."""
         return self._given_to(may_run)
 
     @cached_property
     def _run_by_others(self) -> dict[int, int]:
-        """The same of those calls alone that run what they are given, by what they are called."""
+        """The same only for unknown calls that run their arguments, judging by their names."""
         return self._given_to(lambda e: e.kind == "opaque" and runs_what_it_is_given(e.name))
 
     def _given_to(self, which: Callable[[TraceEvent], bool]) -> dict[int, int]:
@@ -199,20 +199,18 @@ class Facts:
         return found
 
     def is_run_by_others(self, work: TraceEvent, before: int) -> bool:
-        """Return whether a call that is not read was given what an event runs, and is called so that it runs
-        it.
-        """
+        """Return True if an unread call received what an event runs, and its name says that it runs it."""
         given = (subject_value(work), work.arguments.get("self"), work.arguments.get("session"))
         return any(v is not None and self._run_by_others.get(id(v), before) < before for v in given)
 
     def is_session_kept(self, work: TraceEvent, before: int) -> bool:
-        """Return whether the document made the session of a run, and gave it to no call that is not read."""
+        """Return True if the document created the session of a run, and passed it to no unread call."""
         session = work.arguments.get("session")
         return id(session) in self._built and self._opaque_touched.get(id(session), before) >= before
 
     @cached_property
     def _opaque_called(self) -> dict[str, int]:
-        """By the records of calls that are not known: the first such event."""
+        """By record of an unknown call, its first event."""
         found: dict[str, int] = {}
         for event in self._trace.events:
             if event.kind == "opaque":
@@ -221,7 +219,7 @@ class Facts:
 
     @cached_property
     def writer(self) -> TraceEvent | None:
-        """Find the event that first writes a TFRecord file."""
+        """The event that first writes a TFRecord file."""
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
     @cached_property
@@ -233,12 +231,12 @@ class Facts:
         return found
 
     def started_before(self, dataset: Value | None, before: int) -> bool:
-        """Return whether the pipeline was gone through before that event."""
+        """Return True if the pipeline was iterated before that event."""
         return self._started.get(id(dataset), before) < before
 
     @cached_property
     def _done(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
-        """By subject, device and dtype: such events, in order."""
+        """By subject, device and dtype: its events, in order."""
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
             if is_subject(event):
@@ -250,7 +248,7 @@ class Facts:
         return found
 
     def _began(self, work: TraceEvent) -> int:
-        """Find where an op's program begins: at its example, where that is one and goes on from no other."""
+        """Return the start of an op's program: its example, if it is self-contained."""
         start = self._program(work)
         if not start or subject_value(work) is not None:
             return 0
@@ -261,23 +259,23 @@ class Facts:
         return 0 if any(0 <= index < start for index in made) else start
 
     def _program(self, work: TraceEvent) -> int:
-        """Find where the example begins that a program's event stands in, where it is one; else 0."""
+        """Return the start of the event's example if that is its own program; else 0."""
         programs = self._trace.programs
         at = bisect_right(programs, work.index)
         return programs[at - 1] if at else 0
 
     def _callers_start(self, at: int) -> int | None:
-        """Find where the reading of a function that nothing calls begins, None outside of any."""
+        """Return the start of an uncalled function's reading; None outside of any."""
         if not self._trace.events[at].place.uncalled or not self._callers:
             return None
         return self._callers[bisect_right(self._callers, at) - 1]
 
     def ran_before(self, work: TraceEvent, before: int, anew: bool = False) -> bool:
-        """Return whether the same graph, training or op ran before that event, on what may be the same
+        """Return True if the same graph, training or op ran before that event, possibly on the same
         device.
 
-        Outside of any scope an op runs where its kernels are, which may be any device; each is of a dtype.
-        anew: the example makes what it runs once more, in code that it leaves out.
+        Without a scope, an op runs where its kernels are, which may be any device; each kernel has a dtype.
+        anew: the example creates its subject again, in code that it omits.
         """
         if work.kind == "opaque":
             return self._opaque_called.get(work.name, before) < before
@@ -286,14 +284,14 @@ class Facts:
         if work.kind == "train" and self._is_compiled_anew(work, before):
             return False
         layer = work.arguments.get("self")
-        # Of a layer that each call makes anew, another one's kernels are loaded.
+        # For a layer that each call creates again, another layer's kernels are loaded.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
         if isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS and kept:
-            # Its first call makes its weights.
+            # Its first call creates its weights.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
-        # What is read of one function that nothing calls does not come before another one.
+        # Code of one uncalled function does not run before another's.
         alone = self._callers_start(before)
         spans = (
             [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
@@ -307,7 +305,7 @@ class Facts:
 
     @cached_property
     def _layers_run(self) -> dict[int, int]:
-        """By layer: where it first runs."""
+        """By layer, its first run."""
         found: dict[int, int] = {}
         for event in self._trace.events:
             if isinstance(event.arguments.get("self"), Layer):
@@ -321,7 +319,7 @@ class Facts:
         return {id(layer) for model in made if isinstance(model, Model) for layer in model.layers}
 
     def _is_compiled_anew(self, work: TraceEvent, before: int) -> bool:
-        """Whether the model was compiled after it last ran: then its step is traced again."""
+        """Return True if the model was compiled after its last run: its step is then retraced."""
         compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
@@ -329,8 +327,8 @@ class Facts:
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
-        """Return whether each iteration of the loop around a timing makes, or compiles, what it runs, or the
-        session in which it does.
+        """Return True if each iteration of the loop around a timing creates or compiles its subject, or
+        its session.
         """
         loops = self._trace.events[before].place.loops
         of_session = work.name == "sess.run"
@@ -341,8 +339,8 @@ class Facts:
         return any(0 <= i < before and self._trace.events[i].place.loops == loops for i in made)
 
     def may_have_run(self, work: TraceEvent, before: int) -> bool:
-        """Return whether an unknown call was given the timed function before, and may have run it; of a model
-        that nothing in the document makes, whoever makes it may have.
+        """Return True if an unknown call received the timed function earlier and may have run it; for a
+        model from outside the document, its creator may have.
         """
         value = subject_value(work) or work.arguments.get("self")
         if isinstance(value, Model) and value.assumed and id(value) not in self._built:
@@ -353,7 +351,7 @@ class Facts:
 
     @cached_property
     def _callers(self) -> list[int]:
-        """Where the reading of each function begins that nothing in the document calls."""
+        """The starts of the readings of uncalled functions."""
         return [event.index for event in self._trace.events if event.name == CALLER]
 
     @cached_property
@@ -362,17 +360,17 @@ class Facts:
         return {id(event.result): event.index for event in built}
 
     def is_made(self, value: Value | None) -> bool:
-        """Return whether the document makes a model, a session or an interpreter."""
+        """Return True if the document creates a model, session or interpreter."""
         return id(value) in self._built
 
     def is_own(self, work: TraceEvent, before: int) -> bool:
-        """Return whether a function that nothing calls made what it runs: then nobody ran it before."""
+        """Return True if an uncalled function created its subject: then nobody ran it before."""
         made = self._built.get(id(subject_value(work)), -1)
         at = bisect_right(self._callers, before)
         return at > 0 and made > self._callers[at - 1]
 
     def program_of(self, event: TraceEvent) -> int:
-        """Return the event at which the program begins, or the call of nobody's, that an event is of."""
+        """Return the start of an event's program, or of its uncalled function."""
         starts = self._callers if event.place.uncalled else self._trace.programs
         at = bisect_right(starts, event.index)
         return starts[at - 1] if at else 0
@@ -382,13 +380,13 @@ class Facts:
         return [e.index for e in self._trace.events if e.kind == "import" and e.name == "tensorflow"]
 
     def imported_before(self, event: TraceEvent) -> int:
-        """Return the last import of TensorFlow before that event, 0 for none."""
+        """Return the last import of TensorFlow before that event; 0 if none."""
         at = bisect_left(self._imports, event.index)
         return self._imports[at - 1] if at else 0
 
     @cached_property
     def starts_processes(self) -> bool:
-        """Whether the code may start other processes, for which its environment is then."""
+        """True if the code may start other processes, which inherit its environment."""
         names = ("subprocess", "multiprocessing", "ray", "joblib", "concurrent")
         calls = ("os.system", "os.popen", "os.exec", "os.spawn", "os.fork")
         return any(
@@ -398,11 +396,11 @@ class Facts:
 
     @cached_property
     def uses_graphs(self) -> bool:
-        """Whether the code says somewhere that it builds graphs of TensorFlow 1's kind."""
+        """True if the code builds TensorFlow 1 graphs somewhere."""
         return any(use.name.startswith(_GRAPHS) for use in self._trace.uses)
 
     def is_made_in_loop_of(self, model: Value | None, other: Value) -> bool:
-        """Return whether a loop makes the model anew in each iteration, and the other stands before it."""
+        """Return True if a loop creates the model again in each iteration, and the other exists before it."""
         one, two = self._built.get(id(model)), self._built.get(id(other))
         if one is None or two is None:
             return False
@@ -411,7 +409,9 @@ class Facts:
         return any(loop not in outside and not loop.unrolled and loop.count != 1 for loop in loops)
 
     def is_never_compiled(self, model: Model) -> bool:
-        """Whether a model is made here, compiled nowhere, and given to nothing that may do so."""
+        """Return True if a model is created here, never compiled, and passed to nothing that may compile
+        it.
+        """
         made = self._built.get(id(model))
         plain = made is not None and self._trace.events[made].name in _MADE_PLAIN
         return plain and id(model) not in self._compiled and id(model) not in self._opaque_touched
@@ -437,37 +437,39 @@ class Facts:
         return [event.index for event in self._trace.events if event.kind == "node"]
 
     def _is_traced_anew(self, work: TraceEvent, before: int) -> bool:
-        """Whether earlier runs do not count: of other shapes, or before a session's graph has grown."""
+        """Return True if earlier runs do not count: other shapes, or a session's graph has grown since."""
         earlier = [event for event in self._runs.get(subject(work), ()) if event.index < before][-_LATEST:]
         if not earlier:
             return False
         session = work.arguments.get("session")
         if id(session) in self._built and all(e.arguments.get("session") is not session for e in earlier):
-            # Each session makes its own graph ready.
+            # Each session prepares its own graph.
             return True
         if work.name == "sess.run":
             at = bisect_right(self._nodes, earlier[-1].index)
             return at < len(self._nodes) and self._nodes[at] < work.index
         own, numbers = _shapes(work), _numbers(work)
         if numbers and all(_numbers(event) and _numbers(event) != numbers for event in earlier):
-            # A number of Python is a part of what is traced.
+            # A Python number is part of what is traced.
             return "input_signature" not in self._code
         return bool(own) and all(_shapes(event) and _shapes(event) != own for event in earlier)
 
 
 def _numbers(event: TraceEvent) -> dict[str, float]:
-    """The numbers that a graph is given, by parameter."""
+    """Return the numbers passed to a graph, by parameter."""
     known = {n: v.value for n, v in event.arguments.items() if isinstance(v, Known)}
     return {n: v for n, v in known.items() if isinstance(v, int | float) and not isinstance(v, bool)}
 
 
 def _is_strict(event: TraceEvent) -> bool:
-    """Whether soft placement is forbidden."""
+    """Return True if soft placement is forbidden."""
     return event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
 
 
 def _held(value: Value, depth: int = 0) -> Iterator[Value]:
-    """A value, and what it gives access to: a method's object, an object's attributes, a list's items."""
+    """Yield a value and what it gives access to: a method's object, an object's attributes, a list's
+    items.
+    """
     yield value
     inner: Iterable[Value] = ()
     match value:
@@ -486,7 +488,7 @@ def _held(value: Value, depth: int = 0) -> Iterator[Value]:
             yield from _held(part, depth + 1)
 
 
-# How far and how wide what a call is given is looked through.
+# Maximum depth and width when searching a call's arguments.
 _DEEPEST, _WIDEST = 2, 16
 
 
@@ -503,19 +505,19 @@ _WITH_WEIGHTS = frozenset(
         " DepthwiseConv1D DepthwiseConv2D MultiHeadAttention"
     )
 )
-# Earlier runs whose shapes are looked at.
+# Maximum number of earlier runs whose shapes are compared.
 _LATEST = 64
 
 
 def _shapes(event: TraceEvent) -> tuple[object, ...]:
-    """The shapes and dtypes by which a call of a graph is traced; () where one is not known."""
+    """Return the shapes and dtypes that determine a trace; () if one is not known."""
     given = event.arguments.values()
     known = [(v.shape, v.dtype) for v in given if isinstance(v, Tensor) and v.shape and None not in v.shape]
     return tuple(known) if known and len(known) == len(given) else ()
 
 
 def is_training(trace: Trace, event: TraceEvent) -> bool:
-    """Return whether a session's run is of what an optimiser made."""
+    """Return True if a session runs an optimizer's op."""
     fetched = event.runs
     if not isinstance(fetched, Tensor):
         return event.name == "sess.run"
@@ -524,16 +526,16 @@ def is_training(trace: Trace, event: TraceEvent) -> bool:
 
 
 def may_run(event: TraceEvent) -> bool:
-    """Return whether a call that is not understood may run TensorFlow."""
+    """Return True if an unknown call may run TensorFlow."""
     return event.kind == "opaque" and runs_tensorflow(event.name)
 
 
-# No GPU has a kernel of these: the host's need no preparing.
+# Ops without a GPU kernel: host ops need no preparation.
 ON_HOST = ("tf.io.", "tf.strings.", "tf.image.decode_", "tf.audio.")
 
 
 def is_subject(event: TraceEvent) -> bool:
-    """Return whether it is of a kind whose first call takes longer than later ones."""
+    """Return True for a kind of event whose first call takes longer than later ones."""
     lite = event.kind == "host-op" and event.name in ("invoke", "tf.numpy_function", "tf.py_function")
     if event.kind == "op" and event.name.startswith(ON_HOST):
         return False
@@ -541,25 +543,25 @@ def is_subject(event: TraceEvent) -> bool:
 
 
 def _dtype(event: TraceEvent) -> str:
-    """The dtype of an op's kernel, "" where that is not known or it has none."""
+    """Return the dtype of an op's kernel; "" if not known or none."""
     given = event.result if event.kind in ("op", "create") else None
     return (given.dtype or "") if isinstance(given, Tensor) else ""
 
 
 def subject(event: TraceEvent) -> Subject:
-    """Return what has to have run before for the event not to be a first call."""
+    """Return what must have run before, so that the event is not a first call."""
     value = subject_value(event)
     if event.kind == "train":
         # A model has a traced function for each of the three.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     if event.name == "sess.run" and isinstance(value, Unknown):
-        # What a session is asked for by a name that is not read is the same by that name.
+        # Fetches with the same unread name are the same.
         return (event.kind, f"sess.run {value.reason}")
     return (event.kind, id(value) if value is not None else event.name)
 
 
 def validates(event: TraceEvent) -> bool:
-    """Return whether a training tests the model after each epoch."""
+    """Return True if a training validates the model after each epoch."""
     return any(event.arguments.get(word, NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
@@ -571,7 +573,7 @@ _TRACED = {
 
 
 def subject_value(event: TraceEvent) -> Value | None:
-    """Return the graph, the model or the interpreter that an event runs, None where that is not seen."""
+    """Return the graph, model or interpreter that an event runs; None if not visible."""
     if event.kind == "graph":
         return event.runs
     owned = event.kind in ("train", "host-op") or event.name == SAVED

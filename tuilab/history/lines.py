@@ -1,4 +1,4 @@
-"""A run in a list: a row of the store, cleaned for display whoever wrote it."""
+"""A run in a list: a row of the store, cleaned for display."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

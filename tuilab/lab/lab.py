@@ -97,12 +97,12 @@ class Lab(RunController):
         rerun: bool = True,
         forks: bool = False,
     ) -> None:
-        """hosts: if to measure, by their names for ssh or of an environment, "" for this machine.
-        environments: other Pythons of this machine; one without a name takes the place of the lab's own.
-        say: told what a user should know of the history; else it goes to standard error. runner,
-        store, state: other ones than the real ones. rerun: measure again when a slider comes to rest.
-        forks: it is opened for a run in forked processes (`Budget.forks`), which are prepared meanwhile.
-        Raises InputError for what can be no host's name.
+        """hosts: where to measure, by ssh or environment name; "" for this machine.
+        environments: other Pythons of this machine; one without a name replaces the lab's own.
+        say: called with messages about the history; by default they go to standard error.
+        runner, store, state: replace the real ones. rerun: measure again when a slider comes to rest.
+        forks: the next run uses forked processes (`Budget.forks`), which are prepared meanwhile.
+        Raises InputError for an invalid host name.
         """
         self.hosts, self.environments = tuple(hosts), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks)

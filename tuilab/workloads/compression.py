@@ -150,7 +150,7 @@ def _zlib(b: Build, values: Any) -> Case:
     import numpy as np
 
     if b.arm.mode != "eager":
-        raise Unavailable("zlib is a call of the host's library, not an op of a graph")
+        raise Unavailable("zlib is a library call on the host, not a graph op")
     level, resident = b.integer("level"), _resident(b, values)
 
     def to_host() -> Any:

@@ -57,17 +57,17 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
     if isinstance(callee, Unknown) and callee.reason in _UNNAMED:
         callee = _named(node.func, callee)
     args, keywords = arguments(interpreter, node, scope)
-    # In a chain over several lines a call stands where its own name does.
+    # In a chain over several lines, a call is on the line of its own name.
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
-# Records that do not say what is called.
+# Records that do not name the callee.
 _UNNAMED = ("it depends on a condition", "an item that is not known")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
 def _named(node: ast.expr, callee: Unknown) -> Unknown:
-    """What is called, by the name that the code calls it by, where that is one."""
+    """Return the callee with the name used in the code, if there is one."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
         return callee
@@ -78,7 +78,7 @@ _LONGEST_NAME = 80
 
 
 def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[list[Value], Keywords]:
-    """Return positional and keyword arguments; stars are spread where their items are known."""
+    """Return positional and keyword arguments; stars are expanded if their items are known."""
     args: list[Value] = []
     keywords: Keywords = {}
     for part in node.args:
@@ -120,10 +120,10 @@ _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call what a condition decides on: each of a few by itself. What is not known at all may do any work."""
+    """Call each of a few alternatives separately. An unknown callee may do any work."""
     options = unknown.options
     if "training" in keywords and assumes_keras(interpreter.imported):
-        # Nothing but a model of Keras or a layer is called so.
+        # Only a Keras model or layer is called like this.
         made = Model([], line, open=True, assumed=True)
         model = interpreter.left_out.setdefault((unknown.reason, unknown.line), made)
         return interpreter.call(model, args, keywords, line)
@@ -159,7 +159,7 @@ def call_object(
         case OpaqueObject(kind="saved"):
             return objects.call_saved(interpreter, callee, args, keywords, line)
         case OpaqueObject(kind="runner"):
-            # TFLite's function of a signature: it gives its outputs by their names.
+            # A TFLite signature function returns its outputs by name.
             interpreter.event("host-op", "invoke", line, {"self": callee.data}, Tensor(None, None, "np"))
             return Mapping({}, open=True)
         case OpaqueObject(kind="timed", data=Function() as function):
@@ -233,7 +233,7 @@ def _returned(values: list[Value], line: int) -> Value:
 
 
 def _is_generator(node: ast.AST) -> bool:
-    """Whether the function itself yields; functions inside it do not count."""
+    """Return True if the function itself yields; nested functions do not count."""
     stack = list(ast.iter_child_nodes(node))
     while stack:
         part = stack.pop()
@@ -245,8 +245,8 @@ def _is_generator(node: ast.AST) -> bool:
 
 
 def _assumed_in(interpreter: Interpreter, function: Function) -> dict[str, str]:
-    """What parameters are for all that is known, by their names and by the methods that are called on them: a
-    model of Keras, a session, an interpreter of TFLite.
+    """Guess parameters from their names and from methods called on them: a Keras model, a session, a
+    TFLite interpreter.
     """
     node = function.node
     found = interpreter.assumed_in.get(id(node))
@@ -281,7 +281,7 @@ def _bind(
     line: int,
     assumed: dict[str, str],
 ) -> None:
-    """Bind parameters as Python does; what was not given stands as unknown, named."""
+    """Bind parameters as Python does; missing ones are unknown, with their names."""
     spec: Any = function.node.args
     plain = [p.arg for p in spec.posonlyargs + spec.args]
     named = plain + [p.arg for p in spec.kwonlyargs]
@@ -309,7 +309,7 @@ def _bind(
 def call_graph(
     interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Call a `tf.function`: its Python runs once, while it is traced; then the graph runs."""
+    """Call a `tf.function`: its Python runs once during tracing; then the graph runs."""
     inside = interpreter.in_graph() is not None
     given_here = (*args, *keywords.values())
     traced = interpreter.place.traced or Traced("tf.function", graph.line, graph, given_here)
@@ -327,7 +327,7 @@ def call_graph(
 
 
 def by_parameter(target: Value, args: list[Value], keywords: Keywords) -> dict[str, Value]:
-    """Return the arguments by their parameters' names, and by their positions where those end."""
+    """Return the arguments by parameter name, then by position."""
     spec = target.node.args if isinstance(target, Function) else None
     names = [p.arg for p in (*spec.posonlyargs, *spec.args)] if spec else []
     return {names[int(at)] if int(at) < len(names) else at: v for at, v in numbered(args).items()} | keywords
@@ -355,7 +355,7 @@ def name_of(value: Value) -> str:
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Make an object of one of the document's classes, reading its `__init__`."""
+    """Create an object of one of the document's classes, reading its `__init__`."""
     instance = Instance(made)
     if made.body is not None and not made.body.instances:
         made.body.instances.append(instance)
@@ -386,14 +386,14 @@ def call_instance(
 
 
 def _times(decorator: Api | Unknown) -> bool:
-    """Whether a decorator that is not read times the function: by its name, or by what makes it."""
+    """Return True if an unread decorator times the function, judging by its name or its maker's."""
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
     given = isinstance(decorator, Api) or decorator.reason.startswith("what ")
     return given and times_functions(name)
 
 
 def apply_decorator(interpreter: Interpreter, decorator: Value, target: Value, line: int) -> Value:
-    """Return what a decorator makes of a function; one that is not known is taken to leave it as it is."""
+    """Return the decorated function; an unknown decorator is assumed to leave it unchanged."""
     match decorator:
         case Api(name="tf.function"):
             interpreter.event("config", "tf.function", line)

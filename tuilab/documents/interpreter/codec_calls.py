@@ -1,4 +1,4 @@
-"""Compression, and other parts of Python's library that do something."""
+"""Compression, and other parts of Python's library with effects."""
 
 import posixpath
 
@@ -21,10 +21,10 @@ from tuilab.documents.interpreter.values import (
 from tuilab.documents.words import words
 
 _EFFECTS = ("random.", "logging.")
-# Parts that take the values of tensors which they are given.
+# Libraries that read the values of tensors passed to them.
 _READS = ("logging.", "matplotlib.", "pprint.", "json.", "pandas.", "warnings.", "collections.")
 _TELLS = ("logging.", "sys.", "matplotlib.", "pprint.", "json.", "pandas.", "csv.", "absl.")
-# Parts whose time may be what somebody measures.
+# Libraries whose time may be the subject of a benchmark.
 _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matplotlib.", "os.", "re.")
 
 
@@ -32,7 +32,7 @@ _WORKS = ("pandas.", "json.", "shutil.", "pickle.", "csv.", "subprocess.", "matp
 def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("data", "0")
     interpreter.event("codec", name, args.line, args.values)
-    # The bytes keep what they were made of, so that what is compressed can be told.
+    # The bytes keep their source, so that the compressed data stays known.
     return OpaqueObject(
         "bytes", value.data if isinstance(value, OpaqueObject) and value.kind == "bytes" else value
     )
@@ -40,7 +40,7 @@ def codec(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("os.path.join", "posixpath.join")
 def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Join parts of a path: its end is known where the last one is."""
+    """Join parts of a path: its end is known if the last part is."""
     parts = list(args.values.values())
     interpreter.event("python", name, args.line)
     if args.open:
@@ -65,7 +65,7 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     )
 )
 def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call Python's own library: nothing that a device would compute."""
+    """Call Python's own library, which computes nothing on a device."""
     if name == "contextlib.suppress":
         return OpaqueObject("raises", None)
     if name in ("itertools.repeat",):
@@ -75,7 +75,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if interpreter.in_graph() and name.startswith(_EFFECTS):
         interpreter.event("effect", f"{name}()", args.line)
     for value in args.values.values():
-        # What a thread, a pool or a wrapper runs is not followed.
+        # Functions run by threads, pools or wrappers are not followed.
         if isinstance(value, Function | Graph | Bound) and not name.startswith("matplotlib."):
             interpreter.event("opaque", name, args.line, args.values)
             break
@@ -94,13 +94,13 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tensorflow.python.")
 def internal(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call TensorFlow's internals, which may be anything; their arguments keep their places."""
+    """Call TensorFlow's internals, which may be anything; arguments stay positional."""
     word = name.rpartition(".")[2]
     if word == "async_wait":
         interpreter.sync("async_wait()", args.line, NONE)
         return NONE
     if word == "convert_variables_to_constants_v2":
-        # The same function, its variables frozen.
+        # The same function with frozen variables.
         return args.get("func", "0")
     if word == "list_local_devices":
         interpreter.event("query", name, args.line)

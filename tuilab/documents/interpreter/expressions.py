@@ -1,4 +1,4 @@
-"""What each kind of expression stands for."""
+"""The value of each kind of expression."""
 
 import ast
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
     if node.id in BUILTINS:
         return Api(f"builtins.{node.id}")
     if interpreter.excerpt and is_model(node.id) and assumes_keras(interpreter.imported):
-        # An article leaves out how it was made.
+        # An article omits how it was created.
         program = len(interpreter.trace.programs)
         made = Model([], node.lineno, open=True, assumed=True)
         return interpreter.left_out.setdefault((node.id, program), made)
@@ -56,7 +56,7 @@ def name(interpreter: Interpreter, node: ast.Name, scope: Scope) -> Value:
 
 @expression(ast.Attribute)
 def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Value:
-    """Resolve a chain `a.b.c` as one, so that it counts as one use of a library's name."""
+    """Resolve a chain `a.b.c` at once, so that it counts as one use of a library's name."""
     chain: list[ast.Attribute] = [node]
     inner: ast.expr = node.value
     while isinstance(inner, ast.Attribute):
@@ -70,7 +70,7 @@ def attribute(interpreter: Interpreter, node: ast.Attribute, scope: Scope) -> Va
     of_optimizer = [link.attr for link in chain[:2]] == ["lr", "optimizer"]
     told = isinstance(value, Unknown) and value.reason == OLD_RATE
     if of_optimizer and not told and assumes_keras(interpreter.imported):
-        # Whoever's model it is, its optimizer is one of Keras.
+        # On any model, the optimizer is a Keras optimizer.
         interpreter.use(Api(OLD_RATE, "optimizer.lr"), node.lineno)
     if written is not None:
         interpreter.use(written, node.lineno)
@@ -93,7 +93,7 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
     return operate(interpreter, node.op, left, right, node.lineno)
 
 
-# Characters of what a time is divided by.
+# Maximum characters of a time's divisor.
 _LONGEST_DIVISOR = 60
 
 
@@ -102,7 +102,7 @@ def _is_print(node: ast.expr) -> bool:
 
 
 def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int) -> Value:
-    """Return the value of `left op right`; an op of TensorFlow or NumPy where a tensor takes part."""
+    """Return the value of `left op right`; an op of TensorFlow or NumPy if a tensor takes part."""
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
         interpreter.reads(right, "formatting", line)
         return told(left.value, [right], line)
@@ -120,27 +120,29 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
     return _on_constants(op, left, right, line) or _unresolved(left, right, line)
 
 
-# Characters that are kept of a text's end.
+# Characters kept of a text's end.
 _END = 40
 
 
 def _on_times(
     interpreter: Interpreter, op: ast.operator, left: Value, right: Value, line: int
 ) -> Value | None:
-    """The time between two readings, or a time that stays one whatever is done to it; None without any."""
+    """Return the time between two readings, or a time that stays a time after the operation; None without
+    any.
+    """
     if isinstance(op, ast.Sub | ast.Add) and isinstance(left, Clock) and isinstance(right, Clock):
-        # Two readings are added where the first was taken off before: `took = -time(); …; took += time()`.
+        # Adding two readings, if the first was subtracted before: `took = -time(); …; took += time()`.
         return interpreter.region(right.event, left.event)
     if isinstance(op, ast.Sub) and isinstance(right, Clock) and _is_sum(left):
         return right
     if isinstance(op, ast.Sub) and isinstance(left, Clock) and isinstance(right, Unknown):
-        # Which reading it is depends on a condition: each is the beginning of a time.
+        # The reading depends on a condition: each alternative starts a time.
         times = [interpreter.region(o.event, left.event) for o in right.options if isinstance(o, Clock)]
         if times and len(times) == len(right.options):
             return Unknown(right.reason, line, tuple(times))
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
-        # In other units it is that reading.
+        # In other units, it is still that reading.
         interpreter.rescaled.add(left.event)
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)
@@ -166,12 +168,12 @@ def _on_times(
 
 
 def _is_sum(value: Value) -> bool:
-    """Whether times may have been added up to that: nothing as yet, or a time."""
+    """Return True if the value may be a sum of times: empty so far, or a time."""
     return isinstance(value, Elapsed | Number) or (isinstance(value, Known) and value.value in (0, 0.0))
 
 
 def _scale(interpreter: Interpreter, op: ast.operator, time: Elapsed, by: Value) -> None:
-    """Note that a time is given another unit, or may be."""
+    """Record that a time is, or may be, converted to another unit."""
     known = by.value if isinstance(by, Known) and isinstance(by.value, int | float) else None
     if isinstance(op, ast.Mult) or (isinstance(op, ast.Div) and (known is None or abs(known) < 1)):
         interpreter.trace.regions[time.region].scaled = True
@@ -182,7 +184,7 @@ def _is_text(value: Value) -> bool:
 
 
 def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Value | None:
-    """The result on constants and lists; None where an operand is neither."""
+    """Return the result for constants and lists; None if an operand is neither."""
     match left, right:
         case Known(), Known():
             try:
@@ -199,7 +201,7 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 
 
 def _unresolved(left: Value, right: Value, line: int) -> Value:
-    """What is left of an operation: a number, or the reason why an operand is not known."""
+    """Return what remains of an operation: a number, or why an operand is unknown."""
     if is_number(left) and is_number(right):
         return Number("a number that is not known", line)
     for value in (left, right):
@@ -242,7 +244,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
 
 @expression(ast.BoolOp)
 def boolean(interpreter: Interpreter, node: ast.BoolOp, scope: Scope) -> Value:
-    """Evaluate `a or b`, `a and b`: the operand that decides, or what any of them may be."""
+    """Evaluate `a or b`, `a and b`: the deciding operand, or all possibilities."""
     stops_at = isinstance(node.op, ast.Or)
     joined: Value | None = None
     value: Value = NONE
@@ -355,7 +357,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
         if isinstance(known, Known) and len(out.items) < arithmetic.LONGEST_LIST:
             out.items[known.value] = value
         elif isinstance(known, Tensor):
-            # What a session is fed, by its placeholders.
+            # A session's feed, by placeholder.
             out.items[known] = value
         else:
             out.open = True
@@ -364,7 +366,7 @@ def mapping(interpreter: Interpreter, node: ast.Dict, scope: Scope) -> Value:
 
 @expression(ast.JoinedStr)
 def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Value:
-    """Evaluate an f-string; format specifications are read for what they use, and not applied."""
+    """Evaluate an f-string; format specifications are read but not applied."""
     words: list[str] = []
     values: list[Value] = []
     known = True
@@ -385,7 +387,7 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
 
 
 def told(words: str, values: Sequence[Value], line: int) -> Told:
-    """Return a text of which parts are not known, with the times that stand in it."""
+    """Return a partly unknown text, with the times in it."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
@@ -419,7 +421,7 @@ def function(interpreter: Interpreter, node: ast.Lambda, scope: Scope) -> Value:
 
 
 def bind_defaults(interpreter: Interpreter, function: Function, scope: Scope) -> None:
-    """Evaluate a function's default values where it is defined."""
+    """Evaluate a function's default values at its definition."""
     arguments: Any = function.node.args
     plain = arguments.posonlyargs + arguments.args
     for parameter, default in zip(

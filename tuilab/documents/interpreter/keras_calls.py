@@ -1,4 +1,4 @@
-"""Keras: layers, models, policies, and the calls that train."""
+"""Keras: layers, models, policies, and training calls."""
 
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
 from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
@@ -22,7 +22,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# What gives a model that has its weights.
+# Functions that return a model with weights.
 LOADS = ("load_model", "clone_model", "model_from_json", "model_from_config")
 POLICIES = (
     "tf.keras.mixed_precision.set_global_policy",
@@ -32,7 +32,7 @@ POLICIES = (
 )
 
 
-# The images of Keras' own data sets: how many to train and to test on, and the shape of one.
+# Images of Keras' own data sets: numbers for training and testing, and shape.
 IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
     "mnist": (60_000, 10_000, (28, 28)),
     "fashion_mnist": (60_000, 10_000, (28, 28)),
@@ -42,7 +42,7 @@ IMAGES: dict[str, tuple[int, int, tuple[int, ...]]] = {
 
 
 def _data_set(train: int, test: int, image: tuple[int, ...]) -> Value:
-    """`(x_train, y_train), (x_test, y_test)`, arrays of bytes."""
+    """Return `(x_train, y_train), (x_test, y_test)`, arrays of bytes."""
     labels = () if len(image) == 2 else (1,)
 
     def part(count: int) -> Value:
@@ -61,7 +61,7 @@ def layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.saved_model.load", "tensorflow_hub.load")
 def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Load a SavedModel: its functions, and those of its signatures, were traced before."""
+    """Load a SavedModel: its functions and signatures were traced before."""
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -79,7 +79,7 @@ def hub_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, "tf.keras.layers.KerasLayer", args)
 
 
-# Keras' own further libraries, and Hugging Face's.
+# Other Keras libraries, and Hugging Face's.
 @handles(*(f"{library}.layers." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return layer(interpreter, f"tf.keras.layers.{name.rpartition('.')[2]}", args)
@@ -87,7 +87,7 @@ def further_layer(interpreter: Interpreter, name: str, args: Arguments) -> Value
 
 @handles("transformers.", *(f"{library}.models." for library in ("keras_cv", "keras_nlp", "keras_hub")))
 def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make or load a model; of Hugging Face's classes those of TensorFlow begin with TF."""
+    """Create or load a model; Hugging Face's TensorFlow classes start with TF."""
     parts = name.split(".")
     makes = parts[-1] in ("from_pretrained", "from_preset", "from_config") or parts[-1][:1].isupper()
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
@@ -113,7 +113,7 @@ def sequential(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.Model", "tf.keras.models.Model")
 def functional(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a model of inputs and outputs: the layers made since the last input are its own."""
+    """Create a model from inputs and outputs: layers created since the last input belong to it."""
     made = Model([], args.line)
     for event in reversed(interpreter.trace.events):
         if event.name == "tf.keras.Input":
@@ -165,9 +165,7 @@ _MADE = words(
 
 @handles("tf.keras.backend.", "tf.keras.ops.")
 def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run one of Keras' own ops: settings of its state, tensors made of nothing, functions of a
-    graph, ops.
-    """
+    """Run one of Keras' own ops: state settings, tensors made from nothing, graph functions, ops."""
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
@@ -190,7 +188,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.keras.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make losses, optimisers, metrics and data sets: objects of the set-up."""
+    """Create losses, optimizers, metrics and data sets: set-up objects."""
     if name.rpartition(".")[2] in LOADS:
         if name.endswith(".load_model"):
             check_path(interpreter, "load_model", args)
@@ -221,7 +219,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _image(name: str, args: Arguments) -> Value:
-    """An image that is read, as an array, or scaled as a model wants it: of the size that is asked for."""
+    """Return a loaded image, as an array or scaled for a model, with the requested size."""
     given = args.get("img", "x", "0")
     if isinstance(given, Tensor):
         return Tensor(given.shape, "float32", "np")
@@ -230,17 +228,17 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# How a file's name ends that Keras 3 writes and reads.
+# File suffixes that Keras 3 writes and reads.
 _MODELS = (".keras", ".h5", ".hdf5")
 _ENDINGS = {"save": _MODELS, "save_weights": (".weights.h5",), "load_model": _MODELS}
 
 
-# What the methods that train took for Python's own processes.
+# Arguments of training methods for Python processes.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record arguments that only Keras' models took, and take no more, of a model that is not seen."""
+    """Record arguments of an unseen model that only Keras models once accepted."""
     gone = next((argument for argument in _OF_PROCESSES if args.given(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
         detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
@@ -249,7 +247,7 @@ def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None
 
 
 def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record a name that Keras 3 does not save to or load: no folder, and weights are in .weights.h5."""
+    """Record a path that Keras 3 does not save to or load: a folder, or weights without .weights.h5."""
     path = args.get("filepath", "0")
     ends = _ENDINGS.get(name)
     if name == "save":
@@ -262,7 +260,7 @@ def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
             "Leave it out, and let the name end in .weights.h5.",
             at="save_format",
         )
-    # Of Keras 2, which writes folders too.
+    # From Keras 2, which also writes folders.
     old = args.given("save_format") or interpreter.imported & {"tf_keras"}
     if not ends or old or not _ends_otherwise(path, ends):
         return
@@ -285,7 +283,7 @@ def _stem(path: str) -> str:
 
 
 def _ends_otherwise(path: Value, endings: tuple[str, ...]) -> bool:
-    """Whether a path certainly ends in none of these."""
+    """Return True if a path certainly has none of these endings."""
     if isinstance(path, Known) and isinstance(path.value, str):
         return bool(path.value) and not path.value.endswith(endings)
     known = path.ends if isinstance(path, Told) else ""
@@ -294,7 +292,7 @@ def _ends_otherwise(path: Value, endings: tuple[str, ...]) -> bool:
 
 @handles("tf.keras.callbacks.ModelCheckpoint")
 def checkpoint(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make what saves a model after each epoch, by a name that Keras 3 checks at once."""
+    """Create a callback that saves a model after each epoch; Keras 3 checks its path at once."""
     made = interpreter.event("build", name, args.line, args.values)
     weights = truth(args.get("save_weights_only", default=Known(False)))
     ends = (".weights.h5",) if weights else (".keras", ".h5")
@@ -312,7 +310,7 @@ def checkpoint(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def check_format(interpreter: Interpreter, args: Arguments) -> None:
-    """Record a format that is asked of `save`, which Keras 3 refuses unless the name ends in it."""
+    """Record a format passed to `save`, which Keras 3 rejects unless the name has that ending."""
     path = args.get("filepath", "0")
     if not args.given("save_format") or not isinstance(path, Known) or not isinstance(path.value, str):
         return
@@ -336,9 +334,9 @@ def method(
     keywords: Keywords,
     line: int,
 ) -> Value:
-    """Call a method of a model: of the document's own class too, where it inherits it."""
+    """Call a model's method, also on a subclass in the document."""
     assumed = isinstance(model, Model) and model.assumed
-    # Of a model by its name alone the arguments are not held against Keras' own.
+    # If only the name suggests a model, its arguments are not checked against Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
         check_path(interpreter, name, bound)
@@ -374,12 +372,12 @@ def method(
 
 
 def validates(args: Arguments) -> bool:
-    """Return whether a training is given what it tests the model on after each epoch."""
+    """Return True if a training has validation data."""
     return any(args.get(word, default=NONE) != NONE for word in ("validation_data", "validation_split"))
 
 
 def _texts(value: Value) -> tuple[str, ...] | None:
-    """The texts of a list, None where one is none."""
+    """Return the texts of a list; None if one is not a text."""
     if value == NONE:
         return ()
     items = value.items if isinstance(value, Listing) and not value.open else [value]
@@ -391,7 +389,7 @@ def _texts(value: Value) -> tuple[str, ...] | None:
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
-    """Apply a layer or a model to a tensor."""
+    """Apply a layer or model to a tensor."""
     value = args[0] if args else NONE
     inside = (isinstance(value, Tensor) and value.inside) or (
         isinstance(value, Layer) and value.name == "Input"

@@ -31,7 +31,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Methods that every model of Keras has, beside those that train and predict.
+# Methods of every Keras model other than those that train and predict.
 _OF_MODELS = ("call", "__call__", "compile", "summary", "save", "save_weights", "load_weights", "build")
 
 
@@ -68,7 +68,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Graph():
             return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
         case Unknown() if name == "run" and "feed_dict" in keywords:
-            # Only a session of TensorFlow's is fed so.
+            # Only a TensorFlow session is fed like this.
             return objects.method(
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
@@ -85,14 +85,14 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
                 interpreter, objects.Asked(OpaqueObject("session"), name, args, keywords, line)
             )
         case Unknown() if _is_keras(interpreter, owner, name, keywords):
-            # Whose model it is is not known, but what its method does.
+            # The model is unknown, but its method is not.
             interpreter.event("train", name, line, numbered(args) | keywords)
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
         case Unknown():
             given = Arguments(line, numbered(args) | keywords)
             if name == "save":
-                # Only a model of Keras' takes that argument.
+                # Only Keras models accept that argument.
                 keras_calls.check_format(interpreter, given)
             elif name == "save_weights" and assumes_keras(interpreter.imported):
                 keras_calls.check_path(interpreter, name, given)
@@ -114,7 +114,7 @@ _ESTIMATORS = words(
 
 
 def _strategy(owner: Unknown) -> OpaqueObject | None:
-    """The strategy that what is not known may be: whichever it is, they run a function alike."""
+    """Return an assumed strategy for an unknown value: all strategies run a function alike."""
     for option in owner.options:
         if isinstance(option, OpaqueObject) and str(option.data).startswith("tf.distribute."):
             return option
@@ -122,14 +122,16 @@ def _strategy(owner: Unknown) -> OpaqueObject | None:
 
 
 def _is_session(interpreter: Interpreter, owner: Unknown) -> bool:
-    """Whether a name or an attribute that nothing binds is a session's, in code of TensorFlow 1."""
+    """Return True if an unbound name or attribute is a session in TensorFlow 1 code."""
     return interpreter.deferred and bool(SESSION.match(owner.reason.partition(" ")[0]))
 
 
 def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Keywords) -> bool:
-    """Whether a model of somebody is Keras': by its method's name, or by arguments that no other's takes.
+    """Return True if an outside model is a Keras model: by its method, or by arguments that only Keras
+    has.
 
-    What predicts in a document that imports Keras alone is Keras', unless another library made it.
+    In a document that imports only Keras, a predicting object is a Keras model, unless another library made
+    it.
     """
     if name not in TRAINS:
         return name in ONLY_KERAS
@@ -178,7 +180,7 @@ def _tensor(
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
         return _evaluated(interpreter, tensor, line)
     if tensor.library == "tf" and name == "run" and interpreter.deferred:
-        # An op that the session runs without bringing anything back: an initializer, a training step.
+        # An op that the session runs without fetching: an initializer, a training step.
         _evaluated(interpreter, tensor, line)
         return NONE
     if tensor.library == "tf" and name in _OF_ARRAYS and _is_tensorflows(interpreter, tensor):
@@ -190,7 +192,7 @@ def _tensor(
             at=name,
         )
     if tensor.library == "np" and name in ("to", "cuda", "mps", "xpu"):
-        # PyTorch's, on a device or of a dtype: no array has these.
+        # PyTorch's, on a device or with a dtype: arrays do not have these.
         return interpreter.opaque(tensor, args, line)
     if name == "astype":
         dtype = dtype_of(given.get("0", "dtype"))
@@ -198,7 +200,7 @@ def _tensor(
         interpreter.event(_kind(tensor), "astype", line, {"x": tensor}, made)
         return made
     if tensor.library == "np" and name in ("cpu", "detach"):
-        # PyTorch's tensor on the CPU gives itself.
+        # A PyTorch tensor on the CPU returns itself.
         return tensor
     if name in ("cpu", "gpu"):
         made = Tensor(tensor.shape, tensor.dtype)
@@ -220,14 +222,14 @@ def _tensor(
     return made
 
 
-# What NumPy's arrays have and TensorFlow's tensors do not.
+# Attributes of NumPy arrays that TensorFlow tensors lack.
 _OF_ARRAYS = words(
     "astype reshape transpose flatten ravel tolist copy clip mean sum std var squeeze argmax argmin dot round"
 )
 
 
 def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
-    """Whether an op of TensorFlow's own made a tensor, in code that gives tensors no methods of arrays."""
+    """Return True if TensorFlow made the tensor, in code that does not add array methods to tensors."""
     if tensor.made < 0 or any(use.name.endswith("enable_numpy_behavior") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made]
@@ -235,7 +237,7 @@ def _is_tensorflows(interpreter: Interpreter, tensor: Tensor) -> bool:
     return own and made.kind in ("op", "create", "copy") and made.place.tries == interpreter.place.tries
 
 
-# What may give arrays, or what somebody's code returns.
+# Functions that may return arrays, or the result of outside code.
 _GIVES_ANYTHING = (
     "tf.keras.",
     "tf.experimental.numpy.",
@@ -250,7 +252,7 @@ _GIVES_ANYTHING = (
 
 
 def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bool:
-    """Whether a tensor is one of a graph's: made in it, or given to it, and not found outside."""
+    """Return True for a tensor of a graph: made in it or passed to it, not captured from outside."""
     if any(use.name.endswith("run_functions_eagerly") for use in interpreter.trace.uses):
         return False
     made = interpreter.trace.events[tensor.made].place.traced if tensor.made >= 0 else None
@@ -258,7 +260,7 @@ def _is_symbolic(interpreter: Interpreter, tensor: Tensor, traced: Traced) -> bo
 
 
 def _evaluated(interpreter: Interpreter, tensor: Tensor, line: int) -> Value:
-    """What TensorFlow 1's session computes for a tensor."""
+    """Return what a TensorFlow 1 session computes for a tensor."""
     session = {"session": interpreter.session} if interpreter.session is not None else {}
     event = interpreter.event("graph", "sess.run", line, {"fetches": tensor, **session})
     event.runs = tensor
@@ -331,7 +333,7 @@ _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
 
 
 def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value], line: int) -> Value:
-    """A few methods of texts; the others give what is not known."""
+    """Return the result of a few text methods; the others are unknown."""
     if isinstance(value, str) and name in _TEXT and not args:
         return Known(getattr(value, name)())
     given = [a.value for a in args if isinstance(a, Known)]

@@ -1,4 +1,4 @@
-"""What each kind of statement does."""
+"""The effect of each kind of statement."""
 
 import ast
 import re
@@ -30,7 +30,7 @@ from tuilab.documents.interpreter.values import (
 )
 from tuilab.documents.words import words
 
-# Errors that say a name is missing: inside such a `try`, a missing name is expected.
+# Errors of a missing name: a `try` with one expects that name to be missing.
 MISSING = ("", *words("AttributeError ImportError ModuleNotFoundError NameError Exception BaseException"))
 
 
@@ -44,7 +44,7 @@ def expression(interpreter: Interpreter, node: ast.Expr, scope: Scope) -> Flow:
 
 
 def _exits(node: ast.Expr) -> bool:
-    """Whether a statement ends the program."""
+    """Return True if a statement ends the program."""
     name = ast.unparse(node.value.func) if isinstance(node.value, ast.Call) else ""
     return name in ("sys.exit", "exit", "quit", "os._exit")
 
@@ -53,7 +53,7 @@ def _exits(node: ast.Expr) -> bool:
 def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
     value = interpreter.evaluate(node.value, scope)
     if isinstance(node.value, ast.Name) and isinstance(value, Tensor):
-        # An item that is written is a copy, and not a name.
+        # Assigning to an item copies; it does not bind a name.
         items = all(isinstance(target, ast.Subscript) for target in node.targets)
         interpreter.event(
             "bind", node.value.id, node.lineno, {"value": value, **({"item": Known(True)} if items else {})}
@@ -68,7 +68,7 @@ def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
 
 
 def _adds(node: ast.Assign) -> bool:
-    """Whether something is added to what the target was: `total = total + took`."""
+    """Return True if the statement adds to its target: `total = total + took`."""
     given = node.value
     if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Add):
         return False
@@ -97,10 +97,10 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
         interpreter.event("effect", f"a change of {ast.unparse(node.target)[:60]}", node.lineno)
     result = expressions.operate(interpreter, node.op, old, value, node.lineno)
     if isinstance(old, Clock) and interpreter.place.loops:
-        # A reading that was taken off a sum, to which this one is added.
+        # A reading that was subtracted from a sum; this one is added.
         interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
-        # A counter has its value of one iteration only.
+        # A counter has its value in one iteration only.
         kind = Number if is_number(result) else Unknown
         result = kind(VARIES, node.lineno)
     bind_target(interpreter, node.target, result, scope)
@@ -108,7 +108,7 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
 
 
 def _outlives(interpreter: Interpreter, target: ast.expr, scope: Scope) -> bool:
-    """Whether the target is something that stays after the function: a global, an attribute, an item."""
+    """Return True if the target outlives the function: a global, an attribute, an item."""
     if isinstance(target, ast.Name):
         return target.id in scope.elsewhere
     return isinstance(target, ast.Attribute | ast.Subscript)
@@ -136,12 +136,12 @@ def condition(interpreter: Interpreter, node: ast.If, scope: Scope) -> Flow:
     reads = [body, lambda: interpreter.execute(node.orelse, scope)]
     flows = interpreter.branch(reads, node.lineno)
     interpreter.guards -= guarded
-    # Where one branch goes on, so does the reading: what the other returned was kept.
+    # If one branch continues, so does the reading; the other's return value was kept.
     return Flow.NEXT if Flow.NEXT in flows else flows[0]
 
 
 def _is_of_other_backend(test: ast.expr) -> bool:
-    """Whether a condition asks for another backend of Keras than TensorFlow, whose names are then meant."""
+    """Return True if a condition asks for a Keras backend other than TensorFlow."""
     return bool(_OTHER_BACKEND.search(ast.unparse(test)[:400]))
 
 
@@ -152,7 +152,7 @@ _VERSIONS = re.compile(
 
 
 def _is_of_versions(interpreter: Interpreter, test: ast.expr) -> bool:
-    """Whether a condition may tell versions apart, of which only one has the names below it."""
+    """Return True if a condition may distinguish versions, of which only one has the names below it."""
     return interpreter.once(test, _names_versions) or _asks_for_name(interpreter, test)
 
 
@@ -161,7 +161,7 @@ def _names_versions(test: ast.expr) -> bool:
 
 
 def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) -> None:
-    """Look up the libraries' names in a branch that is not taken here: where it is, they are needed.
+    """Look up the libraries' names in an untaken branch, where they may be needed.
 
     Each is a step of the reading. Raises Exhausted.
     """
@@ -182,7 +182,7 @@ def _name(interpreter: Interpreter, statements: list[ast.stmt], scope: Scope) ->
 
 
 def _library(node: ast.Attribute, scope: Scope) -> Api | None:
-    """The name of a library that `a.b.c` is, found without reading what it stands for; None for others."""
+    """Return the library name of `a.b.c` without reading its value; None for others."""
     links: list[ast.Attribute] = []
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):
@@ -195,13 +195,15 @@ def _library(node: ast.Attribute, scope: Scope) -> Api | None:
 
 
 def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
-    """`if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another version."""
+    """Return True for `if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another
+    version.
+    """
     asks, names = interpreter.once(test, _asked)
     return asks or not interpreter.versions.isdisjoint(names)
 
 
 def _asked(test: ast.expr) -> tuple[bool, frozenset[str]]:
-    """Whether an expression reads a version or looks for a name, and the names that it uses."""
+    """Return True if an expression reads a version or looks for a name, and the names that it uses."""
     asks, names = False, set[str]()
     for part in ast.walk(test):
         if isinstance(part, ast.Name):
@@ -211,7 +213,7 @@ def _asked(test: ast.expr) -> tuple[bool, frozenset[str]]:
     return asks, frozenset(names)
 
 
-# `is_v2_0()`, `use_tf2`, `args.legacy`: what tells versions of TensorFlow apart by its name.
+# `is_v2_0()`, `use_tf2`, `args.legacy`: names that distinguish TensorFlow versions.
 _TELLS_VERSION = re.compile(
     r"\b(?:is|use|using|has)_(?:tf_?)?v?[12](?:_?[\dx])?(?:_enabled)?\b|\b(?:is_|use_)?tf_?v?[12]\b|\b\w*version\w*\b",
     re.IGNORECASE,
@@ -253,7 +255,7 @@ def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scop
 
 
 def _handle(interpreter: Interpreter, body: list[ast.stmt], caught: Handler, scope: Scope) -> Flow:
-    """Read a handler. Where it is of a missing name, its own names are another version's."""
+    """Read a handler. If it handles a missing name, its own names belong to another version."""
     other = bool(caught.names) and all(name.rpartition(".")[2] in _OF_NAMES for name in caught.names)
     interpreter.guards += other
     flow = interpreter.execute(body, scope)
@@ -265,7 +267,7 @@ _OF_NAMES = words("AttributeError ImportError ModuleNotFoundError NameError")
 
 
 def _caught(handler: ast.ExceptHandler, scope: Scope, interpreter: Interpreter) -> tuple[str, ...]:
-    """The dotted names of the errors that a handler catches."""
+    """Return the dotted names of the errors that a handler catches."""
     if handler.type is None:
         return ("",)
     value = interpreter.evaluate(handler.type, scope)

@@ -1,4 +1,4 @@
-"""TensorFlow's functions that are no tensor arithmetic: devices, settings, graphs; and all the others."""
+"""TensorFlow functions other than tensor arithmetic: devices, settings, graphs, and all others."""
 
 from tuilab.documents.interpreter import names
 from tuilab.documents.interpreter.interpreter import Interpreter
@@ -40,7 +40,7 @@ _ASKS = words(
     "list_physical_devices list_logical_devices get_visible_devices is_gpu_available gpu_device_name",
     "is_built_with_cuda is_built_with_gpu_support set_log_device_placement list_local_devices",
 )
-# What their argument must be, and the keys of their result.
+# The required form of their argument, and the keys of their result.
 MEMORY_INFO = ("current", "peak")
 _TAKES_NAME = ("get_memory_info", "reset_memory_stats", "get_memory_usage")
 _TAKES_DEVICE = (
@@ -59,7 +59,7 @@ def device(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: int) -> None:
-    """Tell of a physical device's name where a device's is asked for: it raises a ValueError."""
+    """Record a physical device's name where a logical one is needed: it raises a ValueError."""
     written = text(given)
     if written is not None and written.startswith("/physical_device:"):
         interpreter.misfit(
@@ -72,7 +72,7 @@ def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: i
 
 @handles("tf.function")
 def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make a graph of the function that is given; called without one, return a decorator."""
+    """Make a graph of the given function; without one, return a decorator."""
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
@@ -82,7 +82,7 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
         return Graph(target, jit, args.line)
     if target != NONE:
-        # A function that is not known is a graph of what is not known.
+        # An unknown function becomes a graph of unknown content.
         return Graph(target, jit, args.line)
     return OpaqueObject("decorator", jit)
 
@@ -139,7 +139,7 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
 
 @handles("tf.py_function", "tf.numpy_function", "tf.py_func")
 def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run Python for every element, on the host, even inside a graph."""
+    """Run Python for every element, on the host, even in a graph."""
     target, inputs = args.get("func", "0"), args.get("inp", "1")
     if target == NONE:
         return OpaqueObject("python-decorator", name)
@@ -154,19 +154,19 @@ def python_function(interpreter: Interpreter, name: str, args: Arguments) -> Val
     dtype = args.get("Tout", "2")
     made = [Tensor(None, names.dtype_of(t), inside=inside) for t in parts_of(dtype)]
     result: Value = Listing("list", list(made)) if isinstance(dtype, Listing) else made[0]
-    # Python has run when the call returns, whatever device is visible.
+    # Python has finished when the call returns, with any device.
     interpreter.event("op" if inside else "host-op", name, args.line, {}, made[0] if made else None)
     return result
 
 
 def parts_of(value: Value) -> list[Value]:
-    """Return the items of a list, or the value."""
+    """Return the items of a list, or the value itself."""
     return list(value.items) if isinstance(value, Listing) else [value]
 
 
 @handles(*words("tf.vectorized_map tf.while_loop tf.cond tf.scan tf.map_fn tf.foldl tf.foldr"))
 def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Read each function that a function is given once, with what is known of its arguments."""
+    """Read each function argument once, with what is known about its arguments."""
     traced = Traced(name, args.line) if name == "tf.vectorized_map" else interpreter.place.traced
     over = args.get("elems", "1")
     inputs: list[Value] = []
@@ -186,7 +186,7 @@ def higher(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.strings.", "tf.string_join", "tf.string_split", "tf.as_string")
 def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run ops of texts, which are the host's: they wait for what they are given."""
+    """Run text ops on the host: they wait for their inputs."""
     args.read(interpreter, f"{name}()")
     result = Tensor(None, "string", inside=interpreter.in_graph() is not None)
     interpreter.event("host-op", name, args.line, args.values, result)
@@ -195,7 +195,7 @@ def texts(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.raw_ops.")
 def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call an op by its own name, which may compute, make a dataset or keep a state."""
+    """Call a raw op, which may compute, create a dataset or keep state."""
     interpreter.event("opaque", name, args.line, args.values)
     return Tensor(None, None, inside=interpreter.in_graph() is not None)
 
@@ -203,7 +203,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles(
     "tf.lite.Interpreter",
     "tf.contrib.lite.Interpreter",
-    # Coral's makes one with its delegate, and runs nothing.
+    # Coral's function creates one with its delegate, and runs nothing.
     "pycoral.utils.edgetpu.make_interpreter",
     *(
         f"{module}.interpreter.Interpreter"
@@ -211,7 +211,7 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     ),
 )
 def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make TFLite's interpreter, which computes on the host while `invoke` is called."""
+    """Create a TFLite interpreter, which computes on the host during `invoke`."""
     made = OpaqueObject("lite", {})
     interpreter.event("config", name, args.line, args.values, made)
     return made
@@ -220,7 +220,7 @@ def lite(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.Session", "tf.InteractiveSession")
 @handles("tf.train.MonitoredTrainingSession", "tf.train.MonitoredSession")
 def session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Make TensorFlow 1's session. Where eager execution is left on, ops defer only inside its `with`."""
+    """Create a TensorFlow 1 session. With eager execution on, ops are deferred only inside its `with`."""
     made = OpaqueObject("session", name)
     interpreter.event("build", "tf.Session", args.line, {"config": args.get("config", "2")}, made)
     return made
@@ -236,7 +236,7 @@ def deferring(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("tf.print", "tf.debugging.", "tf.summary.", "tf.get_static_value", "tf.keras.backend.get_value")
 @handles("tf.keras.backend.eval", "tf.keras.backend.batch_get_value", "tf.io.write_file", "tf.Assert")
 def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call what takes a tensor's value, and so waits for it."""
+    """Call a function that reads a tensor's value and so waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
         interpreter.tell(list(args.values.values()), args.line)
@@ -254,7 +254,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.app.run", "absl.app.run")
 def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Run `main`, the one that is given or the module's."""
+    """Run `main`, the given one or the module's."""
     given = args.get("main", "0")
     main = given if given != NONE else interpreter.module.find("main")
     if isinstance(main, Function):
@@ -265,7 +265,7 @@ def application(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.import_graph_def")
 def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Add a graph's nodes, and give those that are asked for by name."""
+    """Add a graph's nodes, and return those requested by name."""
     asked = args.get("return_elements", "2")
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:
@@ -287,7 +287,7 @@ def context(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.")
 def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Call any other name of TensorFlow: a class gives an object, a function is an op."""
+    """Call any other TensorFlow name: a class returns an object, a function is an op."""
     word = short(name).rpartition(".")[2]
     if name.startswith("tf.contrib.") and computes(name):
         interpreter.event("opaque", name, args.line, args.values)

@@ -1,11 +1,11 @@
-"""What calls of code that is not read may do: told by the library's and the function's name."""
+"""What unread calls may do, judging by the names of library and function."""
 
 import re
 import sys
 
 from tuilab.documents.words import words
 
-# Libraries whose calls run nothing of TensorFlow, so that none of its first calls is made there.
+# Libraries whose calls run no TensorFlow, so that none of its first calls happens there.
 _APART = frozenset(sys.stdlib_module_names) - set(
     words("threading multiprocessing concurrent subprocess asyncio runpy")
 ) | set(
@@ -17,14 +17,14 @@ _APART = frozenset(sys.stdlib_module_names) - set(
         " dlib face_recognition pytesseract easyocr mediapipe pyaudio serial gpiozero RPi picamera"
     )
 )
-# What hands out items, or opens and closes something around a body.
+# Values that yield items, or wrap a body.
 _HANDS_OUT = ("going through what is not known", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
     r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
     r"|write|parse|format|record|report|update|preprocess|prepare|normali[sz]e|decode|seed)(?:_|$|(?=[A-Z]))"
 )
-# Calls that wait for whoever runs them: a model may be among what they are given.
+# Calls that wait for the work that they run: their arguments may include a model.
 _RUNS = re.compile(
     r"warm|train|fit|predict|infer|evaluat|bench|run|step|forward|generate|test|detect|classif|recogni[sz]"
     r"|segment|transcri|embed|decision_function",
@@ -32,7 +32,7 @@ _RUNS = re.compile(
 )
 
 
-# Frameworks whose models are called as Keras' are.
+# Frameworks whose models are called like Keras models.
 OTHERS = frozenset(
     words(
         "torch torchvision jax flax mxnet paddle onnxruntime openvino tensorrt tflite_runtime ai_edge_litert"
@@ -45,21 +45,21 @@ _MAKES = re.compile(
     r"|^\w*(?:Net|Model|CNN|UNet|VGG|ResNet|Generator|Discriminator|Autoencoder|VAE)(?:V?\d+)?\w{0,3}$",
     re.IGNORECASE,
 )
-# What Keras' models have and hardly anything else.
+# Attributes that Keras models have and hardly anything else.
 OF_KERAS = words("predict_on_batch train_on_batch test_on_batch trainable_variables count_params predict")
-# What TFLite's interpreters have and hardly anything else.
+# Attributes that TFLite interpreters have and hardly anything else.
 OF_LITE = words("set_tensor get_tensor allocate_tensors get_input_details get_output_details")
 _MODELS = words("model net network keras_model tf_model")
 SESSION = re.compile(r"^_?(?:tf_?)?sess(?:ion)?$", re.IGNORECASE)
 
 
 def assumes_keras(imported: set[str]) -> bool:
-    """Return whether a model of a document that imports these libraries is one of Keras."""
+    """Return True if a model in a document with these imports is a Keras model."""
     return bool(imported & {"tensorflow", "keras", "tf_keras"}) and not imported & OTHERS
 
 
 def makes_model(name: str) -> bool:
-    """Return whether a function or class of that dotted name, of code that is not read, gives a model."""
+    """Return True if an unread function or class of that name returns a model."""
     root, _, rest = name.partition(".")
     if name.startswith(("mlflow.keras.", "mlflow.tensorflow.")):
         root = rest
@@ -67,7 +67,7 @@ def makes_model(name: str) -> bool:
 
 
 def assumed_by(name: str, attribute: str) -> str:
-    """Return what somebody's value of that name is, by an attribute of it, "" where that does not tell."""
+    """Return the kind of an outside value from its name and an attribute; "" if unclear."""
     if attribute in OF_KERAS:
         return "model"
     if attribute in OF_LITE:
@@ -76,7 +76,7 @@ def assumed_by(name: str, attribute: str) -> str:
 
 
 def is_model(parameter: str) -> bool:
-    """Return whether a function's parameter of that name is a model."""
+    """Return True if a parameter of that name is a model."""
     return parameter in _MODELS
 
 
@@ -87,7 +87,7 @@ _TIMER = re.compile(
 
 
 def is_timer(reason: str) -> bool:
-    """Return whether what an unread call gave, by its record, is a timer to be used by `with`."""
+    """Return True if the result of an unread call is a timer for `with`."""
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
@@ -103,12 +103,12 @@ _TIMES = re.compile(
 
 
 def times_functions(name: str) -> bool:
-    """Return whether an unread decorator of that dotted name times the calls of what it is given."""
+    """Return True if an unread decorator of that name times its function."""
     root, _, word = name.rpartition(".")
     return root.partition(".")[0] not in ("pytest", "threading", "sched") and bool(_TIMES.match(word or name))
 
 
-# By a function's name, what it does that is no computing of TensorFlow's.
+# Effects of functions by name, other than TensorFlow computation.
 _DOES = {
     "a picture is taken from a camera": r"VideoCapture|camera|webcam",
     "an image is read": r"imread|(?:load|read|open)(?:_(?:img|image)|Im(?:g|age))s?|read_file"
@@ -128,7 +128,7 @@ _DOES = {
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
 _CAMERA = "what cv2.VideoCapture"
-# The same by the whole name, where the last word alone says too little.
+# The same by full name, if the last word is not specific enough.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
@@ -138,7 +138,7 @@ _DOES_BY_NAME = {
 }
 _NAMED = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES_BY_NAME.items()}
 _DRAWN = re.compile(r"(?:rectangle|text|line|ellipse|polygon|arc|point)$")
-# Methods of whatever another call gave that write a file, or fetch one.
+# Methods of unknown results that write or fetch a file.
 _WRITES = re.compile(
     r"to_(?:csv|json|excel|parquet|pickle|hdf)$|(?:write|read)_(?:text|bytes)$|(?:up|down)load_(?:blob|file|fileobj)$"
 )
@@ -146,11 +146,11 @@ _WORDS = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES.items()
 
 
 def set_up(name: str) -> str:
-    """Say what a function of that dotted name does beside computing, "" where it does not tell."""
+    """Return what a function of that name does besides computing; "" if unclear."""
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
     if name.startswith("what ") and not name.startswith(_CAMERA):
-        # A call of what another one gave.
+        # A call on another call's result.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
         if parts[-1] == "add_summary":
             return "a summary is written"
@@ -177,18 +177,18 @@ _MODEL_CALLED = re.compile(
 )
 
 
-# What only gives the host what is computed.
+# Functions that only hand computed data to the host.
 _GIVES = words("numpy item tolist dates shape")
-# Libraries all of whose functions compute with TensorFlow.
+# Libraries whose functions all compute with TensorFlow.
 _ON_TENSORFLOW = frozenset(
     words("tensorflow_probability gpflow sionna tf_quant_finance tfdiffeq tensorcircuit zfit")
 )
 
 
 def computes(name: str) -> bool:
-    """Return whether an unread call of that record runs a model, by what it is called."""
+    """Return True if an unread call runs a model, judging by its name."""
     word = _called(name)
-    # A class is made; a method may have a great letter, too.
+    # A class creates an object; a method may start with a capital letter too.
     made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
     if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:
         return False
@@ -198,27 +198,27 @@ def computes(name: str) -> bool:
 
 
 def runs_what_it_is_given(name: str) -> bool:
-    """Return whether an unread call of that record runs a model that it is given, by what it is called."""
+    """Return True if an unread call runs a model passed to it, judging by its name."""
     return runs_tensorflow(name) and bool(_RUNS.search(_called(name)))
 
 
 def calls_model(name: str) -> bool:
-    """Return whether an unread call of that record is of a model or a step, and gives what it computes."""
+    """Return True if an unread call is of a model or step and returns what it computes."""
     return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_called(name))))
 
 
 def is_on_tensorflow(name: str) -> bool:
-    """Return whether an unread call of that record is of a library that computes with TensorFlow."""
+    """Return True if an unread call is of a library that computes with TensorFlow."""
     return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
 def _called(name: str) -> str:
-    """The last word of what is called, in an unread call's record."""
+    """Return the last word of the callee in an unread call's record."""
     return callee(name).rpartition(".")[2]
 
 
 def runs_tensorflow(name: str) -> bool:
-    """Return whether an unread call of that record may run TensorFlow, a model that it is given say."""
+    """Return True if an unread call may run TensorFlow, such as a model passed to it."""
     if name in _HANDS_OUT:
         return False
     dotted = callee(name)

@@ -1,4 +1,4 @@
-"""What a name may stand for while code is read without being run."""
+"""The possible values of a name while code is read without running it."""
 
 import ast
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ Shape = tuple[int | None, ...]
 
 
 class Value:
-    """Anything that an expression can stand for."""
+    """The value of an expression."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Known(Value):
-    """A constant of Python: number, text, bytes, truth, None, Ellipsis."""
+    """A Python constant: number, text, bytes, bool, None, Ellipsis."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Value):
-    """What could not be resolved, why, and where. options: what it may be, where that much is known."""
+    """Something unresolved, why, and where. options: its possible values, if known."""
 
     reason: str
     line: int
@@ -31,19 +31,19 @@ class Unknown(Value):
 
 @dataclass(frozen=True, slots=True)
 class Number(Unknown):
-    """A number or a truth of Python, which one is not known. Reading it waits for nothing."""
+    """An unknown Python number or bool. Reading it does not wait."""
 
 
 VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
-# Why a number is not known that is another one in each iteration.
+# Why a number is unknown that changes per iteration.
 COUNTS = (VARIES, COUNTING)
 
 
 @dataclass(frozen=True, slots=True)
 class Told(Unknown):
-    """A text that is not known as a whole.
+    """A partly unknown text.
 
-    words: what is known of it, with `{}` for the rest; times: the regions in it; ends: its known last part.
+    words: its known part, with `{}` for the rest; times: the regions in it; ends: its known end.
     """
 
     words: str = ""
@@ -55,8 +55,8 @@ class Told(Unknown):
 class Api(Value):
     """Something of an imported library, by its canonical dotted name: `tf.signal.stft`, `time.time`.
 
-    spelled: as the source writes it (`K.get_value`). real: where the canonical name stands for another
-    library's, the dotted name in that library (`keras.saving`, known here as `tf.keras.saving`).
+    spelled: as in the source (`K.get_value`). real: the name in another library, if the canonical name stands
+    for it (`keras.saving`, known here as `tf.keras.saving`).
     """
 
     name: str
@@ -66,7 +66,7 @@ class Api(Value):
 
 @dataclass(eq=False, slots=True)
 class Listing(Value):
-    """A list, tuple or set. open: it has further items that are not known. born: what traced its making."""
+    """A list, tuple or set. open: it has further unknown items. born: what traced its creation."""
 
     kind: Literal["list", "tuple", "set"]
     items: list[Value]
@@ -76,7 +76,7 @@ class Listing(Value):
 
 @dataclass(eq=False, slots=True)
 class Mapping(Value):
-    """A dict with constant keys. open: it has further items that are not known."""
+    """A dict with constant keys. open: it has further unknown items."""
 
     items: dict[Any, Value]
     open: bool = False
@@ -84,7 +84,7 @@ class Mapping(Value):
 
 @dataclass(frozen=True, slots=True)
 class Many(Value):
-    """`count` values that are all like `element`; count is None where it is not known."""
+    """`count` values that are all like `element`; None if the count is not known."""
 
     element: Value
     count: int | None
@@ -92,7 +92,7 @@ class Many(Value):
 
 @dataclass(frozen=True, slots=True)
 class Span(Value):
-    """`range(start, stop, step)`; None for a part that is not known."""
+    """`range(start, stop, step)`; None for an unknown part."""
 
     start: int | None
     stop: int | None
@@ -100,7 +100,7 @@ class Span(Value):
 
     @property
     def count(self) -> int | None:
-        """How many numbers it gives."""
+        """The number of values."""
         if self.start is None or self.stop is None or not self.step:
             return None
         return max(0, -((self.start - self.stop) // self.step))
@@ -108,9 +108,9 @@ class Span(Value):
 
 @dataclass(eq=False, slots=True)
 class Tensor(Value):
-    """A tensor or an array: what is known of its shape and dtype.
+    """A tensor or array, with its known shape and dtype.
 
-    made: index of the event that made it. inside: an element of a dataset or a symbolic tensor of a graph.
+    made: index of the event that made it. inside: a dataset element or a symbolic tensor of a graph.
     """
 
     shape: Shape | None
@@ -122,7 +122,7 @@ class Tensor(Value):
 
 @dataclass(eq=False, slots=True)
 class Function(Value):
-    """A function of the document itself, or of the module `file` beside it.
+    """A function of the document, or of the neighbouring module `file`.
 
     kind: how it is called when found in a class.
     """
@@ -139,7 +139,7 @@ class Function(Value):
 
 @dataclass(eq=False, slots=True)
 class Module(Value):
-    """A module of the document's own folder: the scope of its names; package: its folder, if it has one."""
+    """A module in the document's folder: the scope of its names; package: its folder, if it has one."""
 
     name: str
     scope: Any
@@ -148,7 +148,7 @@ class Module(Value):
 
 @dataclass(eq=False, slots=True)
 class Graph(Value):
-    """What `tf.function` makes of a function. jit: compiled by XLA; None where that is not known."""
+    """The result of `tf.function`. jit: compiled by XLA; None if not known."""
 
     target: Value
     jit: bool | None
@@ -166,7 +166,7 @@ class Partial(Value):
 
 @dataclass(eq=False, slots=True)
 class Class(Value):
-    """A class of the document itself. body: the scope of its body."""
+    """A class of the document. body: the scope of its body."""
 
     name: str
     members: dict[str, Value]
@@ -185,7 +185,7 @@ class Class(Value):
         return None
 
     def library_base(self, depth: int = 0) -> str:
-        """Return the dotted name of the library class that it extends, "" for none."""
+        """Return the dotted name of the library class that it extends; "" if none."""
         for base in self.bases:
             if isinstance(base, Api):
                 return base.name
@@ -215,7 +215,7 @@ class Bound(Value):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One link of a `tf.data` chain: the method's name and its arguments by parameter."""
+    """One link of a `tf.data` chain: method name, and arguments by parameter."""
 
     name: str
     arguments: dict[str, Value]
@@ -225,20 +225,20 @@ class Step:
 
 @dataclass(eq=False, slots=True)
 class Dataset(Value):
-    """A `tf.data` pipeline: its source and every step since. element: what it yields, batches included."""
+    """A `tf.data` pipeline: its source and all later steps. element: what it yields, batches included."""
 
     steps: tuple[Step, ...]
     element: Value
 
     @property
     def line(self) -> int:
-        """Return the line at which its source stands."""
+        """The line of its source."""
         return self.steps[0].line
 
 
 @dataclass(eq=False, slots=True)
 class Layer(Value):
-    """A Keras layer: the class's last name and its arguments by parameter."""
+    """A Keras layer: the last part of its class name, and arguments by parameter."""
 
     name: str
     arguments: dict[str, Value]
@@ -249,8 +249,8 @@ class Layer(Value):
 class Model(Value):
     """A Keras model of known layers. open: it may have others.
 
-    assumed: what it is called, or what made it, says that it is one; nothing more is known of it.
-    metrics: what it was compiled with, None where that is not known.
+    assumed: only its name or origin says that it is a model.
+    metrics: from compile(), None if not known.
     """
 
     layers: list[Value]
@@ -262,24 +262,24 @@ class Model(Value):
 
 @dataclass(frozen=True, slots=True)
 class Clock(Value):
-    """A time that was read. event: the index of the reading."""
+    """A clock reading. event: index of the reading."""
 
     event: int
 
 
 @dataclass(frozen=True, slots=True)
 class Elapsed(Value):
-    """A time measured. region: its index among the regions."""
+    """A measured time. region: its index among the regions."""
 
     region: int
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceObject(Value):
-    """A physical or logical device, as an object and not as a string.
+    """A physical or logical device, as an object and not a string.
 
-    What `list_physical_devices` returns is `Many` of them: how many, the host decides. Its names are
-    refused where a device's name is asked for.
+    `list_physical_devices` returns `Many` of them, in a number that the host decides. Its names are rejected
+    where a device name is needed.
     """
 
     family: str
@@ -288,7 +288,10 @@ class DeviceObject(Value):
 
 @dataclass(frozen=True, slots=True)
 class Scoped(Value):
-    """What `tf.device(…)` returns. families: `CPU`, `GPU`; several where a condition decides; "?" unknown."""
+    """The result of `tf.device(…)`. families:
+
+    `CPU`, `GPU`; several if a condition decides; "?" if unknown.
+    """
 
     families: tuple[str, ...]
     line: int
@@ -296,9 +299,9 @@ class Scoped(Value):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject(Value):
-    """Something of a library with a state worth knowing: a decorator that waits for its function, a Timer.
+    """A library object with relevant state: a decorator that waits for its function, a Timer.
 
-    kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: what its kind needs.
+    kind: `tf.function`, `timer`, `policy`, `rng`, `context`, `info`. data: depends on the kind.
     """
 
     kind: str
@@ -309,14 +312,14 @@ NONE = Known(None)
 
 
 def is_number(value: Value | None) -> bool:
-    """Return whether it is a number or a truth of Python, known or not."""
+    """Return True for a Python number or bool, known or not."""
     return isinstance(value, Number) or (
         isinstance(value, Known) and isinstance(value.value, int | float | bool)
     )
 
 
 def integer(value: Value | None) -> int | None:
-    """Return a constant whole number, also where it is written as a float without a fraction."""
+    """Return a constant whole number, also if written as a float without a fraction."""
     if isinstance(value, Known) and not isinstance(value.value, bool):
         if isinstance(value.value, int):
             return value.value
@@ -335,14 +338,14 @@ _READ = ("tf", "np", "builtins", "time", "timeit")
 
 
 def truth(value: Value | None) -> bool | None:
-    """Return whether it counts as true; None where that is not known."""
+    """Return the truth value; None if not known."""
     match value:
         case Known():
             return bool(value.value)
         case Listing() | Mapping():
             return True if value.items else (None if value.open else False)
         case Api() if value.name.partition(".")[0] not in _READ:
-            # A setting of a module that is not read, for all that is known.
+            # Possibly a setting in an unread module.
             return None
         case Function() | Graph() | Class() | Instance() | Api() | Model() | Dataset():
             return True
@@ -359,7 +362,7 @@ def shape_of(value: Value | None) -> Shape | None:
 
 
 def elements(shape: Shape | None) -> int | None:
-    """Return how many elements a tensor of that shape has."""
+    """Return the number of elements of a tensor with that shape."""
     if shape is None:
         return None
     count = 1

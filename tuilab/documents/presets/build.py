@@ -1,4 +1,4 @@
-"""From recognised workloads to presets."""
+"""Turn recognised workloads into presets."""
 
 import re
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ def presets(
 ) -> list[Preset]:
     """Return a preset for each workload of an example, named after the document.
 
-    preview: with the claims of its prose.
+    preview: include the claims of its prose.
     """
     out: list[Preset] = []
     names: set[str] = set()
@@ -88,7 +88,7 @@ def _preset(
 
 
 def arms(found: Found) -> ArmSelection:
-    """Return the arms that the code has. What it leaves open stays open: without a scope, any device."""
+    """Return the arms in the code. What it leaves open stays open: without a scope, any device."""
     devices: tuple[str, ...] = ("CPU", "GPU")
     if found.devices and not found.anywhere and found.workload != "pingpong":
         devices = tuple(d for d in devices if d in found.devices)
@@ -105,7 +105,7 @@ def arms(found: Found) -> ArmSelection:
 
 
 def _name(document: Document, example: int, workload: str) -> str:
-    """`000-1-stft`, or with the document's id where it has no number."""
+    """Return `000-1-stft`, or the document's id if it has no number."""
     slug = _OTHER.sub("-", (document.number or document.id or "document").lower()).strip("-")
     tail = f"-{example}-{workload}"
     return (slug[: _LONGEST_NAME - len(tail) - 3].strip("-") or "document") + tail

@@ -1,4 +1,4 @@
-"""From what an example does to the workloads that measure it."""
+"""Find the workloads that measure an example."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ RECOGNISERS: tuple[Callable[[Example], Iterator[Result]], ...] = (
     compressions,
     readouts,
 )
-# Ops that only prepare others, or take part in any workload; not worth naming as a gap.
+# Ops that only prepare others, or occur in any workload; not worth reporting as a gap.
 _MINOR = words(
     "tf.strided_slice tf.reshape tf.cast tf.identity tf.expand_dims tf.squeeze tf.transpose tf.concat",
     "tf.stack tf.compare tf.zeros tf.ones tf.constant tf.fill tf.range tf.print tf.Variable tf.shape",
@@ -34,7 +34,7 @@ _COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
-    """Return the workloads of an example, each once, and what none could be made of."""
+    """Return an example's workloads, each once, and the parts without one."""
     found: list[Found] = []
     gaps: dict[Gap, None] = {}
     for recogniser in RECOGNISERS:
@@ -49,14 +49,14 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
 
 
 def _without_parts(found: list[Found]) -> list[Found]:
-    """Without the products that are only a part of a chain with a detour."""
+    """Drop products that are only part of a chain with a detour."""
     chained = [f.lines for f in found if f.workload == "pingpong"]
     return [f for f in found if f.workload != "matmul" or not any(f.lines <= lines for lines in chained)]
 
 
 def _unmeasured(example: Example) -> Iterator[Gap]:
-    """Ops in a timed region for which there is no workload, and calls that could not be followed."""
-    # What trains a model is measured as a whole.
+    """Yield ops in a timed region without a workload, and calls that could not be followed."""
+    # Training is measured as a whole.
     by_hand = trained_by_hand(example) is not None
     for region in example.regions:
         for event in example.trace.inside(region):

@@ -1,4 +1,4 @@
-"""Matrix products, elementwise chains, and the detour of one op to another device."""
+"""Matrix products, elementwise chains, and detours of one op to another device."""
 
 import math
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.values import Shape, Tensor, Value, elements
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.documents.words import words
 
-# Elementwise arithmetic, which the workload has, and functions of several instructions, which it has not.
+# Elementwise arithmetic that the workload has, and more expensive functions that it lacks.
 CHEAP = words(
     "tf.add tf.subtract tf.multiply tf.divide tf.truediv tf.maximum tf.minimum tf.negative tf.abs",
     "tf.square tf.add_n tf.nn.relu tf.squared_difference",
@@ -18,7 +18,7 @@ CHEAP = words(
 
 
 def matmuls(example: Example) -> Iterator[Result]:
-    """Yield every matrix product outside of a pipeline or a layer."""
+    """Yield every matrix product outside of a pipeline or layer."""
     for event in example.own("op"):
         if event.name != "tf.matmul" or _mapped(event):
             continue
@@ -27,18 +27,18 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Multiplications up to which a product that is neither timed nor placed only shows how one is written: in a
-# notebook, and elsewhere.
+# Multiplications up to which an untimed and unplaced product only shows the syntax: in a notebook, and
+# elsewhere.
 _TOY, _SMALLEST = 128**3, 8**3
 
 
 def _worth(example: Example, event: TraceEvent, found: Found) -> bool:
-    """Whether the product is there to be measured."""
+    """Return True if the product is meant to be measured."""
     m, k, n = (found.parameters[side] for side in ("m", "k", "n"))
     assert isinstance(m, int) and isinstance(k, int) and isinstance(n, int)
     scoped = bool(event.place.devices) and event.place.traced is None
     if not example.trace.regions and (scoped or example.facts.shows_placement):
-        # Without a clock it shows where an op runs, and is no benchmark.
+        # Without a clock, it shows where an op runs, and is not a benchmark.
         return False
     if m * k * n >= (_TOY if example.block.notebook else _SMALLEST) or event.place.devices:
         return True
@@ -70,7 +70,7 @@ def _matmul(example: Example, event: TraceEvent) -> Result:
 def chains(example: Example) -> Iterator[Result]:
     """Yield elementwise ops and small products that a timed region repeats: the `elementwise` workload.
 
-    Its ops are all that one figure covers: where the time is divided by the iterations, those of one.
+    Its ops are those that one figure covers: if the time is divided by the iterations, those of one.
     """
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
@@ -78,19 +78,19 @@ def chains(example: Example) -> Iterator[Result]:
             if event.kind != "op" or _mapped(event) or not _variant(event):
                 continue
             operand = event.result
-            # A product that computes is measured as what it is.
+            # A product with real work is measured as a product.
             if event.name == "tf.matmul" and (_size(operand) or 0) > _DISPATCH:
                 continue
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
                 groups.setdefault((operand.shape, operand.dtype), []).append(event)
         for (shape, dtype), events in groups.items():
-            # A counter is no elementwise work.
+            # A counter is not elementwise work.
             if elements(shape) == 1:
                 continue
             yield from _chain(example, region, shape, dtype, events)
 
 
-# Elements up to which an op costs its dispatch.
+# Elements up to which an op only costs its dispatch.
 _DISPATCH = 4_096
 
 
@@ -107,7 +107,7 @@ def _variant(event: TraceEvent) -> str:
 def _chain(
     example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
-    # What one call of a graph holds is one chain; a loop around the calls is none.
+    # The content of one graph call is one chain; a loop around the calls is not.
     loops = [event.place.repeats_inside(_around(example, event)) for event in events]
     count = None if None in loops else sum(n or 0 for n in loops)
     if region.divided and count is not None:
@@ -137,7 +137,7 @@ def _chain(
 
 
 def _around(example: Example, event: TraceEvent) -> int:
-    """How many of the loops around an event run the graph that it is in, and not the event within it."""
+    """Return the number of loops that run an event's graph, rather than the event inside it."""
     graph = event.place.traced.graph if event.place.traced is not None else None
     if graph is None:
         return 0
@@ -148,7 +148,7 @@ def _around(example: Example, event: TraceEvent) -> int:
 
 
 def detours(example: Example) -> Iterator[Result]:
-    """Yield ops that a scope pins to the CPU in the middle of work for the GPU: `pingpong`."""
+    """Yield ops that a scope pins to the CPU between GPU work: `pingpong`."""
     pinned = [e for e in example.own("op") if _is_pinned(e)]
     if not pinned:
         return

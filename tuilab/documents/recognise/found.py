@@ -1,4 +1,4 @@
-"""What recognising gives: workloads with the document's parameters, and gaps with their reasons."""
+"""The result of recognising: workloads with the document's parameters, and gaps with reasons."""
 
 from dataclasses import dataclass, field
 
@@ -12,10 +12,9 @@ from tuilab.model.parameters import Value as Setting
 class Found:
     """A workload found in an example.
 
-    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: as the code has them;
-    empty where it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs
-    outside of any graph. left_out: what the workload measures otherwise than the document has it, in
-    sentences.
+    lines: of its code. devices, modes, inputs, dtypes, variants: from the code; empty if open. anywhere: some
+    of it runs outside of any scope. eager: some of it runs outside of any graph. left_out: differences
+    between workload and document, in sentences.
     """
 
     workload: str
@@ -34,7 +33,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that no preset can be made of, with its line and why."""
+    """Something without a preset, with its line and reason."""
 
     line: int
     reason: str
@@ -44,7 +43,7 @@ Result = Found | Gap
 
 
 def placed(found: Found, event: TraceEvent) -> Found:
-    """Add where and how the event runs to what is known of its arms."""
+    """Add an event's device and mode to the known arms."""
     found.lines.add(event.line)
     families = [f for f in event.place.families if f in ("CPU", "GPU")]
     if families:
@@ -60,7 +59,7 @@ def placed(found: Found, event: TraceEvent) -> Found:
 
 
 def reason(value: Value | None) -> str:
-    """Say why a value is not known, in words."""
+    """Describe why a value is unknown."""
     if isinstance(value, Unknown):
         return value.reason
     if isinstance(value, Tensor) and value.shape is None:
@@ -69,7 +68,7 @@ def reason(value: Value | None) -> str:
 
 
 def merged(results: list[Found]) -> list[Found]:
-    """Merge workloads of the same parameters; those that differ in the dtype alone become arms of one."""
+    """Merge workloads with the same parameters; different dtypes become arms of one workload."""
     out: list[Found] = []
     for found in results:
         for known in out:
