@@ -28,7 +28,7 @@ def test_each_line_is_followed_by_what_it_does(tmp_path, capsys):
     # Arguments bear the names of the function's parameters, given by position or not.
     assert "graph f(x=float32[64, 32], y=float32[32, 64]) → float32[64, 64] · 10 times" in below
     assert any("tf.matmul" in line and "in tf.function" in line for line in out)
-    assert any("region 0" in line and "told at line 12" in line for line in out)
+    assert any("region 0" in line and "printed at line 12" in line for line in out)
 
 
 def test_what_is_no_document_is_said(tmp_path, capsys):
