@@ -22,6 +22,8 @@ USES = _READ | _LIST | _WRITE | _TRUNCATE
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
 _TCP = _OUTSIDE = 1 << 0 | 1 << 1
 """Bind and connect; abstract sockets and signals."""
+_CAPABILITY_VERSION = 0x20080522
+"""Of two words: 64 capabilities."""
 _BENEATH = 1
 """Type of a rule for a path and everything below it."""
 
@@ -53,6 +55,17 @@ def restrict(rules: Iterable[tuple[str, int]]) -> None:
     _checked(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     _checked(libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
+
+
+def drop(capabilities: Iterable[int]) -> None:
+    """Give up capabilities of this thread, and of those that it starts, for good. Only root has any."""
+    libc, header, data = _libc(), struct.pack("=Ii", _CAPABILITY_VERSION, 0), ctypes.create_string_buffer(24)
+    _checked(libc.capget(header, data))
+    words = list(struct.unpack("=6I", data.raw))
+    for number in capabilities:
+        for kind in range(3):  # effective, permitted, inheritable
+            words[3 * (number // 32) + kind] &= ~(1 << number % 32)
+    _checked(libc.capset(header, struct.pack("=6I", *words)))
 
 
 def _checked(result: int) -> int:

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.attack.hostile_models import KINDS, Made
+from tests.attack.strangers import SECRET, SHARED, Field
 from tests.calling import run
 from tests.conftest import Worker
 from tuilab import landlock
 from tuilab.model import events, requests
 from tuilab.model.errors import InputError
+from tuilab.model.ops import names
 from tuilab.model.scenario import Opening
 
 pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
@@ -86,6 +89,111 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
             assert opened(worker, model, Opening(trust=True)) == ""
             for each in outside.iterdir():
                 each.unlink()
+
+
+WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
+"""Of the shared files those that write when nothing hinders them."""
+HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
+"""Looked at in `test_opening_matrix.py`: here they would only take long."""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
+@pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/cases/models")
+@pytest.mark.timeout(1_200)
+def test_sandbox_alone_stops_every_file(worker, tmp_path):
+    """Each file is opened with the allow lists switched off, and may only be held by the sandbox."""
+    field = Field(tmp_path / "field")
+    field.make_own()
+    field.make_shared()
+    unguarded = tmp_path / "code" / "unguarded.py"
+    unguarded.parent.mkdir()
+    unguarded.write_text(UNGUARDED)
+    wrong, before = [], field.contents()
+    for name in (each for each in field.names if each not in HANG_OR_END):
+        said = opened(worker, field.models / name, Opening(code=str(unguarded)))
+        print(f"| {name} | {said[:150]} |", flush=True)
+        if (after := field.contents()) != before or SECRET in said or field.connections:
+            wrong.append((name, said, after.keys() ^ before.keys(), field.connections))
+            before, field.connections = after, 0
+    assert not wrong
+    # Trusted, and so held by nothing, they do what they are made for.
+    idle = []
+    for name in sorted(WRITE & set(field.names)):
+        opened(worker, field.models / name, Opening(trust=True))
+        if (after := field.contents()) == before and not field.connections:
+            idle.append(name)
+        before, field.connections = after, 0
+    assert not idle
+    field.close()
+
+
+STATIC = {
+    name: named
+    for name, named in KINDS.items()
+    if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
+}
+"""What is seen in the description, before TensorFlow or Keras read it."""
+
+
+@pytest.mark.parametrize("name", STATIC)
+def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
+    from tuilab.worker.models.keras_file import _described, examine
+    from tuilab.worker.models.saved_model import _examine
+
+    secret, outside, models = tmp_path / "secret", tmp_path / "outside", tmp_path / "models"
+    secret.write_text(SECRET)
+    models.mkdir()
+    getattr(Made(models, outside, secret, 1), name.partition(".")[0])()
+    path = models / name
+    with pytest.raises(InputError, match=re.escape(STATIC[name])) as refused:
+        if path.is_dir():
+            _examine(path, name, Opening())
+        else:
+            config, weighs = _described(path)
+            examine(config, name, Opening(), weighs)
+    assert SECRET not in str(refused.value)
+
+
+def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
+    """A file may call anything by the name that the person's code registered."""
+    import keras
+
+    from tuilab.worker.models.keras_file import examine
+
+    @keras.saving.register_keras_serializable("own")
+    class Scale(keras.layers.Layer):
+        pass
+
+    def described(module, kind, config, registered):
+        return {"module": module, "class_name": kind, "config": config, "registered_name": registered}
+
+    try:
+        examine(described("mine", "Scale", {}, "own>Scale"), "model.keras", Opening(), 0)
+        examine({"class_name": "own>Scale", "config": {}}, "model.h5", Opening(), 0)
+        for module, kind, config, registered in (
+            ("keras.utils", "function", "get_file", "Scale"),
+            ("keras.utils", "function", "get_file", "own>Scale"),
+            ("keras", "layers.TFSMLayer", {"filepath": "/x"}, "Scale"),
+            ("os", "Scale", {}, None),
+        ):
+            with pytest.raises(InputError, match=re.escape(module)):
+                examine(described(module, kind, config, registered), "model.keras", Opening(), 0)
+    finally:
+        keras.saving.get_custom_objects().pop("own>Scale")
+
+
+def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
+    """A model there is a folder of links into `blobs`, which a confined worker may read."""
+    made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
+    blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
+    blobs.mkdir(parents=True)
+    for number, file in enumerate(sorted(each for each in made.rglob("*") if each.is_file())):
+        link = model / file.relative_to(made)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(file, blobs / str(number))
+        link.symlink_to(blobs / str(number))
+    assert opened(worker, model, Opening()) == ""
 
 
 def packed(folder: Path, name: str, edit=lambda config: None, more=()) -> Path:
@@ -223,7 +331,7 @@ def test_graph_is_looked_at_wherever_ops_may_stand(tf, tmp_path):
         return {"y": raw.ImmutableConst(dtype=tf.uint8, shape=[5], memory_region_name="/etc/hostname")}
 
     for function, op in (
-        (nested, "carry a graph or a program: DatasetFromGraph"),
+        (nested, "write files: WriteFile × 2; ops that carry a graph or a program: DatasetFromGraph × 2"),
         (mapped, "read files: ReadFile"),
         (branch, "read files: ReadFile"),
         (sampled, "read files: FixedUnigramCandidateSampler"),

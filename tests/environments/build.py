@@ -51,28 +51,30 @@ def pythons() -> dict[tuple[int, int], str]:
 
 
 @functools.cache
-def environment(tensorflow: str) -> Path:
-    """Return a virtual environment with `tensorflow-cpu` of that version. Raises Missing."""
+def environment(tensorflow: str, *more: str) -> Path:
+    """Return a virtual environment with `tensorflow-cpu` of that version. more: requirements. Raises Missing."""
     latest = LATEST_PYTHON.get(tensorflow, (3, 13))
     fitting = [version for version in pythons() if version <= latest]
     if not fitting:
         raise Missing(f"there is no Python up to {latest[0]}.{latest[1]} for TensorFlow {tensorflow}")
     python = fitting[0] if tensorflow == OLDEST else fitting[-1]
-    folder = cache() / f"tensorflow-cpu-{tensorflow}-py{python[0]}.{python[1]}"
+    named = "-".join([f"tensorflow-cpu-{tensorflow}", *more, f"py{python[0]}.{python[1]}"])
+    folder = cache() / named.replace("=", "")
     cache().mkdir(parents=True, exist_ok=True)
     with open(cache() / f"{folder.name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "whole").exists():
             shutil.rmtree(folder, ignore_errors=True)
-            _make(pythons()[python], folder, f"tensorflow-cpu=={tensorflow}.*")
+            _make(pythons()[python], folder, f"tensorflow-cpu=={tensorflow}.*", *more)
             (folder / "whole").touch()
     return folder
 
 
-def _make(python: str, folder: Path, requirement: str) -> None:
+def _make(python: str, folder: Path, *requirements: str) -> None:
     clean = {k: v for k, v in os.environ.items() if not re.match("PYTHON|TUILAB_TESTS", k)}
     with tempfile.TemporaryFile() as said:
-        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", requirement]
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *requirements]
+        requirement = " and ".join(requirements)
         for command in ([python, "-m", "venv", str(folder)], pip):
             try:
                 done = subprocess.run(command, stdout=said, stderr=said, timeout=1_200, env=clean)

@@ -31,8 +31,11 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 _GPUS = ("/dev/nvidia*", "/dev/dri", "/dev/kfd", "/dev/dxg")
 _SHARED = "/dev/shm"
 """CUDA shares memory between processes there."""
+_OVER_OTHERS = (16, 17, 19, 21, 22, 27, 38, 39, 40)
+"""Capabilities over other processes and the kernel: SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT,
+MKNOD, PERFMON, BPF, CHECKPOINT_RESTORE. With PERFMON or SYS_ADMIN root reads any process's environment."""
 _PATHS = (
-    *("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
+    *("LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "CUDA_HOME", "CUDA_PATH"),
     *("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", guest.FOLDER, guest.COMPILED),
 )
 """Environment variables that list folders or files of the software."""
@@ -62,20 +65,31 @@ def confine_if_told() -> None:
             *((path, landlock.SEES) for path in dict.fromkeys((*_software(), *_opened(json.loads(told))))),
         ]
     )
+    landlock.drop(_OVER_OTHERS)
     os.environ[HELD] = told
 
 
 def _opened(scope: Sequence[str]) -> list[str]:
     """Return the model, its data and its code folder. A signature may follow a SavedModel's folder."""
     found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
-    return [str(Path(each).parent) if each.endswith(".py") else each for each in found]
+    beside = [str(path) for each in found for path in blobs(Path(each))]
+    return [*beside, *(str(Path(each).parent) if each.endswith(".py") else each for each in found)]
+
+
+def blobs(path: Path) -> list[Path]:
+    """Return the folder `blobs` next to `snapshots`, where the links in the Hugging Face cache lead."""
+    return [each.parent / "blobs" for each in path.absolute().parents if each.name == "snapshots"][:1]
 
 
 def _software() -> list[str]:
     """Return the paths that the interpreter, TensorFlow and CUDA read."""
-    listed = [path for name in _PATHS for path in re.split(r"[:\s]", os.environ.get(name, ""))]
+    listed = os.pathsep.join(os.environ.get(name, "") for name in _PATHS).split(os.pathsep)
+    listed += re.split(r"[:\s]", os.environ.get("LD_PRELOAD", ""))
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", os.environ.get("XLA_FLAGS", ""))
-    own = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *sysconfig.get_paths().values()]
+    # An empty entry of PYTHONPATH means the current folder, which may be the home folder.
+    home = Path(os.path.expanduser("~"))
+    named = [path for path in (*listed, *sys.path) if not home.is_relative_to(os.path.realpath(path))]
+    own = [sys.prefix, sys.base_prefix, sys.exec_prefix, *sysconfig.get_paths().values()]
     package = str(Path(__file__).resolve().parents[1])
-    every = [*_SYSTEM, *listed, *flags, *own, sys.pycache_prefix or "", package]
+    every = [*_SYSTEM, *named, *flags, *own, sys.pycache_prefix or "", package]
     return [os.path.expanduser(path) for path in every if path]

@@ -1,5 +1,6 @@
 """Examines one graph of a SavedModel before TensorFlow loads it, and finds the ops that need trust."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,13 +9,20 @@ from tuilab.worker.models.allowed_ops import COMPUTES, SAVING, TABLES_OF_FILES
 
 _PASSES = frozenset(("Identity", "StringJoin", "Pack", "ShardedFilename", "MergeV2Checkpoints"))
 """Ops that derive a file name from another; the last one takes names as inputs."""
+_ENDS = frozenset(("_Arg", "_Retval"))
+"""The inputs and outputs of a function's graph."""
 _GIVEN = frozenset(("Placeholder", "PlaceholderWithDefault", "PlaceholderV2"))
 
 
 def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the nodes of the graph (name "") and of each function in its library."""
-    yield "", graph.graph_def.node
-    for function in graph.graph_def.library.function:
+    """Yield the nodes of a `MetaGraphDef` (name "") and of each function in its library."""
+    return nodes_of(graph.graph_def)
+
+
+def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the same of a `GraphDef`."""
+    yield "", graph.node
+    for function in graph.library.function:
         yield function.signature.name, function.node_def
 
 
@@ -31,11 +39,13 @@ class Examined:
 
     def refused(self) -> Counter[str]:
         """Count the ops, by type, that may do more than compute."""
-        found: Counter[str] = Counter()
+        found = self._ambiguous()
         saves = self._idle_functions() if self._of_objects else set[str]()
         assets = self._assets()
-        for name, nodes in self._bodies.items():
+        for name, nodes in bodies(self._graph):
             for node in nodes:
+                if node.op == "DatasetFromGraph":
+                    found += _of_nested(node, nodes)
                 if node.op in self._bodies and node.op:
                     continue  # a call, by the function's name: its body is examined separately
                 if node.op in SAVING:
@@ -51,15 +61,32 @@ class Examined:
             found[gradient.gradient_func] += gradient.gradient_func not in self._bodies
         return +found
 
+    def _ambiguous(self) -> Counter[str]:
+        """Count the functions that have the name of another function or of an op of TensorFlow.
+
+        TensorFlow never writes such a graph, so a file must not choose which of the two runs.
+        """
+        from tensorflow.python.framework import op_def_registry
+
+        named = Counter(each.signature.name for each in self._graph.graph_def.library.function)
+        return Counter(
+            {name: n for name, n in named.items() if n > 1 or op_def_registry.get(name) is not None}
+        )
+
     def _idle_functions(self) -> set[str]:
         """Return the functions that nothing runs: only the saver's nodes lead to them."""
-        used = set(self._graph.object_graph_def.concrete_functions)
+        objects = self._graph.object_graph_def
+        used = set(objects.concrete_functions)
+        for each in objects.nodes:  # an object can name a function that is missing from that list
+            used.update(
+                (*each.function.concrete_functions, each.bare_concrete_function.concrete_function_name)
+            )
         for node in self._graph.graph_def.node:
             if node.name not in self._saver:
                 used.update((*_called(node), node.op))
         for graph in self._graph.graph_def.library.gradient:
             used.update((graph.function_name, graph.gradient_func))
-        waiting = [name for name in used if name in self._bodies]
+        waiting = [name for name in used if name and name in self._bodies]
         while waiting:
             for node in self._bodies[waiting.pop()]:
                 new = {*_called(node), node.op} & self._bodies.keys() - used
@@ -140,6 +167,22 @@ class Examined:
         bound = objects.concrete_functions[function].bound_inputs
         given = dict(zip(arguments[len(arguments) - len(bound) :], bound, strict=False))
         return source in given and objects.nodes[given[source]].WhichOneof("kind") == "asset"
+
+
+def _of_nested(node: Any, nodes: Any) -> Counter[str]:
+    """Count the ops that need trust in the graph of a `DatasetFromGraph`, if that graph is a constant.
+
+    The op itself is always refused: the graph may also be computed.
+    """
+    from google.protobuf.message import DecodeError
+    from tensorflow.core.framework.graph_pb2 import GraphDef
+
+    inside: Counter[str] = Counter()
+    for each in nodes:
+        if each.name in _inputs(node) and each.op == "Const":
+            with contextlib.suppress(DecodeError):
+                inside.update(n.op for _, body in nodes_of(GraphDef.FromString(_text(each))) for n in body)
+    return Counter({op: n for op, n in inside.items() if op not in COMPUTES | _ENDS})
 
 
 def _called(node: Any) -> Iterable[str]:

@@ -484,7 +484,9 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
         if table is not None:
             said = f"{shown} reads the file {sanitize_line(str(table), 100)}"
             raise InputError(name, said, "a table inside the model, or --trust")
-    if kind in _VALUES or registered in known or kind in known:
+    # Keras finds a registered function by its `config`, a class by its registered name.
+    named = inner if kind == "function" else part.get("registered_name", kind)
+    if kind in _VALUES or (isinstance(named, str) and named in known) or (module is None and kind in known):
         return
     if module is None and registered and registered != kind:
         raise InputError(
@@ -544,11 +546,10 @@ def _found(module: Any, kind: str) -> Any:
 
 
 def _registered() -> frozenset[str]:
-    """Return the custom objects that `--code` registered, by both of their names."""
+    """Return the custom objects that `--code` registered, by their full names."""
     import keras
 
-    names = keras.saving.get_custom_objects()
-    return frozenset((*names, *(name.rpartition(">")[2] for name in names)))
+    return frozenset(keras.saving.get_custom_objects())
 
 
 def _parts(config: Any) -> Iterator[dict[str, Any]]:

@@ -18,6 +18,7 @@ from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
 from tuilab.model.workload import Declaration
+from tuilab.worker.confinement import blobs
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
 from tuilab.worker.models.examined_graph import Examined, bodies
@@ -219,12 +220,8 @@ def _acts(found: Counter[str]) -> str:
 
 
 def leads_outside(folder: Path) -> str:
-    """Return a link in the folder that leads outside it; "" if there is none.
-
-    Links to `blobs` are allowed in the Hugging Face cache, where that folder is next to `snapshots`.
-    """
-    inside = [folder.resolve()]
-    inside += [each.parent / "blobs" for each in folder.absolute().parents if each.name == "snapshots"][:1]
+    """Return a link in the folder that leads outside it; "" if there is none."""
+    inside = [folder.resolve(), *blobs(folder)]
     for path in folder.rglob("*"):
         if path.is_symlink() and not any(path.resolve().is_relative_to(place) for place in inside):
             return str(path.relative_to(folder))

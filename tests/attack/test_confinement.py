@@ -1,0 +1,232 @@
+"""What a confined worker, and whatever it starts, can still do; and a kernel that cannot confine."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.attack.hostile_models import Made
+from tests.attack.test_strangers import opened
+from tests.calling import TUILAB, environment
+from tests.conftest import Worker
+from tests.runner.test_zygotes import Rig
+from tests.runner.test_zygotes import request as run_of
+from tuilab import landlock
+from tuilab.doctor import sandbox
+from tuilab.model import requests
+from tuilab.model.events import Finished, Refused, RunStarted
+from tuilab.model.scenario import Opening, Scenario
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.slow]
+confining = pytest.mark.skipif(landlock.version() < 6, reason="needs Landlock with TCP and signals")
+
+PROBE = """
+import os, socket, subprocess, sys, tempfile, threading
+
+PORT, OUTSIDE, HOME, PARENT = {port}, {outside!r}, {home!r}, {parent}
+
+def tries():
+    def write(path):
+        with open(path, "w") as file:
+            file.write("x")
+    def unix():
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect("\\0" + "tuilab-test-" + str(PORT))
+    attempts = {{
+        "connect": lambda: socket.create_connection(("127.0.0.1", PORT), 5).close(),
+        "listen": lambda: socket.create_server(("127.0.0.1", 0)).close(),
+        "abstract": unix,
+        "write": lambda: write(OUTSIDE + "/written"),
+        "make": lambda: os.mkdir(OUTSIDE + "/made"),
+        "link": lambda: os.link(HOME + "/secret", OUTSIDE + "/linked"),
+        "read": lambda: open(HOME + "/secret").read(),
+        "list": lambda: os.listdir(HOME),
+        "truncate": lambda: os.truncate(HOME + "/secret", 0),
+        "remove": lambda: os.unlink(HOME + "/secret"),
+        "users": lambda: open("/etc/passwd").read(),
+        "environ": lambda: open("/proc/%d/environ" % PARENT).read(),
+        "signal": lambda: os.kill(PARENT, 0),
+        "scratch": lambda: tempfile.NamedTemporaryFile().close(),
+        "null": lambda: write("/dev/null"),
+    }}
+    done = []
+    for name, attempt in attempts.items():
+        try:
+            attempt()
+            done.append(name)
+        except OSError:
+            pass
+    return done
+
+done = {{"itself": tries()}}
+thread = threading.Thread(target=lambda: done.update(thread=tries()))
+thread.start()
+thread.join()
+if __name__ != "__main__":
+    child = subprocess.run([sys.executable, "-I", "-S", "-c", open(__file__).read()], capture_output=True, text=True)
+    done["child"] = child.stdout.split()
+    read, write = os.pipe()
+    if not (pid := os.fork()):
+        os.write(write, " ".join(tries()).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    done["forked"] = os.read(read, 10_000).decode().split()
+    more = sorted(who + " " + what for who, those in done.items() for what in those)
+    escaped = [each for each in more if each.split()[1] not in ("scratch", "null")]
+    if {always} or escaped:
+        raise RuntimeError("done: " + ", ".join(more))
+else:
+    print(*done["itself"])
+"""
+"""Own code that tries what a model might, in a process, a thread of it, a child and a fork."""
+ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
+
+
+@pytest.fixture
+def tried(tf, tmp_path):
+    """A model, code that tries to act when it is opened, and a count of those who connected."""
+    outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
+    for each in (outside, home, models, tmp_path / "code"):
+        each.mkdir()
+    (home / "secret").write_text("a secret")
+    model = Made(models, outside, home / "secret", 0).packed("good")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as unix,
+    ):
+        port = server.getsockname()[1]
+        unix.bind(f"\0tuilab-test-{port}")
+        unix.listen()
+        code = tmp_path / "code" / "probe.py"
+
+        def opening(always: bool = True, trust: bool = False) -> Opening:
+            words = {"port": port, "outside": str(outside), "home": str(home), "parent": os.getpid()}
+            code.write_text(PROBE.format(always=always, **words))
+            return Opening(trust, str(code))
+
+        yield model, opening
+        server.settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            server.accept()
+    assert os.listdir(outside) == [] and (home / "secret").read_text() == "a secret"
+
+
+def asked(worker: Worker, model: Path, opening: Opening) -> str:
+    """Why a worker that was started for anything refuses the model: as one behind ssh, it gets no word before."""
+    request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
+    worker.process.stdin.write(requests.encode(request))
+    worker.process.stdin.flush()
+    while not isinstance(event := worker.next(), Refused):
+        pass
+    return event.message
+
+
+def done(said: str) -> list[str]:
+    assert "done: " in said, said
+    return said.partition("done: ")[2].split(", ")
+
+
+@confining
+@pytest.mark.parametrize("start", ["fresh", "warm", "forked"])
+def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(worker, tried, start):
+    model, opening = tried
+    if start == "fresh":
+        own = Worker(environment={"TUILAB_TESTS_FORKED": ""})
+        try:
+            assert done(asked(own, model, opening())) == ALLOWED
+        finally:
+            own.end()
+    elif start == "forked":
+        assert done(opened(worker, model, opening())) == ALLOWED
+    else:
+        own = Worker(environment={"TUILAB_TESTS_FORKED": "", requests.CONFINE: scope(model, opening())})
+        try:
+            assert done(asked(own, model, opening())) == ALLOWED
+            # It stays so: the next request is not another start.
+            assert done(asked(own, model, opening())) == ALLOWED
+        finally:
+            own.end()
+
+
+def scope(model: Path, opening: Opening) -> str:
+    return requests.scope(str(model), opening)
+
+
+def test_the_probe_can_do_all_of_it_where_nothing_holds_it(tmp_path):
+    for name in ("outside", "home"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "home" / "secret").write_text("a secret")
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
+        port = server.getsockname()[1]
+        unix.bind(f"\0tuilab-test-{port}")
+        unix.listen()
+        words = {"port": port, "outside": str(tmp_path / "outside"), "home": str(tmp_path / "home")}
+        probe = PROBE.format(always=True, parent=os.getpid(), **words)
+        told = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    every = re.findall(r'^        "(\w+)": ', PROBE, re.MULTILINE)
+    assert len(every) == 15 and sorted(told.stdout.split()) == sorted(every)
+
+
+@confining
+async def test_processes_forked_for_a_run_are_confined_too(monkeypatch, tried):
+    """Their probe raises if it can do more than use the scratch folder."""
+    model, opening = tried
+    rig = Rig(monkeypatch, 0)
+    await rig.lab.start()
+    scenario = Scenario("good", {"batch": 4, "dtype": "float32"}, str(model), opening(always=False))
+    await rig.lab.measure(msgspec.structs.replace(run_of(precision=1e-9), scenario=scenario))
+    await rig.until(lambda: rig.of(Finished))
+    await rig.close()
+    assert [event.status for event in rig.of(Finished)] == ["ok"], rig.of(Finished)
+    assert {event.zygote for event in rig.of(RunStarted)} > {None}
+
+
+WITHOUT = """
+import ctypes, struct, sys, os
+
+# seccomp: the system call that makes a ruleset of Landlock fails as in a kernel that has none (ENOSYS).
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 38), (0x06, 0, 0, 0x7FFF0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
+
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(len(rules), ctypes.addressof(program))), 0, 0) == 0
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a command as on a kernel without Landlock."""
+
+
+@pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="other system calls")
+def test_without_landlock_the_doctor_says_so_and_the_list_of_ops_decides(tf, tmp_path):
+    models, outside = tmp_path / "models", tmp_path / "outside"
+    models.mkdir()
+    outside.mkdir()
+    made = Made(models, outside, tmp_path / "secret", 0)
+    made.saved("good", lambda x: {"y": x * 2})
+    made.saved("writes", made.writes)
+
+    def told(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", WITHOUT, *words]
+        where = {"env": environment(tmp_path / "data"), "cwd": tmp_path}
+        return subprocess.run(command, capture_output=True, text=True, timeout=200, **where)
+
+    assert (
+        told(sys.executable, "-c", "from tuilab import landlock; print(landlock.version())").stdout == "0\n"
+    )
+    doctor = " ".join(told(*TUILAB, "doctor").stdout.split())
+    assert "no Landlock in this kernel" in doctor, doctor
+    assert sandbox.probe(0).detail.partition(" (")[0] in doctor
+    assert "Without Landlock" in (Path(__file__).parents[2] / "SECURITY.md").read_text()
+    assert told(*TUILAB, "explain", str(models / "good")).returncode == 0
+    refused = told(*TUILAB, "explain", str(models / "writes"))
+    assert refused.returncode == 2 and "WriteFile" in refused.stderr and "--trust" in refused.stderr
+    assert os.listdir(outside) == []
