@@ -133,29 +133,23 @@ def done(said: str) -> list[str]:
 
 
 @confining
-@pytest.mark.parametrize("start", ["fresh", "warm", "forked"])
-def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(worker, tried, start):
+@pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
+def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
+    """A warm worker was started for anything and replaces itself; a fresh one is confined from its start."""
     model, opening = tried
-    if start == "fresh":
-        own = Worker(environment={"TUILAB_TESTS_FORKED": ""})
-        try:
-            assert done(asked(own, model, opening())) == ALLOWED
-        finally:
-            own.end()
-    elif start == "forked":
-        assert done(opened(worker, model, opening())) == ALLOWED
-    else:
-        own = Worker(environment={"TUILAB_TESTS_FORKED": "", requests.CONFINE: scope(model, opening())})
-        try:
-            assert done(asked(own, model, opening())) == ALLOWED
-            # It stays so: the next request is not another start.
-            assert done(asked(own, model, opening())) == ALLOWED
-        finally:
-            own.end()
+    scope = requests.scope(str(model), opening()) if told else ""
+    own = Worker(environment={"TUILAB_TESTS_FORKED": "", requests.CONFINE: scope})
+    try:
+        assert done(asked(own, model, opening())) == ALLOWED
+        assert done(asked(own, model, opening())) == ALLOWED, "it stays confined"
+    finally:
+        own.end()
 
 
-def scope(model: Path, opening: Opening) -> str:
-    return requests.scope(str(model), opening)
+@confining
+def test_a_forked_worker_is_confined(worker, tried):
+    model, opening = tried
+    assert done(opened(worker, model, opening())) == ALLOWED
 
 
 def test_the_probe_can_do_all_of_it_where_nothing_holds_it(tmp_path):
