@@ -1,4 +1,4 @@
-"""What the answer panel says when there is no answer yet, and when there is. Pure."""
+"""The text of the answer panel, before and after there is an answer. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -18,27 +18,27 @@ from tuilab.presentation.status import status
 from tuilab.workloads import find
 
 SUMMARY = 150
-"""Characters of a preset's summary that leave room for what to do next."""
+"""Maximum characters of a preset's summary, to leave space for the next steps."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """What the answer panel says."""
+    """The content of the answer panel."""
 
     sentence: str
     """The answer."""
     detail: str = ""
-    """Stands under it, muted."""
+    """Muted text below the answer."""
     verdict: VerdictWord | None = None
     """The verdict on the preset's first claim."""
     undecided: str = ""
-    """Why there is none on it yet."""
+    """Why there is no verdict yet."""
     gpu: str = ""
-    """What a GPU could give at most, in a few words, for where the answer has no room to say so."""
+    """The best case on a GPU in a few words, if the answer has no space for it."""
 
 
 def opening(text: str, most: int = 0) -> str:
-    """Return the first sentence of a text, and those after it while all have `most` characters."""
+    """Return the first sentence of a text, and further ones up to `most` characters."""
     sentences = re.split(r"(?<=[.!?]) +", " ".join(text.split()))
     kept = sentences[0]
     for sentence in sentences[1:]:
@@ -49,10 +49,9 @@ def opening(text: str, most: int = 0) -> str:
 
 
 def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
-    """Return the answer of the run on the screen; before one, what would be measured; and always what to do
-    next.
+    """Return the answer of the run on the screen, or what would be measured; and always the next steps.
 
-    newcomer: say how to begin.
+    newcomer: explain how to begin.
     """
     state, settings = lab_state.shown, lab_state.settings
     if lab_state.worker.phase == "down" and lab_state.worker.message and not state.rounds:
@@ -103,11 +102,11 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
 
 
 MOVED = "Changed: {}. The preset's own words:"
-"""Stands before what a preset says of itself while its values are others."""
+"""Prefix of a preset's own text while its values are changed."""
 
 
 def claimant(settings: Settings) -> str:
-    """Return the words before a claim's text: whose it is, and of what if the values are others now."""
+    """Return the words before a claim's text: its source, and its settings if the values have changed."""
     whose = "The document claims" if settings.preset.source else "The preset claims"
     return f"{whose} (but you have {settings.moved}):" if settings.moved else f"{whose}:"
 
@@ -116,7 +115,7 @@ QUESTION = "Why isn't this using my GPU, and would it be faster if it did?"
 
 
 def first_words(lab_state: LabState) -> str:
-    """Return the lab's question, and in a sentence what opening the preset does to answer it."""
+    """Return the lab's question, and what measuring the preset contributes to the answer."""
     settings, machine = lab_state.settings, lab_state.machine
     assert settings is not None
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
@@ -132,7 +131,7 @@ def first_words(lab_state: LabState) -> str:
 
 
 def expected(lab_state: LabState) -> str:
-    """Say what a call of the present settings has to do, and which roof will bind it; "" if nobody knows."""
+    """Describe the work of a call with these settings, and the roof that limits it; "" if not known."""
     settings, machine = lab_state.settings, lab_state.machine
     if settings is None or settings.file:
         return ""
@@ -147,7 +146,7 @@ def expected(lab_state: LabState) -> str:
 
 
 def next_steps(lab_state: LabState) -> Sequence[str]:
-    """Say what a person would do next, each with its action: at most two things, the more pressing first."""
+    """Return at most two next steps with their actions, most important first."""
     state, now, settings = lab_state.shown, status(lab_state), lab_state.settings
     if lab_state.guessing and not now.stop:
         return ("guess, or {demo.next} measures",)
@@ -183,8 +182,10 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
 
 
 def going_on(lab_state: LabState) -> str:
-    """Say what more time would bring: `{run} goes on: ± 2 % in about 1 min`, or what is left of a run that
-    was stopped; else ""."""
+    """Describe what more time would bring:
+
+    `{run} goes on: ± 2 % in about 1 min`, or the rest of a stopped run; else "".
+    """
     from tuilab.lab.resume import told
 
     more, machine = lab_state.further(), lab_state.machine

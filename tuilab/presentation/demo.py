@@ -1,6 +1,6 @@
-"""The demo: one document's claim after another; guess whether it holds here, then see it measured.
+"""The demo: one document's claim after another; guess, then see it measured.
 
-What came of it is the verdict of the run, in its own words, so that demo and answer cannot disagree.
+The outcome is the run's verdict in its own words, so that demo and answer cannot disagree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,21 +41,21 @@ GUESSED: dict[VerdictWord, str] = {
     "undecided": GUESSES[2],
     "untestable": GUESSES[2],
 }
-"""Which guess each verdict makes right."""
+"""The guess that each verdict confirms."""
 
 
 OPENER = "tiny-ops"
-"""The preset that a demo begins with: its effect is large on every machine."""
+"""The demo's first preset: its effect is large on every machine."""
 MOST = 6
 SWEPT = (Crosses, ShareGrows, SamePlacement)
-"""Claims that only a sweep decides, which a demo has no time for."""
+"""Claims that only a sweep decides, which takes too long for a demo."""
 TIMED = (Faster, WaitsForInput, PhaseShare)
-"""Claims decided by times, which are more to see than a kernel that is missing."""
+"""Claims about times, which are more interesting than a missing kernel."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one step."""
+    """The outcome of one step."""
 
     preset: Preset
     guess: str
@@ -64,51 +64,51 @@ class Outcome:
 
     @property
     def decided(self) -> bool:
-        """Whether the evidence decides between the guesses: only then one is right or wrong."""
+        """True if the evidence decides between the guesses: only then is a guess right or wrong."""
         return self.verdict.verdict in ("confirmed", "refuted", "impossible")
 
     @property
     def right(self) -> bool:
-        """Whether the guess is the verdict."""
+        """True if the guess matches the verdict."""
         return self.guess == GUESSED[self.verdict.verdict]
 
     @property
     def scored(self) -> bool:
-        """Whether it counts: a guess was made, and the evidence decides, or shows that it was right."""
+        """True if it counts: there was a guess, and the evidence decides, or confirmed it."""
         return bool(self.guess) and (self.decided or self.right)
 
 
 @dataclass
 class Demo:
-    """One preset after another: a guess, a measurement, what came of it."""
+    """One preset after another: a guess, a measurement, an outcome."""
 
     steps: Sequence[Preset]
     """The presets, each with a claim."""
     at: int = 0
-    """The place in them."""
+    """Index of the current step."""
     stage: Stage = "guess"
-    """What is waited for."""
+    """What the demo waits for."""
     guess: str = ""
-    """What was guessed, "" for nothing."""
+    """The guess; "" for none."""
     verdict: Verdict | None = None
-    """The run's own on the claim."""
+    """The run's verdict on the claim."""
     reason: str = ""
-    """What the run showed beside it; "" where it tells nothing."""
+    """What else the run showed; "" for nothing."""
     paused: bool = False
-    """The seconds stand still."""
+    """The countdown is paused."""
     left_s: int = GUESS_S
-    """Seconds until it goes on by itself."""
+    """Seconds until it continues by itself."""
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    """What came of each step, by its place."""
+    """Outcomes by step."""
 
     @property
     def right(self) -> int:
-        """Guesses that were right."""
+        """Number of right guesses."""
         return sum(each.scored and each.right for each in self.outcomes.values())
 
     @property
     def asked(self) -> int:
-        """Guesses that count."""
+        """Number of guesses that count."""
         return sum(each.scored for each in self.outcomes.values())
 
     @property
@@ -118,16 +118,16 @@ class Demo:
 
     @property
     def last(self) -> bool:
-        """Whether no step follows."""
+        """True for the last step."""
         return self.at == len(self.steps) - 1
 
     def enter(self, at: int) -> None:
-        """Begin a step."""
+        """Start a step."""
         self.at = min(len(self.steps) - 1, max(0, at))
         self.stage, self.guess, self.verdict, self.reason, self.left_s = "guess", "", None, "", GUESS_S
 
     def choose(self, number: int) -> bool:
-        """Take a guess, 1 for the first; False where there is no such guess or it is too late."""
+        """Make a guess, 1 for the first; False if there is no such guess or it is too late."""
         if self.stage != "guess" or not 1 <= number <= len(GUESSES):
             return False
         self.guess = GUESSES[number - 1]
@@ -143,11 +143,11 @@ class Demo:
             self.outcomes[self.at] = Outcome(self.preset, self.guess, self.verdict, result.run)
 
     def sum_up(self) -> None:
-        """End with what came of every step."""
+        """End with the outcomes of all steps."""
         self.stage = "summary"
 
     def tick(self) -> bool:
-        """Count a second; returns True when it is time to go on."""
+        """Count a second; returns True when it is time to continue."""
         if self.paused or self.stage in ("measure", "summary"):
             return False
         self.left_s -= 1
@@ -155,8 +155,9 @@ class Demo:
 
 
 def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
-    """Return what explains the verdict: a finding about an arm of its evidence, or what is wrong with the
-    document's code if the claim does not hold; "" if nothing explains it."""
+    """Return the explanation of the verdict: a finding about an arm in its evidence, or the mistake in the
+    document's code if the claim does not hold; "" if there is none.
+    """
     if verdict.verdict in ("refuted", "impossible"):
         wrong = opening(preset.wrong)
         return f"The document's code: {wrong}" if wrong else ""
@@ -171,10 +172,10 @@ def tour(
     machine: Machine | None = None,
     known: Mapping[str, VerdictWord] | None = None,
 ) -> list[Preset]:
-    """Choose claims that this machine can decide, of each document in turn, those about times first.
+    """Choose claims that this machine can decide, from each document in turn, claims about times first.
 
-    known: the verdicts that earlier runs had here. machine: None while it is not known, which counts as one
-    without a GPU. If no claim can be decided, the first of each document.
+    known: verdicts of earlier runs here. machine: None while not known, which counts as one without a GPU. If
+    no claim can be decided, the first of each document.
     """
     known, every = known or {}, [preset for preset in presets if preset.claims]
     able = [p for p in every if decidable(p, machine, known.get(p.name))]
@@ -189,13 +190,15 @@ def tour(
 def begun(
     demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
 ) -> None:
-    """Choose the further steps anew once the first was measured: at the start the machine may be unknown."""
+    """Choose the remaining steps again after the first measurement: at the start the machine may be
+    unknown.
+    """
     first = demo.steps[0]
     demo.steps = [first, *(p for p in tour(presets, machine, known) if p.name != first.name)][:MOST]
 
 
 def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None = None) -> bool:
-    """Return whether a short run on this machine confirms or refutes the first claim."""
+    """Return True if a short run on this machine confirms or refutes the first claim."""
     claim = preset.claims[0]
     if known is not None:
         return GUESSED[known] != GUESSES[2]
@@ -204,19 +207,19 @@ def decidable(preset: Preset, machine: Machine | None, known: VerdictWord | None
 
 
 def needs_gpu(claim: Claim) -> bool:
-    """Return whether a machine without a GPU has nothing to say of the claim."""
+    """Return True if a machine without a GPU cannot judge the claim."""
     patterns = (getattr(claim.when, name, None) for name in ("a", "b", "arms"))
     return claim.gpu or any("GPU" in (getattr(p, "device", None) or "") for p in patterns)
 
 
 def begin(lab: "Lab", demo: Demo, at: int) -> None:
-    """Go to a step: its preset is on the screen, and not measured yet."""
+    """Go to a step: show its preset, not measured yet."""
     demo.enter(at)
     lab.present(demo.preset)
 
 
 def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
-    """Return whether this event has ended the step's run, whose verdict is told then."""
+    """Return True if this event ended the step's run; its verdict is then reported."""
     if demo.stage != "measure" or not isinstance(event, Finished) or event.run != lab.state.shown.run:
         return False
     result = lab.state.result()
@@ -227,7 +230,7 @@ def measured(lab: "Lab", demo: Demo, event: Event | None) -> bool:
 
 
 def lines(demo: Demo) -> tuple[str, str, str]:
-    """Return what the demo says: the claim, the question or the outcome, and the keys."""
+    """Return the demo's text: the claim, the question or outcome, and the keys."""
     claim = demo.preset.claims[0].text
     counted = "paused" if demo.paused else f"measures by itself in {demo.left_s} s"
     following = "paused" if demo.paused else f"next in {demo.left_s} s"
@@ -262,7 +265,7 @@ def summary(demo: Demo) -> tuple[str, str]:
 
 
 def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
-    """Return every claim with verdict, evidence and guess, as a page that can be written and sent."""
+    """Return every claim with verdict, evidence and guess, as a page to write or send."""
     rows = []
     for index in sorted(demo.outcomes):
         each = demo.outcomes[index]

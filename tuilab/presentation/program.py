@@ -1,4 +1,4 @@
-"""What the screen says of a watched program: its verdict, its state, and why a part of it is empty. Pure."""
+"""The screen's text about a watched program: verdict, state, and why a part is empty. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ SEPARATOR = " · "
 
 
 def verdict(page: Page, *, running: bool) -> Said:
-    """Return the verdict in a sentence, and under it what a step takes and what watching cost."""
+    """Return the verdict in a sentence, and below it the step time and the cost of watching."""
     if not page.processes:
         if running:
             return Said(
@@ -44,7 +44,7 @@ def verdict(page: Page, *, running: bool) -> Said:
 
 
 def listed_notes(page: Page) -> str:
-    """Say what was not seen, as sentences."""
+    """Describe what was not seen, as sentences."""
     return " ".join(f"{note[:1].upper()}{note[1:]}." for note in page.notes)
 
 
@@ -58,12 +58,12 @@ def step(page: Page) -> str:
 
 
 def cost(page: Page) -> str:
-    """Say what watching cost."""
+    """Describe the cost of watching."""
     return watching_cost(page.cost)
 
 
 def title(page: Page) -> str:
-    """Return the command, with its program's name alone: `python train.py --epochs 3`."""
+    """Return the command with only the program's name: `python train.py --epochs 3`."""
     first, *rest = page.command or ("",)
     return " ".join([PurePath(first).name, *rest])
 
@@ -79,7 +79,7 @@ def status(page: Page, *, running: bool) -> Status:
 
 
 def about(finding: Bottleneck) -> tuple[str, str]:
-    """Return what was found, with what fixing it gains, and the change."""
+    """Return the finding with the gain of its fix, and the change to make."""
     said = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
         said = f"Of the same time as {finding.part_of}: {finding.message}."
@@ -92,17 +92,17 @@ def about(finding: Bottleneck) -> tuple[str, str]:
 
 
 def saves(finding: Bottleneck) -> str:
-    """Return `3.20 s`: what fixing it saves of the program; `–` if that is not known."""
+    """Return `3.20 s`, the program time that the fix saves; `–` if not known."""
     return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
 
 
 def of_program(finding: Bottleneck) -> str:
-    """Return `9 %`: the share of the program that it takes; `–` if that is not known."""
+    """Return `9 %`, its share of the program; `–` if not known."""
     return percent(finding.program_share) if finding.program_share is not None else "–"
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
-    """Return `8.43 ×`; of a finding that is part of another of these `the same`, or `1.25 × of it`."""
+    """Return `8.43 ×`; for a finding that is part of another one, `the same` or `1.25 × of it`."""
     most = step_gain(finding)
     if most is None:
         return "–"
@@ -113,14 +113,14 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
 
 
 def step_gain(finding: Bottleneck) -> float | None:
-    """Return how many times as fast the step runs at most with the fix; None if that is not known."""
+    """Return the maximum speedup of the step with the fix; None if not known."""
     most = at_most(finding)
     return most.step if most is not None else None
 
 
 @dataclass(frozen=True)
 class AccountLine:
-    """A line of the account's tree as the screen shows it. path: of the tree's lines that lead to it."""
+    """A visible line of the account's tree. path: of the lines that lead to it."""
 
     path: tuple[str, ...]
     seconds: float
@@ -131,13 +131,13 @@ class AccountLine:
 
     @property
     def text(self) -> str:
-        """Return the place, indented, with a mark if it opens."""
+        """The place, indented, with a mark if it opens."""
         mark = ("− " if self.opened else "+ ") if self.more else "  "
         return "  " * (len(self.path) - 1) + mark + (self.path[-1] or "outside of your code")
 
 
 def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[AccountLine, ...]:
-    """Return the visible lines of the account's tree, the longest first. opened: paths whose lines show."""
+    """Return the visible lines of the account's tree, longest first. opened: paths of expanded lines."""
     root = account.tree(page.account)
     out: list[AccountLine] = []
 
@@ -158,20 +158,20 @@ def account_lines(page: Page, opened: Collection[tuple[str, ...]]) -> tuple[Acco
 
 
 def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
-    """Return each kind of the account in words, with its seconds and its share of the program."""
+    """Return each kind of the account in words, with its seconds and share of the program."""
     whole = sum(row.seconds for row in page.account)
     kinds = account.by_kind(page.account).items()
     return tuple((account.WORDS[kind], spent, spent / whole) for kind, spent in kinds)
 
 
 SQUASHED = 10.0
-"""A step that is so many times as long as the median makes the axis of times logarithmic."""
+"""Ratio of a step to the median from which the time axis is logarithmic."""
 
 
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:
-    """Return the latest steps' times."""
+    """Return the latest step times."""
     known, median = page.steps, page.steps.median_s or 0.0
-    # One long step, as of an epoch's end, would squash all others on a linear axis.
+    # One long step, such as at an epoch's end, would squash all others on a linear axis.
     log = bool(steps) and min(steps.values()) > 0 and max(steps.values()) > SQUASHED * median > 0
     series = Series(
         "step",
@@ -192,7 +192,7 @@ def chart(page: Page, steps: Mapping[int, float]) -> Chart:
 
 
 def why_empty(part: str, page: Page, *, running: bool) -> str:
-    """Say why there is nothing in that part: findings, steps, parts, ops, functions, stages or output."""
+    """Describe why a part is empty: findings, steps, parts, ops, functions, stages or output."""
     if part == "output":
         return (
             "The program has written nothing yet. {watch.type} types a line into it."
