@@ -19,7 +19,7 @@ from tests.tui.watched import settled
 from tuilab.lab.several import FarProgram, Several
 from tuilab.lab.shown_program import ShownProgram
 from tuilab.lab.watch import Watching, WatchOptions
-from tuilab.model.program import AccountRow, Caught, Page, StepTimes
+from tuilab.model.program import AccountRow, Caught, Page, StepTimes, Tried
 from tuilab.presentation import program as says
 from tuilab.tui.screens.watching import TITLES, WatchScreen
 
@@ -242,6 +242,43 @@ async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, mon
         await until(pilot, lambda: "catch" not in offered(app))
         await press(pilot, app, "c")
         assert len(asked.words) == 2
+
+
+async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
+    tmp_path: Path, made, monkeypatch
+) -> None:
+    monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
+    monkeypatch.setattr("tuilab.tui.screens.watching.can_try", lambda finding: finding.code == "input-bound")
+    asked, folders = Asked(), list[str]()
+    made._listener = asked
+
+    async def attempt(folder: str, *about: object) -> Tried:
+        folders.append(folder)
+        if folder == "endless":
+            await asyncio.Event().wait()
+        return Tried(step=1.7, program=1.4, said="the step under XLA")
+
+    monkeypatch.setattr("tuilab.tui.screens.watching.attempt", attempt)
+    app = lab(tmp_path, watching=made)
+
+    def said(words: str) -> bool:
+        return any(words in told.message for told in app._notifications)
+
+    async with opened(app) as pilot:
+        watched.play(made)
+        await until(pilot, lambda: "input-bound" in text(app))
+        await press(pilot, app, "enter")
+        await until(pilot, lambda: said("and measured as it is and changed"))
+        made.take(1, Caught(number=1, folder="endless"), None)
+        await until(pilot, lambda: folders == ["endless"])
+        await press(pilot, app, "enter")
+        await until(pilot, lambda: said("The trial was stopped"))
+        assert made.page.findings[0].tried is None
+        await press(pilot, app, "enter")
+        made.take(1, Caught(number=1, folder="there"), None)
+        await until(pilot, lambda: made.page.findings[0].tried is not None)
+        assert folders == ["endless", "there"] and len(asked.words) == 2
+        await until(pilot, lambda: "1.70 × for the step, 1.40 × for the" in " ".join(text(app).split()))
 
 
 @pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -77,7 +78,10 @@ def watched(
     try:
         options = options or WatchOptions(every=1.0, window=0.3)
         telling = {observer.ADDRESS: str(listener.address), observer.OPTIONS: options.words()}
+        zygote(environment)
+        program.began = time.time()
         program.exit_code = zygote(environment).run([str(file)], telling, output)
+        program.ended = time.time()
         listener.close(5.0)
         program.read()
         beside(program)

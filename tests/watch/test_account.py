@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+import msgspec
 import pytest
 
 from tests.watch.running import watched
@@ -46,6 +47,19 @@ def test_messages_add_up_to_the_time_that_the_program_lasted() -> None:
     assert by_kind(rows) == {"graphs": 10.0, "python": 4.0, "input": 3.5, "importing": 2.0, "unknown": 0.5}
 
 
+def test_time_before_the_first_sample_and_after_the_last_message_is_named() -> None:
+    of = process()
+    assert of.hello is not None
+    of.hello = msgspec.structs.replace(of.hello, began=5.0, now=8.0, clock=1003.0)
+    rows = {row.function: row.seconds for row in account(of, 20.0, 999.7) if row.kind == "unknown"}
+    assert rows == {"starting": pytest.approx(0.3), "ending": pytest.approx(0.2)}
+    of.ended = False
+    rows = {row.function: row.seconds for row in account(of, 20.0, 999.7) if row.kind == "unknown"}
+    assert rows == {"starting": pytest.approx(0.3), "": pytest.approx(0.2)}, (
+        "a killed program's end is not known"
+    )
+
+
 def test_the_headline_says_what_each_call_of_keras_did_and_names_its_line() -> None:
     said = headline(account(process(), 20.0), 20.0)
     assert said == (
@@ -76,6 +90,16 @@ def test_a_sample_names_own_lines_with_the_outermost_first() -> None:
     assert (kind, call, function) == ("python", "", "here") and seconds >= 1.0
     assert lines[-1] == (__file__, here.__code__.co_firstlineno + 1)
     assert lines[-2][0] == __file__ and seen.take() == []
+
+
+def test_time_in_which_the_program_waits_for_the_observer_at_its_end_is_no_lines() -> None:
+    seen = Account(time.perf_counter() - 3.0)
+    seen.sample(here())
+    seen._last, seen.ended = seen._last - 5.0, seen._last - 4.0
+    seen.sample(None)
+    ((kind, lines, _, _), own), (ending, last) = seen.take()
+    assert (kind, lines[-1][0], ending) == ("python", __file__, ("unknown", (), "", "ending"))
+    assert own == pytest.approx(4.0, abs=0.5) and last == pytest.approx(4.0, abs=0.5)
 
 
 def test_more_rows_than_are_kept_lose_their_place_but_not_their_seconds(

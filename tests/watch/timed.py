@@ -1,9 +1,11 @@
 """Thirty programs that time their own sections, assembled from parts: for the account of a watched program.
 
-A program prints one line of JSON at its end: the seconds of each section.
+A program prints one line of JSON at its end: the seconds of each section, and of the whole file.
 """
 
 HEAD = """\
+import time
+BEGUN = time.perf_counter()
 import json, os, socket, subprocess, sys, tempfile, threading, time
 import numpy as np
 import tensorflow as tf
@@ -79,4 +81,4 @@ def text(style: str, names: tuple[str, ...]) -> str:
         STYLES[style].format(name=name, code=SECTIONS[name], least=0.6 + 0.3 * number)
         for number, name in enumerate(names)
     ]
-    return HEAD + EXTRA + "\n".join(body) + "\nprint(json.dumps(SPENT))\n"
+    return HEAD + EXTRA + "\n".join(body) + "\nSPENT['whole'] = CLOCK() - BEGUN\nprint(json.dumps(SPENT))\n"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tuilab.model.program import Caught, Page, ProcessRow
+from tuilab.model.program import Bottleneck, Caught, Page, ProcessRow, Tried
 from tuilab.report.program import page_text
 
 
@@ -63,6 +63,14 @@ class ShownProgram:
         LookupError if there is none or nobody to ask, OSError if there is no space.
         """
         raise LookupError("the program has ended")
+
+    @property
+    def python(self) -> str:
+        """The Python that measures its step; "" for the lab's own."""
+        return ""
+
+    def note_trial(self, finding: Bottleneck, tried: Tried) -> None:
+        """Add what a trial of the finding's change measured to the page."""
 
     def type(self, text: str) -> None:
         """Write to its standard input."""

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import sqlite3
+import sys
 import tempfile
 import threading
 import time
@@ -23,7 +24,7 @@ from tuilab.lab.devices import Devices
 from tuilab.lab.shown_program import ShownProgram
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular, write_text
-from tuilab.model.program import PREFIX, Caught, Facts, Hello, Page, Told, Window
+from tuilab.model.program import PREFIX, Bottleneck, Caught, Facts, Hello, Page, Told, Tried, Window
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Beside
@@ -90,6 +91,8 @@ class Watched:
     kept_at: float = field(default_factory=time.time)
     processors_began: float = field(default_factory=process_time)
     card: str = ""
+    tried: dict[tuple[str, str, int], Tried] = field(default_factory=dict)
+    """Findings whose change was measured on the program's own step, by code and line."""
     place: Beside = field(default_factory=Beside)
     looked_beside: float = 0.0
     loads: Loads = field(default_factory=Loads)
@@ -163,13 +166,14 @@ class Watched:
 
     def page(self) -> Page:
         """Return the current page."""
-        return page_of(
+        page = page_of(
             list(self.processes.values()),
             command=without_secrets(self.command),
             exit_code=self.exit_code,
             host=platform.node(),
             at=datetime.fromtimestamp(self.began, UTC).isoformat(timespec="seconds"),
             lasted_s=(self.ended or time.time()) - self.began,
+            began=self.began,
             faults=self.faults,
             sources=sources(self.processes.values()),
             place=self.place,
@@ -178,6 +182,12 @@ class Watched:
             processors_s=process_time() - self.processors_began,
             card=self.card,
         )
+        if not self.tried:
+            return page
+        tried = [self.tried.get((each.code, each.file, each.line)) for each in page.findings]
+        found = zip(page.findings, tried, strict=True)
+        findings = tuple(msgspec.structs.replace(each, tried=trial) for each, trial in found)
+        return msgspec.structs.replace(page, findings=findings)
 
 
 def watch(command: Sequence[str], options: WatchOptions) -> Watched:
@@ -298,6 +308,19 @@ class Watching(ShownProgram):
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
             raise LookupError("the program has ended")
         return name
+
+    @property
+    def python(self) -> str:
+        """The program's Python, "" for the lab's own."""
+        hello = self.program.busiest.hello if self.program.busiest is not None else None
+        own = hello is None or os.path.realpath(hello.executable) == os.path.realpath(sys.executable)
+        return "" if own or hello is None else hello.executable
+
+    def note_trial(self, finding: Bottleneck, tried: Tried) -> None:
+        self.program.tried[finding.code, finding.file, finding.line] = tried
+        self.draw()
+        if self.program.exit_code is not None:
+            self.program.keep()
 
     def type(self, text: str) -> None:
         if self.hosted is not None:

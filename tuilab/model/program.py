@@ -45,6 +45,8 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     """Number of usable logical processors; 0 if not known."""
     began: float = 0.0
     now: float = 0.0
+    clock: float = 0.0
+    """Seconds since the epoch at `now`; 0 if not known."""
     environment: dict[str, str | None] = {}
     """Device settings when Python started."""
     changed: dict[str, str | None] = {}
@@ -301,6 +303,18 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     layer: str
 
 
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """A finding's change, measured on the program's own step."""
+
+    step: float | None = None
+    """How many times as fast the step ran."""
+    step_ci95: tuple[float, float] | None = None
+    program: float | None = None
+    """How many times as fast the program runs then, by the share of its time in steps."""
+    said: str = ""
+    """What was measured, or why nothing was."""
+
+
 class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """A bottleneck and what to change.
 
@@ -326,6 +340,7 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
     """The finding that includes this one's time: fixing both gains no more."""
+    tried: Tried | None = None
 
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """The screen's text about a watched program: verdict, state, and why a part is empty. Pure."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -13,7 +14,7 @@ from tuilab.program import account
 from tuilab.program.gains import at_most
 from tuilab.report.axes import PlotAxis
 from tuilab.report.chart import Chart, Series
-from tuilab.report.program import gained, headline, step_kind, watching_cost
+from tuilab.report.program import gained, headline, measured, step_kind, watching_cost
 
 SEPARATOR = " · "
 
@@ -86,8 +87,11 @@ def about(finding: Bottleneck) -> tuple[str, str]:
     elif gains := gained(finding):
         said += f" Fixing it {gains}."
     change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
+    if finding.tried is not None:
+        tried = measured(finding.tried)
+        change = f"{tried[:1].upper()}{tried[1:]}. {change}"
     if finding.preset:
-        change += f" {{table.select}} measures {finding.preset}."
+        change += f" {{table.preset}} opens {finding.preset}."
     return said, change
 
 
@@ -109,7 +113,7 @@ def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
     whole = next((step_gain(f) for f in found if f.code == finding.part_of), None)
     if whole is None:
         return times(most)
-    return "the same" if most == whole else f"{times(most)} of it"
+    return "the same" if math.isclose(most, whole, rel_tol=1e-3) else f"{times(most)} of it"
 
 
 def step_gain(finding: Bottleneck) -> float | None:

@@ -25,27 +25,36 @@ WORDS: dict[AccountKind, str] = {
 VERBS = {"Model.fit": "training", "Model.predict": "predicting", "Model.evaluate": "evaluating"}
 """What the program does in a call to Keras, whose graphs, ops and input belong together for its author."""
 INSIDE: frozenset[AccountKind] = frozenset(("graphs", "eager", "input", "reading", "python"))
-ENDING = "ending"
-"""Stands in for the user's function in rows about the time after the program's last line."""
+STARTING, ENDING = "starting", "ending"
+"""Stand in for the user's function: the time before Python's first line, and after the program's last one."""
 LEAST_SHARE, MOST_SAID = 0.01, 5
+_Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
 """Number of calls on a line from which a headline mentions it."""
 
 
-def account(of: Process, lasted_s: float) -> tuple[AccountRow, ...]:
-    """Return the rows of a process, longest first. They add up to `lasted_s`."""
+def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:
+    """Return the rows of a process, longest first. They add up to `lasted_s`.
+
+    began: the program's start in seconds since the epoch; 0 if not known. Clocks measure the time before the
+    first sample and after the last message. The rest without a sample is unknown.
+    """
     folder = _folder(of)
-    rows: dict[tuple[AccountKind, tuple[str, ...], str, str], float] = {}
-    counts: dict[tuple[AccountKind, tuple[str, ...], str, str], tuple[int, int]] = {}
+    rows: dict[_Key, float] = {}
+    counts: dict[_Key, tuple[int, int]] = {}
     for (kind, lines, call, function), seconds in of.spent.items():
         key = kind, tuple(f"{_relative(file, folder)}:{line}" for file, line in lines), call, function
         rows[key] = rows.get(key, 0.0) + seconds
         if lines and (found := of.counted.get((*lines[-1], call))):
             counts[key] = found
     if rows:
+        left = max(0.0, lasted_s - of.wall)
+        before = min(left, of.started_after(began)) if began else 0.0
         # A process with much memory and many threads takes some seconds to exit after its last message.
-        rest: tuple[AccountKind, tuple[str, ...], str, str] = "unknown", (), "", ENDING if of.ended else ""
-        rows[rest] = rows.get(rest, 0.0) + max(0.0, lasted_s - of.wall)
+        for function, seconds in ((STARTING, before), (ENDING if of.ended else "", left - before)):
+            if seconds > 0:
+                rest: _Key = "unknown", (), "", function
+                rows[rest] = rows.get(rest, 0.0) + seconds
     out = []
     for (kind, stack, call, function), seconds in rows.items():
         n, samples = counts.get((kind, stack, call, function), (0, 0))
@@ -126,7 +135,8 @@ def parts(rows: Sequence[AccountRow]) -> list[Part]:
     spent: dict[tuple[str, str], float] = {}
     for row in rows:
         verb = VERBS.get(row.call) if row.kind in INSIDE else None
-        words = ENDING if row.function == ENDING and not row.stack else WORDS[row.kind]
+        ends = row.kind == "unknown" and row.function in (STARTING, ENDING)
+        words = row.function if ends else WORDS[row.kind]
         key = (verb + _how(row), row.stack[-1]) if verb and row.stack else (words, "")
         spent[key] = spent.get(key, 0.0) + row.seconds
     found = [Part(words, seconds, line) for (words, line), seconds in spent.items()]

@@ -51,6 +51,8 @@ SMALL_OP_S, MANY_OPS, SCHEDULED = 30e-6, 100, 0.5
 LEAST_OP_S = 1e-6
 """Minimum time of a graph's op, as observed in loops of small ops."""
 DOUBLE, IDLE = 0.10, 0.20
+LEFT_OF_DOUBLES = 0.75
+"""Share of the time in float64 that float32 saves on a CPU at most."""
 LEAST = 20
 """Number of steps from which rates are reported."""
 SINGLES, FEW_OPS = 0.2, 3
@@ -63,6 +65,8 @@ LOOPING = 0.3
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
 their graphs."""
+FEW_ROWS = 64
+"""Most samples of a call in place of its steps, if these are not known: two batches of Keras' usual size."""
 SLOWER = 1.5
 """Ratio of the last steps' time to the first ones' from which a slowdown is reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
@@ -167,11 +171,15 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
     """Find calls to predict, evaluate and fit in a loop that run little more than one step each."""
     sites = sites_of(case)
     each = steps_of_a_call(case, sites)
+    # The calls of a model that each round builds cannot become one call.
+    anew = {found.loop for found in rebuilt(case, sites, MANY_TRACES)}
     for site in sites:
         method = METHODS.get(site.call)
-        if method is None or not site.loop[1] or site.count < MANY_CALLS:
+        if method is None or not site.loop[1] or site.loop in anew or site.count < MANY_CALLS:
             continue
         steps = each.get(site.call)
+        if steps is None and not 0 < site.samples <= FEW_ROWS * site.count:
+            continue
         lost = site.overhead_s - (steps.seconds * site.count if steps else 0.0)
         if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
             continue
@@ -800,15 +808,15 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
         return
     top = largest(wide)
     # Half the bytes and twice the vector lanes save half the time of these ops. A library's own float32
-    # kernels, or a GPU with few float64 units, may save nearly all of it.
-    share = spent / 2
+    # kernels may save three quarters of it, a GPU with few float64 units nearly all.
+    share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
     yield _made(
         case,
         "float64",
         (top.file, top.line),
         f"{percent(spent)} of a step computes in float64 ({top.op})",
         share,
-        interval=(share, spent),
+        interval=(share, most),
         sizes=matrices(case.of),
     )
 

@@ -351,6 +351,11 @@ class Process:
         """Seconds of the whole process so far, from its start."""
         return self.wall or (self.last - self.hello.began if self.hello else self.last)
 
+    def started_after(self, began: float) -> float:
+        """Return the seconds from `began`, since the epoch, to the start of this process's Python."""
+        hello = self.hello
+        return max(0.0, hello.clock - (hello.now - hello.began) - began) if hello and hello.clock else 0.0
+
     @property
     def stepping_s(self) -> float:
         """Seconds that the steps took together, excluding gaps far longer than a step."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tuilab.model.program import Bottleneck
+from tuilab.model.program import Bottleneck, Page
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,30 @@ def at_most(finding: Bottleneck) -> AtMost | None:
         return AtMost(program=most)
     if finding.program_share is None:
         return AtMost(step=most)
-    share, usual = 1 - 1 / most, 1 - 1 / finding.gain_at_most
-    of_program = min(1.0, finding.program_share / usual) * share
-    program = 1 / (1 - min(of_program, LARGEST))
-    return AtMost(program=program, step=most if finding.code not in OF_THE_PROGRAM else None)
+    return AtMost(
+        program=of_program(finding, most), step=most if finding.code not in OF_THE_PROGRAM else None
+    )
 
 
+def of_program(finding: Bottleneck, step: float) -> float | None:
+    """Return how many times as fast the program runs if its steps run `step` times as fast."""
+    if finding.program_share is None or not finding.gain_at_most or finding.gain_at_most <= 1:
+        return None
+    in_steps = min(1.0, finding.program_share / (1 - 1 / finding.gain_at_most))
+    return 1 / (1 - min(in_steps * (1 - 1 / step), LARGEST))
+
+
+def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:
+    """Return how many times as fast a step runs if the call in it takes `ratio` times as long.
+
+    steps: how many steps that one call then does. What is not in the call, Python and input, stays.
+    """
+    inside = sum(part.share for part in page.parts if not part.name.startswith(OUTSIDE))
+    return steps / (inside * ratio + 1 - inside)
+
+
+OUTSIDE = ("python", "waiting for input")
+"""Parts of a step that are not in the call of its function."""
 LARGEST = 0.99
 """Maximum share of the program that a fix can save: something always remains."""
 OF_THE_PROGRAM = frozenset(("retraced", "xla-recompiles"))

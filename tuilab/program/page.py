@@ -33,10 +33,12 @@ def page_of(
     pid: int = 0,
     processors_s: float = 0.0,
     card: str = "",
+    began: float = 0.0,
 ) -> Page:
     """Return the page of a program, from its processes that imported TensorFlow.
 
     pid: the process to show; 0 for the busiest one. card: the GPU for a bound, `h100`.
+    began: seconds since the epoch at the program's start.
     """
     rows = tuple(_row(process, host) for process in processes)
     notes = [*faults]
@@ -73,7 +75,7 @@ def page_of(
         ran_on=ran_on(of, rows_of_ops),
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=found,
-        account=account(of, lasted_s),
+        account=account(of, lasted_s, began),
         on_a_gpu=on_a_gpu(case, card) if not place.gpus else None,
         cost=cost(of, processors_s),
         loads=loads,

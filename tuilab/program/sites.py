@@ -26,8 +26,8 @@ LARGE = 0.2
 class Site:
     """A call in user code: its line, the TensorFlow entry point that it calls, its seconds by kind.
 
-    loop: the innermost loop around it, or around a call of its function. count: number of calls, 0 if
-    unknown.
+    loop: the innermost loop around it, or around a call of its function. count, samples: number of calls, and
+    of samples in them; 0 if unknown.
     """
 
     file: str
@@ -35,6 +35,7 @@ class Site:
     call: str
     loop: Place = ("", 0)
     count: int = 0
+    samples: int = 0
     kinds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @property
@@ -62,8 +63,8 @@ def sites_of(case: Case) -> list[Site]:
         file, line = stack[-1]
         site = found.get((file, line, call))
         if site is None:
-            count, _ = case.of.counted.get((file, line, call), (0, 0))
-            site = found[file, line, call] = Site(file, line, call, loop_of(case, stack), count)
+            counted = case.of.counted.get((file, line, call), (0, 0))
+            site = found[file, line, call] = Site(file, line, call, loop_of(case, stack), *counted)
         site.kinds[kind] += took
     return sorted(found.values(), key=lambda site: -site.total_s)
 

@@ -18,6 +18,7 @@ from tuilab.model.program import (
     ProcessRow,
     StepTimes,
     Together,
+    Tried,
 )
 from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
@@ -196,8 +197,17 @@ def gained(finding: Bottleneck) -> str:
         if gain
     ]
     said.append(f"speeds up {', '.join(gains)}")
-    part = f", part of what {finding.part_of} gains" if finding.part_of else ""
+    part = f", of the same time as {finding.part_of}" if finding.part_of else ""
     return f"{' and '.join(said)}{part}"
+
+
+def measured(tried: Tried) -> str:
+    """Return `measured: 1.7 × [1.6 1.8] for the step, 1.4 × for the program: the step under XLA`."""
+    if tried.step is None:
+        return tried.said
+    ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
+    program = f", {times(tried.program)} for the program" if tried.program else ""
+    return f"measured: {times(tried.step)}{ends} for the step{program}: {tried.said}"
 
 
 def _finding(finding: Bottleneck) -> Iterator[str]:
@@ -208,6 +218,8 @@ def _finding(finding: Bottleneck) -> Iterator[str]:
         yield f"  fixing it {gains}"
     if finding.change:
         yield f"  change: {finding.change}"
+    if finding.tried:
+        yield f"  {measured(finding.tried)}"
     if finding.preset:
         sizes = "".join(f" --set {name}={size}" for name, size in finding.sizes.items())
         yield f"  shown by: tuilab run {finding.preset}{sizes}"

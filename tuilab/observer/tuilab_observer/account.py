@@ -22,6 +22,7 @@ SHARE = 0.005
 """Share of a processor that sampling may use. A more expensive sample lengthens the pauses."""
 MOST_ROWS, MOST_LINES, MOST_CODES = 2_000, 24, 50_000
 EDGE = MOST_LINES // 2
+ENDING = "unknown", (), "", "ending"
 SOON_S = 0.002
 """Less than the 5 ms for which a thread running Python code keeps others waiting."""
 
@@ -83,7 +84,10 @@ def mark_of(code: CodeType) -> int:
 
 
 class Account:
-    """Seconds of the main thread by row. began: seconds of the program's clock."""
+    """Seconds of the main thread by row. began, ended: seconds of the program's clock.
+
+    ended: when the program's last line was over. It then waits for the observer, which may be in a window.
+    """
 
     def __init__(self, began: float) -> None:
         self.began, self.main, self.task = began, Own.thread(), Own.native_thread()
@@ -91,6 +95,8 @@ class Account:
         self.pause, self._late = PAUSE_S, 0.0
         self.cost, self.n = 0.0, 0
         self._last = began
+        self.ended: float | None = None
+        self._row_before: Row = ENDING
         self._codes: dict[int, tuple[CodeType, int]] = {}
         self._ran = self._delayed = 0.0
         self._files: dict[str, int] = {}
@@ -115,7 +121,19 @@ class Account:
         ran, delayed = self._times()
         idle = took - (ran - self._ran) - (delayed - self._delayed) > took / 2
         self._ran, self._delayed = ran, delayed
-        row = self._row(frame, not late and self._late < SOON_S, idle)
+        if self.ended is None:
+            self._row_before = self._row(frame, not late and self._late < SOON_S, idle)
+            self._add(self._row_before, took)
+        else:
+            after = min(took, now - self.ended)
+            self._add(self._row_before, took - after)
+            self._add(ENDING, after)
+        self.n += 1
+        spent = Own.thread_cpu() - begun
+        self.cost += (spent - self.cost) / min(self.n, 20)
+        self.pause = min(LONGEST_PAUSE_S, max(PAUSE_S, self.cost / SHARE))
+
+    def _add(self, row: Row, took: float) -> None:
         if row not in self.rows and len(self.rows) >= MOST_ROWS:
             row = row[0], row[1][:1], "", ""
             if row not in self.rows and len(self.rows) >= 2 * MOST_ROWS:
@@ -124,10 +142,6 @@ class Account:
             self.xla.append((row, took))
         else:
             self.rows[row] = self.rows.get(row, 0.0) + took
-        self.n += 1
-        spent = Own.thread_cpu() - begun
-        self.cost += (spent - self.cost) / min(self.n, 20)
-        self.pause = min(LONGEST_PAUSE_S, max(PAUSE_S, self.cost / SHARE))
 
     def begin_xla(self) -> None:
         """The main thread starts to call a function that XLA compiles. Called from that thread."""

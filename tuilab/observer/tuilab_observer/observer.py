@@ -58,6 +58,7 @@ class Observer:
     def end(self, patience: float) -> None:
         """The program exits by itself: send what is left."""
         try:
+            self.account.ended = Own.now()
             self.process.leaving.set()
             self.windows.leave()
             if self._thread.join(patience):
@@ -108,6 +109,7 @@ class Observer:
             processors=len(getattr(os, "sched_getaffinity", lambda _: ())(0)) or os.cpu_count() or 0,
             began=self.process.settings.began,
             now=Own.now(),
+            clock=Own.clock(),
             environment=before,
             changed={name: os.environ.get(name) for name in before if os.environ.get(name) != before[name]},
         )

@@ -25,6 +25,7 @@ class Own:
     """Functions as they were when Python started."""
 
     now = staticmethod(time.perf_counter)
+    clock = staticmethod(time.time)
     cpu = staticmethod(time.process_time)
     thread_cpu = staticmethod(time.thread_time)
     sleep = staticmethod(time.sleep)

@@ -20,6 +20,7 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent
 from tuilab.lab.offers import Offer
+from tuilab.lab.trial import attempt, can_try
 from tuilab.model.program import (
     Bottleneck,
     Caught,
@@ -34,7 +35,7 @@ from tuilab.model.program import (
 from tuilab.model.quantity import seconds
 from tuilab.presentation import program as says
 from tuilab.program.page import slowest
-from tuilab.report.program import FORMATS, figures, place
+from tuilab.report.program import FORMATS, figures, measured, place
 from tuilab.tui.keys import keys_here, spoken
 from tuilab.tui.panels.header import Header
 from tuilab.tui.panels.key_bar import KeyBar
@@ -66,6 +67,7 @@ TITLES = {
     "account": "Account",
 }
 MARK = {"step": Mark("h2", "•")}
+TRIAL = "trial"
 DRAWN_S = 0.1
 """Minimum seconds between two paints."""
 GO_ON, STOP = "on", "stop"
@@ -198,9 +200,11 @@ class WatchScreen(Screen[None]):
 ## A watched program
 
 The **verdict** is at the top. Under it is what to change, the largest saving first: each with its line, what
-it saves of the program, and how many times as fast the step runs *at most*. **{table.select}** opens the
-preset that shows the same, with this program's own sizes. Steps are timed all the time; parts and ops are
-seen in short windows of TensorFlow's profiler. The verdict states what watching costs.
+it saves of the program, and how many times as fast the step runs *at most*. **{table.select}** tries a change
+of the step (XLA, larger batches): the program's own step is caught and measured as it is and changed. The
+same key stops that. **{table.preset}** opens the preset that shows the same, with this program's own sizes.
+Steps are timed all the time; parts and ops are seen in short windows of TensorFlow's profiler. The verdict
+states what watching costs.
 
 **{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
 traced anew, written with its variables as a folder, and opened in the lab, where sliders move it. A program
@@ -251,6 +255,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         self._page: Page | None = None
         self._lock, self._news, self._drawing = threading.Lock(), False, False
         self._can = (True, True)
+        self._trying: Bottleneck | None = None
 
     def compose(self) -> ComposeResult:
         for name in ("filled.tcss", "watching.tcss"):
@@ -446,9 +451,13 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 
     @on(Taken)
     def _taken(self, event: Taken) -> None:
-        told = event.caught
+        told, finding = event.caught, self._trying
         if told.problem:
+            self._trying = None
             self.say(f"It could not be captured: {told.problem.splitlines()[0]}", "error")
+            return
+        if finding is not None:
+            self.run_worker(self._measure(told.folder, finding), group=TRIAL)
             return
         self.app.open_caught(told.folder)  # type: ignore[attr-defined]
 
@@ -491,10 +500,41 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
         finding = self.findings.row
         if not self.findings.has_focus or finding is None:
             return
-        if not finding.preset:
-            self.say(f"No preset shows {finding.code}.")
+        if self.watching.running and can_try(finding):
+            self._try(finding)
+        else:
+            await self.action_preset()
+
+    async def action_preset(self) -> None:
+        """Open the preset that shows the same as the finding under the cursor."""
+        finding = self.findings.row
+        if finding is None or not finding.preset:
+            self.say(f"No preset shows {finding.code}." if finding is not None else "Nothing was found.")
             return
         await self.app.open_preset(finding.preset, finding.sizes)  # type: ignore[attr-defined]
+
+    def _try(self, finding: Bottleneck) -> None:
+        """Catch the step to measure it with the finding's change; stop a trial that is running."""
+        if self._trying is not None:
+            self._trying = None
+            self.workers.cancel_group(self, TRIAL)
+            self.say("The trial was stopped.")
+            return
+        try:
+            name = self.watching.catch()
+        except (LookupError, OSError) as error:
+            self.say(f"Nothing can be tried: {error}.", "warning")
+            return
+        self._trying = finding
+        self.say(
+            f"{name} is caught at its next call and measured as it is and changed. {{table.select}} stops."
+        )
+
+    async def _measure(self, folder: str, finding: Bottleneck) -> None:
+        tried = await attempt(folder, finding, self.watching.page, self.watching.python)
+        self._trying = None
+        self.watching.note_trial(finding, tried)
+        self.say(f"{finding.code}: {measured(tried)}.")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
         """Show a short message in the corner."""
@@ -538,10 +578,11 @@ def notes(page: Page) -> str:
 
 
 class Findings(Table[Bottleneck]):
-    """The findings, each with the preset that demonstrates it."""
+    """The findings, each with its trial and the preset that demonstrates it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "select", "open its preset", id="table.select"),
+        Binding("enter", "select", "try it", id="table.select"),
+        Binding("p", "screen.preset", "its preset", id="table.preset"),
     ]
 
 
