@@ -210,7 +210,7 @@ def shared(o: Outcome) -> Differences:
     """
     yield from ended(o)
     if "is shared: " not in o.out:
-        yield "a neighbour on the GPU is not told of"
+        yield "a neighbour on the GPU is not reported"
 
 
 def stalls(o: Outcome) -> Differences:

@@ -83,7 +83,7 @@ def test_a_run_without_a_sweep_is_held_against_the_sweep_at_its_own_size():
     alone = finish(measure(begun([GRAPH], samples=1024), {GRAPH: 1e-7 * 1024}))
     [found] = compare(swept(256, 1024), alone).arms
     assert found.at == {"samples": 1024} and found.ratio == pytest.approx(1, rel=0.03)
-    assert not compare(swept(256, 1024), alone).warnings, "what is swept is no unlike parameter"
+    assert not compare(swept(256, 1024), alone).warnings, "a swept parameter does not count as different"
     third = swept(1024, scale=2.0, seed=3)
     figures = {(row.label, row.at): row.figures for row in across([alone, swept(256), third]).arms}
     assert figures["CPU graph", "1,024 samples"][2].ratio == pytest.approx(2, rel=0.03)

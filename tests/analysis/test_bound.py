@@ -360,7 +360,7 @@ KINDS = {
     "one product of two matrices": r"product-(?!copied)",
     "one product, its factors copied in each call": "product-copied",
     "ops by element, one after another, as a graph": r"chain-\d",
-    "the same, as one program of XLA's": "chain-xla",
+    "the same, as one XLA program": "chain-xla",
     "small ops one by one, eager": "eager",
     "rows looked up in a table": "lookup",
     "a Fourier transform": "transform",

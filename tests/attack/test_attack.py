@@ -53,7 +53,7 @@ PROGRAM, WORKER, OBSERVED = (
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 ESCAPE = re.compile("[\x1b\x9b\x07\u202e]")
 T = TypeVar("T")
-linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ TOPS = {
     "does not parse": "def f(x:\n",
     "raises at import": "raise RuntimeError('\\x1b[31m')\n",
     "exits at import": "import sys; sys.exit(1)\n",
-    "is no text": "\xff\xfe\n",
+    "is not valid text": "\xff\xfe\n",
     "holds a null": "\0\n",
     "is empty": "",
     "imports what is not there": "import nothing_of_that_name\n",
@@ -101,7 +101,7 @@ TRACE = re.compile(r"File \"[^\"]*/tuilab/(?!worker/tracebacks)[a-z_/]+\.py\"")
 ESCAPE = re.compile("[\x1b\x9b\x07]")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 @pytest.mark.real_worker
 @pytest.mark.timeout(7_200)
 def test_hostile_code_of_ones_own(tmp_path, request):

@@ -7,7 +7,7 @@ then further ones forked from zygotes until there are twenty, or ± 2 %. One hog
 meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for
 an idle host. FILE keeps what every process measured, so that runs can be added. The grand median is that of
 all processes of all runs. *One process* is the interval of a run's first process, for that process and minute
-only, and labelled as such. *Dealt anew*: the same processes assigned to runs at random, a hundred times. If
+only, and labelled as such. *Reshuffled*: the same processes assigned to runs at random, a hundred times. If
 that covers more often, the machine changed between runs, which no one-minute run can show; the share of
 variance between runs is given below. Width: the half-width over the median, as the median of the runs. *Six
 runs* is the range that tuilab reports from the sixth run with the same settings on; every six consecutive
@@ -105,7 +105,7 @@ def report(runs: Sequence[Sequence[Process]]) -> str:
         "one process": ([[run[0]] for run in runs], [run[0] for run in runs]),
         f"{size} processes (standard)": ([list(run) for run in runs], every),
     }
-    lines = ["| way | runs | medians held | dealt anew | half-width | ratios held |", "|" + "---|" * 6]
+    lines = ["| way | runs | medians held | reshuffled | half-width | ratios held |", "|" + "---|" * 6]
     for name, (groups, pool) in ways.items():
         held, widths, ratios = _coverage(groups, every)
         anew = statistics.fmean(

@@ -71,9 +71,9 @@ from tuilab.runner.supervisor import Supervisor
 from tuilab.tui.app import LabApp
 from tuilab.tui.options import Options
 bridge = [sys.executable, sys.argv[1], sys.argv[2]]
-runner = lambda told: Supervisor(told, bridge)
+runner = lambda heard: Supervisor(heard, bridge)
 presets = (Path(sys.argv[3]),)
-LabState.further = lambda state, budget=None: None  # each run begins anew, in the one process there is
+LabState.further = lambda state, budget=None: None  # each run starts over, in the one process there is
 LabApp(Options(presets=presets, preset="small", rerun=False, newcomer=False, runner=runner)).run()
 """
 

@@ -39,7 +39,7 @@ def measure() -> list[Row]:
         ),
         below(
             f"hosts of {what} filtered", filtered[TIMES // 2], FILTER_MS, " ms",
-            "two words over every line, the table compared anew; median of five",
+            "two words over every line, the table compared again; median of five",
             0, **spread(filtered),
         ),
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Compares the machine's roofs with hand-written STREAM and BLAS, and every preset with its roofs.
 
   python -m tests.benchmarks --only roofs --only bounds
-  python -m tests.benchmarks.roofs --write        # the table of every preset at three sizes, beside this file
+  python -m tests.benchmarks.roofs --write        # the table of every preset at three sizes, next to this file
 
 `roofs`: the triad in C (needs a compiler), and NumPy's and TensorFlow's products of 2,048 × 2,048 matrices,
 each the best of its tries and alternating with tuilab's own, so that a busy machine affects both. `bounds`:

@@ -1,6 +1,6 @@
 """Checks the reported undisturbed speed against the idle machine's, with competing hogs.
 
-  python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run beside 1, 2 and 4 hogs
+  python -m tests.benchmarks.undisturbed FILE [RUNS [HOGS …]]    # about 17 s a run with 1, 2 and 4 hogs
   python -m tests.benchmarks.undisturbed FILE --report
 
 One worker measures everything, to exclude differences between processes. A run is a quarter of a minute of

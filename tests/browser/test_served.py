@@ -150,7 +150,7 @@ def workers_below(server: psutil.Process) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are told on Linux alone")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_nothing_is_left_when_the_server_is_killed(served, number):
     import asyncio
@@ -182,7 +182,7 @@ def test_nothing_is_left_when_the_server_is_killed(served, number):
     assert [(p.pid, p.ppid(), p.cmdline()) for p in left if p.status() != psutil.STATUS_ZOMBIE] == []
 
 
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are told on Linux alone")
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 def test_a_lab_that_is_stopped_or_killed_keeps_the_server_from_nothing(tmp_path):
     """It must not block the next page or the server's exit, and it is reported."""
     import asyncio

@@ -56,7 +56,7 @@ def test_run_prints_one_object_with_real_medians(small):
             assert 0 < low <= arm["median_s"] <= high
     # One graph saves the dispatch of about forty ops, which no noise can reverse.
     assert cpu["eager"]["median_s"] > cpu["graph"]["median_s"]
-    assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "narration is no data"
+    assert small.stdout.lstrip().startswith("{") and "TensorFlow" in small.stderr, "messages are not data"
 
 
 @pytest.mark.real_worker

@@ -60,7 +60,7 @@ def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed)
     assert shell(data, f"history tag run1 x {closed}").returncode == 0
     opens = "from tuilab.streams import mend; import os; mend(); os._exit(os.open('/', 0) > 2)"
     words = f'{sys.executable} -c "{opens}" {closed}'
-    assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "what is opened is no stream"
+    assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "an opened file is not a stream"
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])

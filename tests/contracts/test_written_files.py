@@ -7,9 +7,9 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 DOOR = "model/files.py"
 OTHER = {
-    "captured.py": "beside a graph that it has just saved, in programs where the lab is not installed",
+    "captured.py": "next to a graph that it has just saved, in programs where the lab is not installed",
     "doctor/child.py": "opens a device, to see whether it can be opened",
-    "history/check.py": "copies a damaged history, and mends the copy's first page in place",
+    "history/check.py": "copies a damaged history, and repairs the copy's first page in place",
     "history/recorder.py": "a run that its history does not take: its events are appended as they come",
     "runner/forked.py": "opens /dev/null for a child",
     "serve.py": "writes to a page",

@@ -195,7 +195,7 @@ def _quotient(
     low, high = (float(end.replace(",", "")) for end in ends.groups()) if ends else (math.inf, -math.inf)
     inside = low <= min(quotient, float(digits)) and max(quotient, float(digits)) <= high
     if quotient != float(digits) and not inside and not re.search(CLAUSE, after):
-        yield f"no quotient of the figures beside it: {said!r}"
+        yield f"not the quotient of the figures next to it: {said!r}"
 
 
 def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Slowed:
             return None
         sys.meta_path.remove(cls)
         spec = importlib.util.find_spec(name)
-        sys.meta_path.insert(0, cls)  # whoever only asks where it is finds it so too
+        sys.meta_path.insert(0, cls)  # so that a mere lookup finds it too
         run = spec.loader.exec_module
 
         def exec_module(module):

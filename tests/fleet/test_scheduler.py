@@ -55,7 +55,7 @@ class Fake:
     async def measure(self, node: Address, task: Task) -> JobResult:
         place, run = node.place, task.request.id
         self.at_work[place] += 1
-        assert self.at_work[place] == 1, "two cells beside each other on one node"
+        assert self.at_work[place] == 1, "two cells in parallel on one node"
         try:
             await asyncio.sleep(0)
             if self.slow:

@@ -330,7 +330,7 @@ def test_what_was_set_aside_is_told_until_it_is_taken_in(data):
     done = here("history", "check", "--repair", str(aside))
     assert done.returncode == 0 and "3 runs with 900 rounds saved" in done.stderr
     assert rounds(data) == {f"run{number}": 300 for number in range(3)}
-    assert here("history").stderr == "", "it is told no more"
+    assert here("history").stderr == "", "it is no longer reported"
     assert list(data.glob("history-recovered-*.db")), "and still there"
 
 

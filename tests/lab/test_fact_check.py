@@ -85,7 +85,7 @@ def test_a_document_without_a_claim_to_measure_says_what_was_found_and_what_is_m
 def test_an_articles_own_claims_are_found(tmp_path):
     documents = Path(__file__).resolve().parents[3] / "shared" / "documents"
     if not documents.is_dir():
-        pytest.skip("the source documents are not beside this checkout")
+        pytest.skip("the source documents are not next to this checkout")
     check, presets = fact_check.article(next(documents.glob("000*")))
     assert {s.preset for s in check.statements} == {p.name for p in presets if p.claims}
     assert all(s.line for s in check.statements)

@@ -86,7 +86,7 @@ async def test_a_run_says_where_it_and_others_like_it_lay_from_the_sixth_on(tmp_
         assert (alike.runs, alike.low_s, alike.high_s) == (6, min(medians), max(medians))
         other = await made.settings(SMALL)
         other = await made.measure(other.with_value("samples", 512), budget="quick")
-        assert not other.confidence.alike, "another size is no run like it"
+        assert not other.confidence.alike, "a run of another size is not similar"
 
 
 async def test_settings_are_given_as_they_are_typed_and_bad_ones_name_what_would_be_right(tmp_path):

@@ -235,7 +235,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
         done = called(line, tmp_path)
         assert done.returncode in FINE.get(line.split()[1], (0,)), f"{line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr, f"{line}\n{done.stderr}"
-    assert "time.perf_counter()" in (tmp_path / "article.md").read_text(), "--fix has mended the clock"
+    assert "time.perf_counter()" in (tmp_path / "article.md").read_text(), "--fix has corrected the clock"
     assert "## Claims" in (tmp_path / "summary.md").read_text()
 
 

@@ -19,7 +19,7 @@ MI300_OLD = (
 )
 
 pytestmark = pytest.mark.skipif(
-    not RECORDINGS.is_dir(), reason="no recordings of real GPUs beside the repository"
+    not RECORDINGS.is_dir(), reason="no recordings of real GPUs next to the repository"
 )
 
 

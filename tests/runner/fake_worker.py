@@ -81,7 +81,7 @@ if behaviour == "stillborn":
 say(type="hello", protocol=99 if behaviour == "foreign" else 1, tuilab="0.0", pid=os.getpid())
 if behaviour == "noisy":
     sys.stderr.write("\x1b]0;title\x07W0000 00:00:1.1 1 x.cc:1] [@click=bad]careful\x1b[31m\n")
-    sys.stdout.write('this is no event\n{"type": "nonsense"}\n')
+    sys.stdout.write('this is not an event\n{"type": "nonsense"}\n')
     sys.stdout.flush()
     time.sleep(0.1)
 say(type="ready", machine=MACHINE, import_s=1.0, start_s=0.1)

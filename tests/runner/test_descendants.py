@@ -1,4 +1,4 @@
-"""Nothing that a worker's code starts outlives it, however it was started and whoever ends first."""
+"""Nothing that a worker's code starts outlives it, however it was started and whichever ends first."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from tuilab.model.events import Finished, Log, Round, WorkerExited
 from tuilab.processes import descendants, marked, since
 from tuilab.runner.supervisor import Supervisor
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 
 KINDS = {
     "group": "subprocess.Popen(['sleep', N])",

@@ -201,7 +201,7 @@ async def test_the_machines_of_the_history_keep_what_differs_between_their_runs(
         assert "samples=256" in text(app) and "samples=20000" in text(app)
         await press(pilot, app, "escape h")
         await until(pilot, lambda: "GPU xla resident" in text(app))
-        assert "CPU graph" in text(app), "the GPU stands beside the CPU"
+        assert "CPU graph" in text(app), "the GPU is next to the CPU"
 
 
 async def test_the_machines_of_the_history_are_compared_and_filtered(tmp_path):

@@ -109,7 +109,7 @@ async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_p
         assert "stopped after 3 rounds" in text(app) and lab_state(app).shown.status == "cancelled"
         await press(pilot, app, "r")
         assert "round 6" in text(app) and "x stops" in text(app)
-        assert app.runner.measured[2].id == "run2", "what was stopped is gone on with"
+        assert app.runner.measured[2].id == "run2", "a stopped run is resumed"
         await press(pilot, app, "i right")
         assert app.runner.cancelled == ["run1", "run2"] and len(app.runner.measured) == 3
         app.runner.let_go()

@@ -172,7 +172,7 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
         arms = [arm for arm in app.lab.state.result().arms if arm.status == "ok"]
         factors = [max(arm.first_call_s, arm.median_s) / min(arm.first_call_s, arm.median_s) for arm in arms]
         assert any(f"{factor:.3g} × too large" in text(app) for factor in factors), (
-            "it stands beside the finding"
+            "it is next to the finding"
         )
 
 

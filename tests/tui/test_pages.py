@@ -195,7 +195,7 @@ async def test_replay_of_a_run_of_the_history(tmp_path):
         assert app.screen.lab.state.result().arms == before.arms
         assert len(app.runner.measured) == 1, "a replay measures nothing"
         await press(pilot, app, "r")
-        assert len(app.runner.measured) == 1, "once, it only says that it would measure anew"
+        assert len(app.runner.measured) == 1, "the first press only says that it would measure again"
         await press(pilot, app, "r")
         assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
         lab_, file = app.screen.lab, tmp_path / "run.jsonl"

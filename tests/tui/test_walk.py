@@ -280,7 +280,7 @@ async def walk_beside_a_worker(folder: Path, seed: int, end: float, put: Any) ->
         try:
             return await go(going, wrong, lambda done: time.monotonic() < until_s)
         except BaseException as error:
-            error.add_note(f"seed {seed}, beside a real worker")
+            error.add_note(f"seed {seed}, next to a real worker")
             raise
 
 
@@ -339,7 +339,7 @@ async def test_nothing_fails_beside_a_real_worker(tmp_path, monkeypatch):
         seed += 1
     runs = Store.open(tmp_path / "history").runs(limit=100_000)
     print(
-        f"a walk of {done:,} steps by {seed - int(first or 0)} seeds beside a real worker, {len(failed)} of which failed"
+        f"a walk of {done:,} steps by {seed - int(first or 0)} seeds next to a real worker, {len(failed)} of which failed"
     )
     print(f"{len(runs)} runs with {sum(run.rounds for run in runs):,} rounds were kept")
     assert runs, "nothing was measured on the way"

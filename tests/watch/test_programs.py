@@ -45,7 +45,7 @@ def judge(file: Path, page: Page, printed: str) -> None:
     found = {finding.code for finding in page.findings}
     assert found <= wanted | may, page_text(page)
     if not wanted <= found and any(BUSY in note for note in page.notes):
-        pytest.skip(f"others had the processors, and {', '.join(wanted - found)} was not told")
+        pytest.skip(f"others had the processors, and {', '.join(wanted - found)} was not reported")
     assert wanted <= found, page_text(page)
     for finding in page.findings:
         if finding.code in lines:

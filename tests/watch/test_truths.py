@@ -222,7 +222,9 @@ def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
         assert page.exit_code == 0, printed
         pages.append(page)
     if any(BUSY in note for page in pages for note in page.notes):
-        pytest.skip("others had the processors: what is told then is less, and what mending gains is theirs")
+        pytest.skip(
+            "other processes used the processors: findings then report less, and what fixing gains is theirs"
+        )
     found = next(each for each in pages[0].findings if each.code == code)
     assert code not in {each.code for each in pages[1].findings}
     assert found.gain_at_most is not None

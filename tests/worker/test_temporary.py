@@ -12,7 +12,7 @@ from tuilab.worker import temporary
 from tuilab.worker.temporary import LOADER, keep_generated_code_apart
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are told on Linux alone")
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 def test_files_of_processes_that_have_gone_are_cleared(tmp_path, monkeypatch):
     gone = subprocess.Popen(["true"])
     gone.wait()

@@ -89,7 +89,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
         errors = [(np.ptp(image - other), np.mean(image - other), i >= 40)
                   for i, other in enumerate([*sources, *flipped])]  # fmt: skip
         spread, shift, was_flipped = min(errors)
-        assert spread < 1e-5, "an image that is no shifted one of the sources"
+        assert spread < 1e-5, "an image that is not a shifted source image"
         shifts.append(shift)
         swapped += was_flipped
     assert max(map(abs, shifts)) <= feed.BRIGHTNESS + 1e-6

@@ -115,7 +115,7 @@ def _lines(page: Page) -> Iterator[str]:
         yield from processes(page.processes)
     if page.loads:
         yield ""
-        yield "beside the steps:"
+        yield "during the steps:"
         for load in page.loads:
             yield f"  {load.device:<8} {', '.join(figures(load))}"
     yield ""

@@ -48,7 +48,7 @@ def contained(listener: Callable[[Event], None]) -> Callable[[Event], None]:
         try:
             listener(event)
         except Exception as error:
-            about = {"message": f"{type(event).__name__} could not be told", "exception": error}
+            about = {"message": f"{type(event).__name__} could not be delivered", "exception": error}
             asyncio.get_running_loop().call_exception_handler(about)
 
     return tell

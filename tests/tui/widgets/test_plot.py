@@ -52,7 +52,7 @@ async def test_every_series_is_there_by_marker_and_label():
             assert f"{MARKS[arm.id].marker} {arm.label} " in text
         for arm in arm_results():
             assert text.count(MARKS[arm.id].marker) > 2, arm.label
-        assert "█" in text, "each arm's distribution stands beside its name"
+        assert "█" in text, "each arm's distribution is next to its name"
         assert "478 µs" in text and "ms" in text
 
 
