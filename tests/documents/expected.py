@@ -1,4 +1,4 @@
-"""The documents written for these tests, with what was expected of each before it was read."""
+"""The documents written for these tests, with the expectations written before the first reading."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ SUFFIX = ".expected.toml"
 
 
 class Expected(msgspec.Struct, forbid_unknown_fields=True):
-    """What a document should give. A finding's line is the one that holds `at` (the nth, from 1)."""
+    """The expected result of a document. A finding's line is the one that holds `at` (the nth, from 1)."""
 
     examples: int
     findings: list[dict[str, Any]] = []
@@ -26,7 +26,7 @@ class Expected(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def documents() -> list[Path]:
-    """Every document with its expectations beside it."""
+    """Return every document with its expectations."""
     return [file.with_name(file.name.removesuffix(SUFFIX)) for file in sorted(DATA.glob("*" + SUFFIX))]
 
 
@@ -36,12 +36,12 @@ def expectations(document: Path) -> Expected:
 
 
 def expected_findings(expected: Expected, lines: Sequence[str]) -> set[tuple[str, int]]:
-    """(code, line) of each expected finding. The texts must be in the document."""
+    """Return (code, line) of each expected finding. The texts must be in the document."""
     return {(f["code"], line_of(lines, f["at"], f.get("nth", 1))) for f in expected.findings}
 
 
 def line_of(lines: Sequence[str], text: str, nth: int = 1) -> int:
-    """The number of the nth line that holds the text."""
+    """Return the number of the nth line that holds the text."""
     return [number for number, line in enumerate(lines, start=1) if text in line][nth - 1]
 
 
@@ -54,7 +54,7 @@ def found_findings(report: DocumentReport) -> set[tuple[str, int]]:
 
 
 def fits(preset: Any, wanted: Mapping[str, Any], example: int) -> bool:
-    """Whether a preset has the workload and exactly the parameters wanted (its dtype may be an arm)."""
+    """Return True if a preset has the workload and exactly these parameters (its dtype may be an arm)."""
     if (preset.workload, example) != (wanted["workload"], wanted["example"]):
         return False
     arms = preset.arms

@@ -69,12 +69,12 @@ def test_the_shipped_table_knows_what_articles_use():
 
 
 MADE_WITH = (3, 11)
-"""The Python that made the shipped table: others have other methods in unittest, and sign enumerations anew."""
+"""The Python that made the shipped table: other versions have other unittest methods and enum signatures."""
 OF_PYTHON = ("tf.test.TestCase.", "tf.types.experimental.FunctionType.")
 
 
 def of_tensorflow(names: tuple[str, ...]) -> list[str]:
-    """Without what is inherited from the standard library."""
+    """Return the names without those inherited from the standard library."""
     return [name for name in names if not name.startswith(OF_PYTHON)]
 
 
@@ -97,6 +97,6 @@ def test_the_shipped_table_is_what_a_worker_makes():
     assert of_tensorflow(made.names) == of_tensorflow(known.names)
     if sys.version_info[:2] == MADE_WITH:
         assert made.names == known.names and made.signatures == known.signatures
-    # Which files a wheel holds, and whether it has GPU kernels, is each wheel's own.
+    # The files of a wheel and its GPU kernels differ between wheels.
     if made.gpu_dtypes:
         assert made.gpu_dtypes == known.gpu_dtypes

@@ -1,4 +1,4 @@
-"""Files that are no documents: pipes, devices, names that are no text, files that change while they are mended."""
+"""Files that are not documents: pipes, devices, invalid names, files that change while they are fixed."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_a_name_that_is_no_text_is_written_with_its_bytes(place, layout):
 
 
 def mended(file, monkeypatch, then):
-    """`--fix` of a file that somebody else writes at a certain moment."""
+    """Run `--fix` on a file that someone else writes at a certain moment."""
     from tuilab.documents import read
     from tuilab.documents.api.tables import shipped
 

@@ -1,4 +1,6 @@
-"""What an expert sees in somebody's benchmark: eighty faults, and thirty-five neighbours of them that are none."""
+"""What an expert sees in other people's benchmarks: eighty mistakes, and thirty-five similar cases that
+are correct.
+"""
 
 import json
 from dataclasses import dataclass
@@ -78,7 +80,7 @@ class Probe:
     file: str = "x.py"
     says: str = ""
     beside: tuple[tuple[str, str], ...] = ()
-    """Names and texts of further files in its folder."""
+    """Names and texts of other files in its folder."""
 
 
 def found(probe: Probe, notes: bool = False) -> list[tuple[str, str, str]]:
@@ -121,7 +123,7 @@ made().fit(data, goal, epochs=5)
 two = time.perf_counter() - u
 print(one / two)
 """),
-    # Totals of unlike counts.
+    # Totals with different counts.
     Probe("the ratio of two totals of unlike counts", "TL111", "u = time.perf_counter()", """
 tf.matmul(x, y).numpy()
 t = time.perf_counter()
@@ -209,7 +211,7 @@ t = time.perf_counter()
 f(x).numpy()
 print(time.perf_counter() - t)
 """),
-    # What is followed.
+    # Followed code.
     Probe("start and end are a helper's", "TL103", "end = time.perf_counter()", """
 def show(start, end):
     total = end - start
@@ -607,7 +609,7 @@ for _ in range(1000):
 z.numpy()
 print('GPU time', time.perf_counter() - t)
 """),
-    # Of documents of the world.
+    # From real documents.
     Probe("a counter's condition waits for nothing", "TL103", "took =", """
 f = tf.function(lambda v: v @ v)
 f(x).numpy()
@@ -901,7 +903,7 @@ b.numpy()
 t_tf = time.perf_counter() - u
 print('Tensorflow time', t_tf)
 """),
-    # Not told at all.
+    # Not reported at all.
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("a model made outside of the scope that is timed", "TL309", "with tf.device('/CPU:0')", """
 m = keras.Sequential([keras.layers.Dense(4)])
@@ -1357,7 +1359,7 @@ with tf.device('/GPU:0'):
     print('GPU time', time.perf_counter() - u)
 ```
 """, head="", file="x.md"),
-    # Refused where it stands.
+    # Rejected at this point.
     Probe("threads are set after the first op", "TL009", "set_intra_op", """
 tf.config.threading.set_intra_op_parallelism_threads(2)
 """),
@@ -1443,7 +1445,7 @@ from tensorflow import keras
 model.save('mine', save_format='tf')
 ```
 """, head="", file="x.md"),
-    # What two times are called tells a comparison from a log.
+    # Two labels distinguish a comparison from a log.
     Probe("two trainings called alike, of two models", "TL105", "start = time.perf_counter()  # grouped", MODEL + """
 grouped, regular = made(), made()
 start = time.perf_counter()  # grouped
@@ -1566,7 +1568,7 @@ s = time.perf_counter()
 m.fit(data, goal)
 print('Training time, mixed precision:', time.perf_counter() - s)
 """),
-    # Other libraries beside TensorFlow.
+    # Other libraries next to TensorFlow.
     Probe("PyTorch's GPU is not awaited", "TL119", "print('PyTorch GPU', time.perf_counter() - t)", """
 import torch
 device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
@@ -4867,7 +4869,7 @@ for step in range(100):
 """),
 ]  # fmt: skip
 
-# Told as notes: for all that can be seen.
+# Reported as notes only.
 SUPPOSED = [
     Probe("a step that is not read, and nothing waits", "TL103", "took = time.perf_counter() - t", """
 from mine import train_step

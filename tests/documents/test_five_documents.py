@@ -14,7 +14,7 @@ from tuilab.workloads import find
 
 OURS = Path(__file__).parent / "data" / "five"
 THEIRS = Path(__file__).resolve().parents[3] / "shared" / "documents"
-"""Their text is not of this project."""
+"""Their text is not part of this project."""
 FILES = {"ours": sorted(OURS.glob("*.md")), "theirs": sorted(THEIRS.glob("*.txt")) if THEIRS.is_dir() else []}
 
 # Of ours: document, example → what is wrong with it: (code, line), as a person's review found it.
@@ -63,7 +63,7 @@ WRONG_OF_OURS = {
     ("004", 2): {("TL303", 61), ("TL107", 66), ("TL109", 67), ("TL110", 67)},
     ("004", 3): {("TL401", 110), ("TL303", 111), ("TL107", 116), ("TL109", 117), ("TL110", 117)},
 }
-# Of theirs: what is wrong with it as a measurement. Every one must be found.
+# The mistakes in theirs. Each must be found.
 WRONG = {
     ("000", 1): {
         ("TL301", 38),  # outside of the device scopes

@@ -72,7 +72,7 @@ def checked(data: bytes, name: str) -> DocumentReport:
 
 
 def hold(data: bytes, name: str) -> None:
-    """What holds for any input whatever."""
+    """Check what holds for any input."""
     report = checked(data, name)
     texts = [*report.lines, *(note.reason for note in report.notes), *printed(report)]
     for example in report.examples:
@@ -124,7 +124,7 @@ def test_code_that_would_show_itself_does_not_run(tmp_path, monkeypatch, capfd):
 
 
 def test_the_watch_would_see_it(tmp_path):
-    """The audit above can fail: a file that is opened is seen."""
+    """The audit above can fail: it notices an opened file."""
     global _watching
     _seen.clear()
     _watching = True

@@ -1,4 +1,4 @@
-"""Each rule fires where it should, on its line, and stays silent on the mended code."""
+"""Each rule reports its wrong example, on the right line, and not the corrected one."""
 
 import re
 import textwrap

@@ -1,4 +1,4 @@
-"""What cannot be read is an error with exit code 2, and no clean file; what is read in part says so."""
+"""An unreadable file is an error with exit code 2, never a clean one; a partly read file says so."""
 
 import json
 from pathlib import Path

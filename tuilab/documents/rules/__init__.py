@@ -1,4 +1,4 @@
-"""Mistakes that make a measurement wrong, one small function each, and the table of all of them."""
+"""Mistakes that make a measurement wrong: one small function each, and a table of all."""
 
 from tuilab.documents.rules.rule import Finding, Hit, Rule
 from tuilab.documents.rules.table import RULES, check, rule

@@ -1,4 +1,4 @@
-"""Figures set side by side that do not measure the same work."""
+"""Compared figures that do not measure the same work."""
 
 import re
 from collections import Counter
@@ -70,7 +70,7 @@ def unlike_work(example: Example) -> Iterator[Hit]:
 
 
 def _begun_before(example: Example) -> Iterator[Hit]:
-    """Samples that are called otherwise than those before them, and begin where those do."""
+    """Yield samples with another label than earlier ones, but with the same start."""
     known = [region for region, _ in regions(example) if region.gathered]
     for one, other in pairwise(known):
         if one.first != other.first or one.last > other.last or one.told == other.told:
@@ -94,7 +94,7 @@ _WHOLE = re.compile(
 
 
 def _unlike_batches(example: Example) -> Iterator[Hit]:
-    """A training by fit(), in batches, set against a loop of PyTorch's that takes all rows at once."""
+    """Yield fit() trainings in batches that are compared with a PyTorch loop over all rows at once."""
     trace = example.trace
     whole = next((r for r in trace.regions[:_MOST_SEARCHED] if _takes_all(r, trace.inside(r))), None)
     if whole is None:
@@ -120,12 +120,12 @@ def _unlike_batches(example: Example) -> Iterator[Hit]:
             return
 
 
-# Timings that are looked through for a training of PyTorch's.
+# Maximum number of timings to search for a PyTorch training.
 _MOST_SEARCHED = 64
 
 
 def _takes_all(region: Region, events: list[TraceEvent]) -> bool:
-    """Whether a loop over epochs, and nothing in it over batches, steps an optimizer of PyTorch's."""
+    """Return True if a loop over epochs, without a loop over batches, steps a PyTorch optimizer."""
     calls = [event for event in events if event.kind == "opaque"]
     steps = [event for event in calls if event.name.startswith("what torch.optim.")]
     loops = steps[0].place.loops[-1:] if steps else ()
@@ -137,17 +137,17 @@ Timing = tuple[Region, list[TraceEvent]]
 
 
 def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region, list[TraceEvent]]]:
-    """Timings that follow each other, and those whose times stand side by side."""
+    """Yield consecutive timings, and those whose times are compared."""
     known = list(regions(example))
     trace = example.trace
     if len(known) == 1 and example.block.notebook:
-        # One cell's time is set against that of the cell before, where each is of its device.
+        # A cell's time is compared with the previous cell's if each is for its own device.
         earlier = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
         if len(earlier) == 1 and _family(earlier[0], trace.inside(earlier[0])):
             yield earlier[0], trace.inside(earlier[0]), *known[0]
     called = Counter(_bare(region) for region, _ in known)
     for (one, before), (other, after) in pairwise(known):
-        # Where each is called like another one, it is with that one that it is compared.
+        # If each label resembles another one, the comparison is with that one.
         if _bare(one) == _bare(other) or called[_bare(one)] != 2 or called[_bare(other)] != 2:
             yield one, before, other, after
     for other, after in known:
@@ -158,17 +158,17 @@ def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region,
 
 
 def _bare(region: Region) -> str:
-    """What a time is called, without its device."""
+    """Return a time's label without its device."""
     return _DEVICES.sub("_", region.name)
 
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """In what the work of two compared times differs, and what to do; "" for nothing."""
+    """Return how the work of two compared times differs, and what to do; "" if it does not."""
     first, second = _signature(one[1]), _signature(other[1])
     if not first or not second:
         return "", ""
     places = {_family(*one), _family(*other)}
-    # One line that times each size in turn is one of a sweep.
+    # One line that times each size in turn is a sweep.
     sweeps = one[0].line == other[0].line and {k[:2] for k in first} == {k[:2] for k in second}
     if places == {"CPU", "GPU"} and set(first) != set(second) and not sweeps:
         compiled = _is_compiled(other[1]) != _is_compiled(one[1])
@@ -209,7 +209,7 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 
 
 def _against_rest(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """The first epoch set against all that follow it."""
+    """Compare the first epoch with all later ones."""
     first, second = label(one[0]), label(other[0])
     counts = _count(example, *one), _count(example, *other)
     if not _FIRST.search(first) or not _REST.search(second) or None in counts or counts[0] == counts[1]:
@@ -225,7 +225,7 @@ _LIBRARIES = re.compile(r"\b(tensor ?flow|tf|py ?torch|torch|numpy|np|keras|jax|
 
 
 def _unlike_functions(one: Timing, other: Timing) -> str:
-    """The functions, where the times are called those of two libraries and each computes another one."""
+    """Return the functions if two times carry the names of two libraries but compute different things."""
     named = [
         {_CALLED.get(w := word.lower().replace(" ", ""), w) for word in _LIBRARIES.findall(label(region))}
         for region, _ in (one, other)
@@ -246,7 +246,7 @@ def _unlike_functions(one: Timing, other: Timing) -> str:
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
-    """The dtypes, where the same function of NumPy and of TensorFlow is timed in unlike precision."""
+    """Return the dtypes if the same NumPy and TensorFlow function is timed in different precision."""
     for host, op in ((one, other), (other, one)):
         numpy = {_function(e): _taken(e) for e in host if e.kind == "host-op"}
         for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
@@ -257,14 +257,14 @@ def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]
 
 
 def _node(example: Example, event: TraceEvent) -> TraceEvent:
-    """What a session runs, where that is one node; else the event itself."""
+    """Return what a session runs if that is one node; else the event itself."""
     fetched = event.runs
     node = isinstance(fetched, Tensor) and 0 <= fetched.made < event.index
     return example.trace.events[fetched.made] if node and isinstance(fetched, Tensor) else event
 
 
 def _function(event: TraceEvent) -> str:
-    """What is computed, by the name that NumPy and TensorFlow have in common."""
+    """Return the computed function by the common name of NumPy and TensorFlow."""
     word = event.name.rpartition(".")[2]
     return _ALIKE.get(word, word)
 
@@ -276,7 +276,7 @@ _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "com
 
 
 def _taken(event: TraceEvent) -> str:
-    """The dtype of what an event takes, "" where that is not known."""
+    """Return the dtype of an event's input; "" if not known."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
 
@@ -287,7 +287,7 @@ _OTHER_PART = re.compile(
 
 
 def _is_meant(one: Region, other: Region) -> bool:
-    """Whether totals are set against each other, and are not two parts of one program."""
+    """Return True if totals are compared, and are not two parts of one program."""
     return not (_OTHER_PART.search(label(one)) or _OTHER_PART.search(label(other)))
 
 
@@ -304,7 +304,7 @@ Signature = Counter[tuple[str, str, object]]
 
 
 def _signature(events: list[TraceEvent]) -> Signature:
-    """The work of a region: kinds, names and the shapes of what is made."""
+    """Return the work of a region: kinds, names, and shapes of results."""
     out: Signature = Counter()
     for event in events:
         if event.kind in _COMPARED and event.place.traced is None:
@@ -323,7 +323,7 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
 
 
 def _family(region: Region, events: list[TraceEvent]) -> str:
-    """The device that a timing is of: by its scope, or by what its time is called."""
+    """Return the device of a timing: from its scope or label."""
     found = {e.place.families[0] for e in events if e.kind in _COMPARED and len(e.place.families) == 1}
     if not found:
         found = {word.upper() for word in _DEVICES.findall(region.name)}
@@ -334,7 +334,7 @@ _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
 def _count(example: Example, region: Region, events: list[TraceEvent]) -> int | None:
-    """How often the region's work runs, None where its parts differ or are not known."""
+    """Return how often the region's work runs; None if its parts differ or are not known."""
     outside = len(example.trace.events[region.first].place.loops)
     counts: set[int | None] = set()
     for event in events:
@@ -396,7 +396,7 @@ _CHANGES = ("config", "build", "opaque", "import", "dataset")
 _SETS = re.compile(
     r"environ|putenv|\bset_|\benable|\bdisable|policy|=\s*(?:True|False)\b|^\s*[!%]", re.MULTILINE
 )
-# What tells two ways of doing the same apart, in the words by which two times are called.
+# Words in labels that distinguish two ways of doing the same thing.
 _WAYS = re.compile(
     r"\b(?:with(?:out)?|enabled?|disabled?|un\w*optimi[sz]ed|optimi[sz]ed|xla|jit|onednn|mkl|avx\w*|fma|eager|graph"
     r"|cudnn|mixed|fp(?:16|32)|cached?|prefetch\w*|quanti[sz]ed|tensor ?rt)\b",
@@ -405,7 +405,7 @@ _WAYS = re.compile(
 
 
 def _are_ways(example: Example, one: Region, other: Region) -> bool:
-    """Whether two times are called two ways of doing something, by labels or by the comments above them."""
+    """Return True if the labels or comments name two ways of doing something."""
     if bool(one.told) != bool(other.told):
         return False
     first, second = (f"{label(region)} {_above(example, region)}" for region in (one, other))
@@ -414,15 +414,15 @@ def _are_ways(example: Example, one: Region, other: Region) -> bool:
 
 
 def _above(example: Example, region: Region) -> str:
-    """The comments on the lines above a timing that has no label of its own, and beside it."""
+    """Return the comments above and on the line of a timing without its own label."""
     if region.told or region.name:
         return ""
     return " ".join(example.comment(n) for n in range(region.line - 4, region.last_line + 1))
 
 
 def _same(events: list[TraceEvent]) -> Counter[tuple[str, str, tuple[str, ...]]]:
-    """What is run, on what, and where: models, graphs and pipelines by themselves, tensors by their shape
-    and dtype. Empty where nothing is that a time could be of.
+    """Return what runs, on what, and where: models, graphs and pipelines by identity, tensors by shape and
+    dtype. Empty if nothing can be timed.
     """
     if not any(event.kind in _COMPARED for event in events):
         return Counter()
@@ -442,14 +442,14 @@ def _which(value: Value | None) -> str:
     if isinstance(value, Tensor):
         return f"{value.shape} {value.dtype}"
     if isinstance(value, Layer):
-        # Two layers that are made alike do the same.
+        # Two identical layers do the same work.
         said = [(k, v) for k, v in sorted(value.arguments.items()) if k != "name" and (k, v) not in _USUAL]
         given = {k: _which(v) for k, v in said}
         return f"{value.name} {given}"
     return repr(value.value) if isinstance(value, Known) else str(id(value))
 
 
-# What says nothing of how a layer runs, and defaults.
+# Settings and defaults that do not affect how a layer runs.
 _USUAL = (("implementation", Known(2)),)
 
 
@@ -487,7 +487,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         two = time.perf_counter() - t
     """
     known = list(regions(example))
-    # A size among others is one of a sweep.
+    # One of several sizes is part of a sweep.
     swept = {region.line for region, events in known if not _is_tiny(events)}
     for (first, before), (second, after) in pairwise(known):
         tiny = _is_tiny(before) and _is_tiny(after) and not {first.line, second.line} & swept
@@ -515,7 +515,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
 
 
 def _is_tiny(events: list[TraceEvent]) -> bool:
-    """Whether the region has eager ops alone, none of which takes or gives more than a few numbers."""
+    """Return True if the region has only eager ops on a few numbers each."""
     work = [e for e in events if e.kind in WORK and e.kind not in ("python", "host-create")]
     if not any(e.kind == "op" for e in work) and not all(e.kind == "create" for e in work):
         return False
@@ -529,6 +529,6 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
 
 
 def _single(events: list[TraceEvent]) -> TraceEvent | None:
-    """The one eager op that a region repeats."""
+    """Return the single eager op that a region repeats."""
     ops = [e for e in events if e.kind in _COMPARED]
     return ops[0] if len(ops) == 1 and ops[0].kind == "op" and ops[0].place.traced is None else None

@@ -1,4 +1,4 @@
-"""What travels to the device while the clock runs."""
+"""Copies to the device while the clock runs."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tuilab.documents.rules.purpose import compares, is_log, label, trains
 from tuilab.documents.rules.regions import regions, runs_on_cpu
 from tuilab.documents.rules.rule import Hit, rule
 
-# Elements from which on a copy takes longer than it takes to call an op.
+# Elements from which a copy takes longer than calling an op.
 _MUCH = 1 << 16
 _GPU = re.compile(r"gpus?\b|\bcuda\b", re.IGNORECASE)
 _SAID = re.compile(
@@ -56,7 +56,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
         ):
             continue
         computes = [e for e in events if e.kind in ("op", "graph") and e.place.traced is None]
-        # That Keras copies what its models are given is a part of calling them so, told in passing.
+        # Keras' copy of a model's input is part of the call; mention it only briefly.
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
@@ -84,7 +84,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
 
 
 def _fetches(example: Example, event: TraceEvent) -> bool:
-    """Whether a session is asked for a large tensor whose value nothing uses."""
+    """Return True if a session fetches a large tensor whose value is not used."""
     fetched = event.runs
     if event.name != "sess.run" or "op" in event.arguments or not isinstance(fetched, Tensor):
         return False
@@ -92,9 +92,9 @@ def _fetches(example: Example, event: TraceEvent) -> bool:
     return count is not None and count >= _MUCH_FETCHED and bool(_ALONE.match(example.text(event.line)))
 
 
-# Elements of which bringing them back shows beside computing them.
+# Elements from which fetching takes noticeable time compared with computing.
 _MUCH_FETCHED = 1 << 20
-# A run in a line of its own, whose result is given no name, or one of a throw-away.
+# A run on its own line, with an unused result.
 _ALONE = re.compile(r"\s*(?:_\s*=\s*)?[\w.]+\.run\(")
 
 
@@ -105,7 +105,7 @@ def _is_said(example: Example, region: Region) -> bool:
 
 
 def _copies(event: TraceEvent, by_keras: bool) -> bool:
-    """Whether an op, a copy or a session's run is given a large array of the host's."""
+    """Return True if an op, a copy or a session's run receives a large host array."""
     of_keras = isinstance(event.arguments.get("self"), Model)
     if event.kind not in ("op", "graph", "copy") or of_keras is not by_keras:
         return False
@@ -114,6 +114,6 @@ def _copies(event: TraceEvent, by_keras: bool) -> bool:
 
 
 def _is_large(array: Tensor) -> bool:
-    """Whether an array has many elements; one of two dimensions whose sides are not known is not small."""
+    """Return True for an array with many elements; a matrix of unknown size counts as large."""
     count = elements(array.shape)
     return count >= _MUCH if count is not None else array.shape is not None and len(array.shape) == 2

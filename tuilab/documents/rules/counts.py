@@ -1,4 +1,4 @@
-"""By what a time is divided, and how often its work ran."""
+"""The divisor of a time, and how often its work ran."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ from tuilab.documents.interpreter.trace import Loop, Region
 from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
 
-# From this part on that the count is off by, the figure shows it.
+# Relative error of the count from which the figure is noticeably wrong.
 _SHOWS = 0.02
 
 
@@ -39,7 +39,7 @@ def another_count(example: Example) -> Iterator[Hit]:
         print((time.perf_counter() - t) / n)
     """
     for region, _ in regions(example):
-        # Another time that is taken off may be one iteration's.
+        # A subtracted time may be that of one iteration.
         loop = _counted(example, region) if region.by and not region.beside else None
         if loop is None:
             continue
@@ -47,7 +47,7 @@ def another_count(example: Example) -> Iterator[Hit]:
         for divisor in region.by:
             more = _constant(ran, _linear(_parsed(divisor))) if ran is not None else None
             if more in (1, -1):
-                # What is read one by one runs a few times.
+                # Unrolled iterations run only a few times.
                 few = loop.unrolled or (loop.count is not None and loop.count * _SHOWS <= 1)
                 which = "more" if more == 1 else "less"
                 yield Hit(
@@ -60,7 +60,7 @@ def another_count(example: Example) -> Iterator[Hit]:
 
 
 def _counted(example: Example, region: Region) -> Loop | None:
-    """The loop whose iterations a time is of: the only one inside, or the one in which it is gathered."""
+    """Return the loop whose iterations a time covers: the only inner loop, or the loop that gathers it."""
     trace = example.trace
     around = trace.events[region.first].place.loops
     if region.gathered and around:
@@ -73,12 +73,12 @@ def _counted(example: Example, region: Region) -> Loop | None:
     return inside[0] if inside and all(loop.line == inside[0].line for loop in inside) else None
 
 
-# A count as a sum: how often each of its terms, with "" for the number that stands by itself.
+# A count as a sum: the coefficient of each term, with "" for the constant.
 Sum = Counter[str]
 
 
 def _iterations(example: Example, region: Region, loop: Loop) -> Sum | None:
-    """How many iterations of a loop over a range are in a time; None where that is not seen."""
+    """Return the iterations of a range loop in a time; None if not visible."""
     lines = "\n".join(example.text(n) for n in range(loop.line, min(loop.last_line, loop.line + 60) + 1))
     head = _FOR.match(example.text(loop.line))
     spread = _parsed(head["over"]) if head is not None else None
@@ -116,7 +116,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _linear(node: ast.expr | None) -> Sum:
-    """A sum's terms as they are written."""
+    """Return a sum's terms as written."""
     match node:
         case ast.Constant(value=int(number)):
             return Counter({"": number})
@@ -131,7 +131,7 @@ def _linear(node: ast.expr | None) -> Sum:
 
 
 def _constant(one: Sum, other: Sum) -> int | None:
-    """The difference of two counts where it is a number, whatever their terms stand for."""
+    """Return the difference of two counts if it is a constant."""
     apart = Counter(one)
     apart.subtract(other)
     number = apart.pop("", 0)

@@ -1,4 +1,4 @@
-"""Names, arguments and errors that the TensorFlow in question does not have."""
+"""Names, arguments and errors that this TensorFlow does not have."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
-# What stands nearest in meaning where no name is near in spelling.
+# The closest replacement if no similar spelling exists.
 _INSTEAD = {
     "tf.signal.lfilter": ("tf.nn.conv1d", "A FIR filter is a convolution: use tf.nn.conv1d."),
     "tf.io.compress": (
@@ -38,8 +38,8 @@ _INSTEAD = {
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
 }
-# What left NumPy, with which version, and what to use instead: Python's own types under NumPy's name, and
-# what NumPy 2's own list of expired names has (numpy/_expired_attrs_2_0.py) and its release notes.
+# Names that left NumPy, in which version, and replacements: Python's types under NumPy's name, and NumPy 2's
+# own list (numpy/_expired_attrs_2_0.py) and release notes.
 _NUMPY = {
     **{f"np.{name}": ("1.24", name) for name in words("int float object complex str")},
     "np.unicode": ("1.24", "str"),
@@ -62,9 +62,9 @@ _NUMPY = {
     "np.in1d": ("2.4", "np.isin"),
     "np.trapz": ("2.4", "np.trapezoid"),
 }
-# The first TensorFlow beside which pip installs such a NumPy.
+# The first TensorFlow with which pip installs that NumPy.
 _NUMPY_WITH = {"1.24": (0,), "2.0": (2, 18), "2.4": (2, 20)}
-# What NumPy 2 has under another name and with the same arguments.
+# Names that NumPy 2 renamed without changing the arguments.
 _SAME = words(
     "product cumproduct alltrue sometrue round_ Inf infty NaN float_ complex_ string_ unicode_ in1d trapz"
 )
@@ -97,7 +97,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
             modules.add(use.name)
             yield from _left_numpy(use, example.api)
         gone = gone_part(example.api, use)
-        # What is missing where it is imported is missing once; a class's method is at each call.
+        # A missing import is missing once; a class's method is missing at each call.
         root, _, rest = use.spelled.partition(".")
         method = bool(rest) and len(root) > 2 and root[0].isupper()
         hidden = root not in ("tf", "tensorflow", "keras") and not method
@@ -109,8 +109,8 @@ def missing_api(example: Example) -> Iterator[Hit]:
     yield from _misfits(example, "name")
 
 
-# What left other libraries that a benchmark of TensorFlow reads its pictures and its data with: a pattern of
-# its use, an import without which it is somebody else's name, since when, and what to use instead.
+# Names that left other libraries that benchmarks use for images and data: a pattern of the use, the import
+# that it requires, the version, and the replacement.
 _OTHERS = [
     (re.compile(pattern), imports, since, instead)
     for pattern, imports, since, instead in (
@@ -167,7 +167,7 @@ _TRIES = re.compile(r"\s*try\s*:")
 
 
 def _left_others(example: Example) -> Iterator[Hit]:
-    """A name that left another library before TensorFlow 2.16, which takes later ones."""
+    """Yield names that left another library before TensorFlow 2.16, which accepts later versions."""
     for pattern, imports, since, instead in _OTHERS:
         if imports not in example.facts.code:
             continue
@@ -180,7 +180,7 @@ def _left_others(example: Example) -> Iterator[Hit]:
 
 
 def _left_numpy(use: Use, api: ApiTable) -> Iterator[Hit]:
-    """A name of NumPy's that is missing beside this TensorFlow."""
+    """Yield NumPy names that are missing with this TensorFlow."""
     version, new = _NUMPY[use.name]
     if tuple(map(int, _NUMBER.findall(api.version)[:2])) < _NUMPY_WITH[version]:
         return
@@ -212,7 +212,7 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
     chosen = f"which line {example.installs} installs" if example.installs else ""
     told = "; ".join(part for part in (chosen, known) if part)
     message = f"{where} does not exist in {library} {version}" + (f" ({told})" if told else "")
-    # Only what is written out from the module's usual name can be replaced as it stands.
+    # Only a name spelled with the module's usual alias can be replaced directly.
     plain = spelled == gone and not tail
     near, remedy = _INSTEAD.get(gone, ("", ""))
     now = renamed(api, use.name) or renamed(api, gone)
@@ -227,7 +227,7 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
         return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
     if known.startswith("new"):
         return Hit(use.line, message, f"Use TensorFlow {known.rpartition(' ')[2]} or later.", at=spelled)
-    # What was there is not misspelled.
+    # A name that once existed is not misspelled.
     near = "" if known else nearest(api, gone)
     if not near:
         return Hit(use.line, message, at=spelled)
@@ -293,7 +293,7 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
     Right:
         z = tf.matmul(x, y, transpose_b=True)
     """
-    # Without the installed version's own signatures this cannot be told.
+    # Without the installed version's signatures, this is not known.
     if example.api is not None and example.facts.version_1(example.api) is None and example.target != "1":
         yield from _misfits(example, "argument")
 
@@ -343,10 +343,10 @@ def _misfits(example: Example, kind: str) -> Iterator[Hit]:
 
 
 _NEVER = ("RuntimeError", "MemoryError")
-# What a training raises as little as an op.
+# Errors that neither training nor ops raise.
 _NEVER_AT_ALL = ("TimeoutError",)
 _CATCHES_ALL = ("", "?", "Exception", "BaseException")
-# What may stand in a body whose errors are TensorFlow's own.
+# Events allowed in a body whose errors are all TensorFlow's own.
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
 
 
@@ -391,7 +391,9 @@ def unraisable(example: Example) -> Iterator[Hit]:
 
 
 def _binds_otherwise(example: Example) -> Iterator[Hit]:
-    """Handlers of ValueError around a tf.function that is given another dtype than its input_signature's."""
+    """Yield ValueError handlers around a tf.function whose argument has another dtype than its
+    input_signature.
+    """
     for attempt in example.tries:
         body = example.trace.events[attempt.first : attempt.last + 1]
         called = next((e for e in body if e.kind == "graph" and _is_of_another_dtype(e)), None)
@@ -408,7 +410,7 @@ def _binds_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _is_of_another_dtype(event: TraceEvent) -> bool:
-    """Whether the first argument of a tf.function's call is not of the dtype of its input_signature."""
+    """Return True if a tf.function's first argument has another dtype than its input_signature."""
     target = event.runs.target if isinstance(event.runs, Graph) else None
     given = next(iter(event.arguments.values()), None)
     if not isinstance(target, Function) or not isinstance(given, Tensor) or not given.dtype:
@@ -424,7 +426,9 @@ _SIGNATURE = re.compile(
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:
-    """Handlers for the end of a pipeline as sessions and get_next() tell it, around an eager next()."""
+    """Yield handlers for the end of a pipeline in the style of sessions and get_next(), around an eager
+    next().
+    """
     if example.facts.uses_graphs:
         return
     for attempt in example.tries:
@@ -442,14 +446,14 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
 
 
 def _only_ops(body: list[TraceEvent]) -> bool:
-    """Whether the body only computes: a tape, a variable or a setting raises Python's own errors."""
+    """Return True if the body only computes: a tape, a variable or a setting raises Python's own errors."""
     works = any(event.kind in ("create", "op", "graph") for event in body)
     plain = not any(part in event.name for event in body for part in _PYTHON_RAISES)
     return works and plain and all(event.kind in _OPS_ONLY for event in body)
 
 
 def _trains(body: list[TraceEvent]) -> bool:
-    """Whether the body only computes, and trains or predicts: without callbacks of the document's own."""
+    """Return True if the body only computes and trains or predicts, without the document's own callbacks."""
     trains = [event for event in body if event.kind == "train"]
     return (
         bool(trains)

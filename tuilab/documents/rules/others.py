@@ -1,4 +1,4 @@
-"""Other libraries' arms of a comparison with TensorFlow."""
+"""Other libraries in a comparison with TensorFlow."""
 
 import re
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from tuilab.documents.rules.rule import Hit, rule
 
 @dataclass(frozen=True)
 class Library:
-    """Another library whose calls return before their work is done.
+    """A library whose calls return before their work is done.
 
-    calls: records of its calls. on: code that puts its work on such a device, None where it always is.
+    calls: records of its calls. on: code that uses such a device, None if it always does.
     waits: code that waits for a result. how: what waits.
     """
 
@@ -91,6 +91,6 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
 
 
 def _code(example: Example, region: Region, events: list[TraceEvent]) -> str:
-    """The code that runs between the readings, so far as it is seen, without comments."""
+    """Return the visible code between the readings, without comments."""
     lines = {event.line for event in events} | set(range(region.line, region.last_line))
     return "\n".join(example.uncommented(line) for line in sorted(lines))

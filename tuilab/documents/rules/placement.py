@@ -1,4 +1,4 @@
-"""Devices asked for, and devices believed in."""
+"""Requested devices, and assumed devices."""
 
 import re
 from collections.abc import Iterator
@@ -92,14 +92,14 @@ def soft_placement(example: Example) -> Iterator[Hit]:
 
 
 def _is_strict(example: Example, scope: DeviceScope) -> bool:
-    """Whether a scope holds nodes of a graph: a session that is not told otherwise refuses them elsewhere."""
+    """Return True if a scope contains graph nodes: by default, a session refuses to move them."""
     events = example.trace.events[scope.first : scope.last + 1]
     nodes = any(event.kind == "node" for event in events) and not any(e.kind == "op" for e in events)
     return nodes and "allow_soft_placement" not in example.facts.code
 
 
 def _called_the_cpu(example: Example) -> Iterator[Hit]:
-    """The time of what no scope puts on the CPU, set beside the GPU's and called the CPU's."""
+    """Yield a time that no scope puts on the CPU, but that is labelled CPU and compared with the GPU's."""
     trace = example.trace
     if not any(_is_of_gpu(region, trace.inside(region)) for region in trace.regions[:_MOST_SEARCHED]):
         return
@@ -111,7 +111,7 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
         work = [e for e in events if e.kind in ("op", "graph", "train") and e.place.traced is None]
         models = [m for e in work if isinstance(m := e.arguments.get("self"), Model)]
         made = [event for m in models if (event := example.facts.weights_made(m)) is not None]
-        # The nodes that a session runs were placed where they were made.
+        # A session's nodes were placed when they were created.
         placed = any(e.place.devices or e.name == "sess.run" for e in (*work, *made))
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
@@ -124,7 +124,7 @@ def _called_the_cpu(example: Example) -> Iterator[Hit]:
             return
 
 
-# Timings that are looked through for one of the GPU.
+# Maximum number of timings to search for a GPU timing.
 _MOST_SEARCHED = 64
 
 
@@ -135,7 +135,7 @@ def _is_of_gpu(region: Region, events: list[TraceEvent]) -> bool:
 
 
 def _own_label(region: Region) -> str:
-    """What a time is called: by its name, where that tells the device, since a line may tell several."""
+    """Return a time's label: by its name if that includes the device, because a line may print several."""
     name = region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else label(region)
 
@@ -146,20 +146,20 @@ _CPU = re.compile(
 )
 # Other ways to choose a device.
 _ELSEWHERE = re.compile(r"strategy|CUDA_VISIBLE_DEVICES|set_visible_devices|torch", re.IGNORECASE)
-# Words of code that looks whether there is a GPU.
+# Code that checks for a GPU.
 _LOOKS = re.compile(
     r"log_device_placement|is_gpu_available|list_local_devices|gpu_device_name|nvidia-smi|pynvml|nvml|GPUtil"
     r"|is_built_with|list_(?:physical|logical)_devices|\.device\b(?!\()",
 )
 _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
-# Of both devices, or of a part of the work that somebody calls so.
+# Labels of both devices, or of a part of the work.
 _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
 def _timing_of(example: Example, scope: DeviceScope) -> Region | None:
-    """The first timing of which a scope, in which something is done, is a part."""
+    """Return the first timing that includes a scope with work in it."""
     events = example.trace.events[scope.first : scope.last + 1]
-    # A template in which a comment stands for the work is nobody's figure.
+    # A template with a comment in place of the work has no figure.
     holds = any(
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )
@@ -194,7 +194,7 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
     """
     for region, events in regions(example):
         for event in events:
-            # A graph may be given the model that it runs.
+            # A graph may receive the model that it runs.
             given = event.arguments.values() if event.kind == "graph" else (event.arguments.get("self"),)
             model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
             if model is None or len(here) != 1 or event.place.traced is not None:
@@ -203,7 +203,7 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
             if made is not None and made.index < event.index and made.place.families != here:
                 scope = event.place.devices[-1]
                 where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
-                # Outside of any scope a visible GPU has them.
+                # Without a scope, a visible GPU holds them.
                 there = here == ("GPU",) and not made.place.families
                 yield Hit(
                     scope.line,
@@ -217,7 +217,7 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
 
 _FLAGS = re.IGNORECASE
 _GPU_NAME = re.compile(r"\bgpu\b", _FLAGS)
-# A comment that says where the code beside it runs.
+# A comment on where the code on its line runs.
 _ON_GPU = re.compile(
     r"\b(?:on|using|by|with|via) (?:the |a )?gpus?\b"
     r"|\bgpu[- ](?:optimi[sz]ed|accelerated|based|side|ops?\b|preproc)",
@@ -311,7 +311,7 @@ def _believed_in_prose(example: Example) -> str:
 
 
 def sentences(line: str) -> list[str]:
-    """Split a line of prose into sentences, each of 600 characters at most."""
+    """Split a line of prose into sentences of at most 600 characters."""
     return [s[:600] for s in re.split(r"(?<=[.!?;])\s+", line[:20_000]) if s]
 
 

@@ -1,4 +1,4 @@
-"""What a time is taken for: to be compared with another one, or only to be logged."""
+"""The purpose of a time: a comparison, or only a log."""
 
 import re
 
@@ -9,13 +9,13 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import integer
 from tuilab.documents.words import words
 
-# Words by which a time is that of one answer of a model.
+# Labels of the time of one answer of a model.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )
-# What calls a model or a graph.
+# Calls of a model or graph.
 CALLS = ("the model", "tf.keras.Model", SAVED, "predict", "predict_on_batch", "invoke")
-# Words by which code says that its times are compared, and not only logged.
+# Words that show that times are compared, not only logged.
 _BENCHMARK = re.compile(
     r"bench|\bspeed\b|speed ?(?:up|test)|\bvs\b|throughput|latency|faster|slow(?:er|ly)?\b|compar|performance"
     r"|time_?it|bottleneck|(?:takes?|taking|times) (?:\w+ )?longer?\b"
@@ -29,31 +29,31 @@ _RATE = re.compile(
     re.IGNORECASE,
 )
 _GRADIENTS = words("apply_gradients minimize train_on_batch fit fit_generator train_step")
-# What changes weights by a gradient that somebody takes.
+# Functions that change weights by a computed gradient.
 _CHANGES = words("assign assign_add assign_sub apply_gradients update_weights step")
 
 
-# Other libraries' optimizers, in unread calls' records.
+# Other libraries' optimizers, in the records of unread calls.
 _OPTIMIZERS = ("what torch.optim.", "what optax.", "what jax.example_libraries.optimizers.")
 
 
 def trains(events: list[TraceEvent]) -> bool:
-    """Return whether a model is trained: by its methods, by gradients, or by another library's optimizer."""
+    """Return True if a model is trained: by its methods, by gradients, or by another library's optimizer."""
     known = [e.name.rpartition(".")[2] for e in events if e.kind in ("train", "op", "build")]
     if any(word in _GRADIENTS for word in known):
         return True
     unread = [e.name for e in events if e.kind == "opaque"]
-    # A gradient alone is computed as anything else; with what is not read it may be used to train.
+    # A gradient alone is like any other computation; unread code may use it for training.
     uses = bool(unread) or any(word in _CHANGES for word in known)
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
 
 def is_log(example: Example, region: Region) -> bool:
-    """Return whether a time is only logged: of a training or a whole cell, where nothing speaks of speed."""
+    """Return True if a time is only logged: for a training or a whole cell without any mention of speed."""
     events = example.trace.inside(region)
     place = example.trace.events[region.first].place
     whole_cell = region.via == "magic" and not region.repeats
-    # A training loop says how often it goes through the data, and what the loss is.
+    # A training loop prints its number of epochs and its loss.
     is_training = trains(events) or any(
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
@@ -61,17 +61,17 @@ def is_log(example: Example, region: Region) -> bool:
         return not is_said(example, region) and not _only_computes(events)
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
     called = label(region)
-    # A function that is called training may measure: what it gathers is a figure, where nothing is trained.
+    # A function with a training name may still measure: gathered times are figures if nothing is trained.
     called = called if region.gathered and not is_training else f"{called} {place.function}"
     logged = _LOGS.search(called) or _LOSS.search(example.printed(region))
     if not is_training and not written and not logged:
         return False
-    # Of a training, its title, a rate or another beside it says that the speed is meant.
+    # For a training, a title, a rate or another time shows that speed matters.
     if _is_placed(events) or _RATE.search(example.printed(region)):
         return False
     if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
         return False
-    # The time of one step, of the many between two lines of a log, is a figure of the step.
+    # The time of one of many steps between two log lines is a figure of the step.
     if region.divided and _STEPS.search(" ".join(region.by)) and _MILLISECONDS.search(label(region)):
         return False
     if is_beside(example, region) or _DEVICE.search(label(region)):
@@ -80,7 +80,7 @@ def is_log(example: Example, region: Region) -> bool:
 
 
 def _only_computes(events: list[TraceEvent]) -> bool:
-    """Whether a cell repeats ops and does nothing else: then it is there for its time."""
+    """Return True if a cell only repeats ops: then its time is the purpose."""
     work = [e for e in events if e.kind in ("op", "graph")]
     return any(e.place.repeats != 1 for e in work) and all(e.kind in _OF_COMPUTING for e in events)
 
@@ -88,23 +88,23 @@ def _only_computes(events: list[TraceEvent]) -> bool:
 _OF_COMPUTING = ("op", "graph", "create", "copy", "host-create", "sync", "bind", "clock", "python", "print")
 
 
-# What a time is called that is a device's, or a way's of computing.
+# Labels that name a device or a way of computing.
 _DEVICE = re.compile(r"\b(?:[cgtn]pus?|m[1-5](?: ?(?:pro|max|ultra))?|cuda|metal|rocm|xla)\b", re.IGNORECASE)
 
 
 def _is_placed(events: list[TraceEvent]) -> bool:
-    """Whether most of what computes is asked of a device."""
+    """Return True if most computation requests a device."""
     work = [bool(e.place.families) for e in events if e.kind in ("op", "graph", "train")]
     return 2 * sum(work) > len(work)
 
 
-# What two labels have where they set one way of doing the same against another.
+# Parts of two labels that compare ways of doing the same thing.
 _CONTRAST = re.compile(
     r"\b(?:with(?:out)?|[cgt]pus?|eager\w*|graph|xla|jit|no|non|plain|default|baseline|optimi[sz]ed|cached?"
     r"|prefetch\w*|fp?(?:16|32)|float(?:16|32)|mixed|original|tf|keras|torch|pytorch|numpy|jax)\b",
     re.IGNORECASE,
 )
-# What labels have in common that says nothing, and words of the parts and the laps of one program.
+# Common label words without information, and words for parts and laps of one program.
 _FILLING = frozenset(
     words("time times took taken takes elapsed in the is of for on a an to s sec secs second seconds ms")
 )
@@ -131,18 +131,18 @@ _MILLISECONDS = re.compile(r"\bm(?:illi)?s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
 
 
 def label(region: Region) -> str:
-    """Return the words with which a time is printed, and the name it is bound to."""
+    """Return the words printed with a time, and the name that it is bound to."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 
 def is_beside(example: Example, region: Region) -> bool:
-    """Return whether a time is one of several compared: in a ratio, a line, a table, or by their labels.
+    """Return True if a time is compared with others: in a ratio, a line, a table, or by labels.
 
-    Two trainings are compared where their labels are alike and tell one way, model or size from another.
+    Two trainings are compared if their labels are similar and distinguish ways, models or sizes.
     """
     regions = example.trace.regions
     own = example.trace.inside(region)
-    # The parts of one program are told together too: only the same work is a comparison.
+    # The parts of one program are printed together too: only equal work is a comparison.
     for number in region.beside:
         other = example.trace.inside(regions[number])
         if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
@@ -155,12 +155,12 @@ def is_beside(example: Example, region: Region) -> bool:
     )
 
 
-# Timings that are looked through for one with which another is compared.
+# Maximum number of timings to search for a comparison.
 _MOST_SEARCHED = 64
 
 
 def _is_parallel(example: Example, one: Region, other: Region) -> bool:
-    """Whether two times are called alike but for what tells two ways of doing the same apart."""
+    """Return True if two labels differ only in what distinguishes two ways of doing the same thing."""
     first, second = label(one), label(other)
     if first == second and (_TOLD.search(first) or one.line == other.line):
         return False
@@ -171,13 +171,13 @@ def _is_parallel(example: Example, one: Region, other: Region) -> bool:
         and _CONTRAST.search(second)
     ):
         return True
-    # Two bare figures of trainings, one after the other, are there to be compared.
+    # Two unlabelled figures of consecutive trainings are meant to be compared.
     bare = not _TOLD.search(f"{first} {second}")
     return all(map(trains, inside)) and (bare or are_alike(first, second))
 
 
 def are_alike(first: str, second: str) -> bool:
-    """Return whether two labels are the same but for what tells two ways, models or sizes apart."""
+    """Return True if two labels differ only in what distinguishes ways, models or sizes."""
     if _LAP.search(first) or _LAP.search(second):
         return False
     named, called = ({word.lower() for word in _TOLD.findall(text)} - _FILLING for text in (first, second))
@@ -190,13 +190,13 @@ def _trainings(events: list[TraceEvent]) -> frozenset[str]:
 
 
 def is_long(event: TraceEvent) -> bool:
-    """A training of several epochs, of which no figure is one call's."""
+    """Return True for a training of several epochs, which has no figure per call."""
     epochs = event.arguments.get("epochs")
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
 
 def is_said(example: Example, region: Region) -> bool:
-    """Return whether a title or the function's name speaks of speed."""
+    """Return True if a title or the function's name mentions speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
     said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
@@ -204,13 +204,13 @@ def is_said(example: Example, region: Region) -> bool:
 
 
 _JOINS = re.compile(r"[_.-]")
-# The first lines of a script, and the comments and texts in them.
+# The first lines of a script, with their comments and texts.
 _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
 def compares(example: Example, region: Region) -> bool:
-    """Return whether a figure is there to be compared: gathered, divided, a rate, or told as one of speed."""
+    """Return True if a figure is meant for comparison: gathered, divided, a rate, or described as speed."""
     if region.gathered or region.divided or region.rate or region.via != "clock" or is_said(example, region):
         return True
     if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
@@ -220,12 +220,12 @@ def compares(example: Example, region: Region) -> bool:
     return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
 
-# A time that is called a device's.
+# A label that names a device.
 _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
 def is_only_timed(example: Example, region: Region) -> bool:
-    """Return whether nothing uses what the timed call computes: then it is called for its time."""
+    """Return True if the result of the timed call is not used: then its time is the purpose."""
     for event in example.trace.inside(region):
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
@@ -235,7 +235,7 @@ def is_only_timed(example: Example, region: Region) -> bool:
             continue
         name = found["name"]
         if name is None or name == "_":
-            # A call in a line of its own: one that trains is called for what it does.
+            # A call on its own line: a training call is made for its effect.
             return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             return len(re.findall(rf"\b{name}\b", example.block.code)) == len(

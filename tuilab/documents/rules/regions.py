@@ -1,4 +1,4 @@
-"""What is, and is not, between two readings of the clock."""
+"""The content of the time between two clock readings."""
 
 import re
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ from tuilab.documents.rules.purpose import ANSWER, CALLS, compares, is_log, is_l
 from tuilab.documents.rules.rule import Hit, Severity, rule
 from tuilab.documents.words import words
 
-# Elements up to which making data costs no more than passing it: drawn at random, and filled.
+# Elements up to which making data costs no more than passing it: random, and filled.
 _TINY, _LARGE = 16, 1 << 20
-# Elements of which NumPy's own ops are what somebody means to time.
+# Elements from which NumPy's own ops may be the subject of a timing.
 _MUCH = 100_000
 
 
 def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
-    """Yield the regions whose first reading stands in this example, each with the events inside it."""
+    """Yield the regions that start in this example, with their events."""
     for region in example.clocked:
-        # What only says how long a loop is to wait is nobody's figure.
+        # A time that only controls a loop is not a figure.
         shown = region.told or region.gathered or region.beside or not region.paces
         shown = shown and not _is_forecast(region)
         if shown and not region.discarded and example.trace.events[region.first].place.traced is None:
@@ -49,7 +49,7 @@ def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
 
 
 def _is_forecast(region: Region) -> bool:
-    """Whether a time only serves to say how long the rest will take."""
+    """Return True if a time is only used to estimate the remaining time."""
     said = [words for _, words in region.told if words.strip(" {}")]
     if any(map(_PROGRESS.search, region.by)) and not said:
         return True
@@ -61,14 +61,16 @@ _REMAINING = re.compile(r"\b(?:remaining|time left|eta)\b", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
-    """Return whether other timings lie inside: then it is a program's total, whose parts are the figures."""
+    """Return True if other timings are inside: then it is a program's total, and the parts are the
+    figures.
+    """
     if example.facts.first_end_after(region.first) > region.last:
         return False
     trace = example.trace
     begins = trace.events[region.first].place
     if not begins.branches:
         return True
-    # One that begins where another way is taken is none of its parts.
+    # A timing in another branch is not one of its parts.
     return any(
         region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
         for r in trace.regions
@@ -76,12 +78,12 @@ def holds_others(example: Example, region: Region) -> bool:
 
 
 def _is_opaque(events: list[TraceEvent]) -> bool:
-    """Whether something in a timing is not understood: it may do any work, and may have done it before."""
+    """Return True if something in a timing is unknown: it may do any work, and may have done it before."""
     return any(event.kind == "opaque" for event in events)
 
 
 def works(events: list[TraceEvent]) -> list[TraceEvent]:
-    """Return the events that take time which a benchmark could mean."""
+    """Return the events whose time a benchmark could mean to measure."""
     return [event for event in events if event.kind in WORK]
 
 
@@ -181,7 +183,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
 
 
 def _only_describes(events: list[TraceEvent]) -> bool:
-    """Whether a timing makes a pipeline and does nothing else: what is mapped is only traced then."""
+    """Return True if a timing only builds a pipeline: mapped functions are merely traced then."""
     steps = [event for event in events if event.kind == "dataset"]
     if not any(step.name.rpartition(".")[2] in _LAZY for step in steps):
         return False
@@ -191,7 +193,7 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
 _HEAD_ALONE = re.compile(r"\s*%timeit\b[^#]{0,200}\b(?:for|while|with|if)\b[^#]{0,200}:\s*$")
-# Labels of a time that is meant to be that of building.
+# Labels of a time that is meant to measure building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
 
 
@@ -200,7 +202,7 @@ def _is_magic(example: Example, region: Region) -> bool:
 
 
 def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
-    """`%timeit` alone on its line, which times no statement: neither the next line nor the cell."""
+    """Yield a lone `%timeit`, which times neither the next line nor the cell."""
     word = example.text(region.line).split()
     if word:
         yield Hit(
@@ -213,19 +215,21 @@ def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
 
 
 def _spans_calls(example: Example, region: Region) -> bool:
-    """Whether its readings stand in different methods, between whose calls anything may happen."""
+    """Return True if its readings are in different methods, between whose calls anything may happen."""
     first, last = example.trace.events[region.first].place, example.trace.events[region.last].place
     return first.uncalled and first.function != last.function
 
 
 def is_lap(example: Example, region: Region) -> bool:
-    """Return whether the region ends inside a loop that began after it, and so holds earlier iterations."""
+    """Return True if the region ends in a loop that started after it, so that it includes earlier
+    iterations.
+    """
     events = example.trace.events
     return len(events[region.last].place.loops) > len(events[region.first].place.loops)
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    """Whether there is any code between the readings; a mere comment marks a template."""
+    """Return True if there is code between the readings; a mere comment marks a template."""
     if events or (region.last_line == region.line + 1 and region.told):
         return True
     lines = (example.text(n) for n in range(region.line + 1, min(region.last_line, region.line + 200)))
@@ -265,18 +269,20 @@ def computed_before(example: Example) -> Iterator[Hit]:
             )
 
 
-# What somebody does with a result that is there: its largest number, its name, a line of text.
+# Cheap uses of an existing result: its largest number, its name, a line of text.
 _CHEAP = ("host-op", "python", "print")
 
 
 def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """What was computed before the region and is only read in it, unless names are bound to it (TL101)."""
+    """Yield results computed before the region and only read in it, unless names are bound to them
+    (TL101).
+    """
     if not any(event.kind == "bind" for event in events):
         yield from _made_before(example, region, events)
 
 
 def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
-    """What was computed before the region and is only named or read in it."""
+    """Yield results computed before the region and only named or read in it."""
     for event in events:
         value = event.arguments.get("value")
         if event.kind not in ("bind", "sync") or not isinstance(value, Tensor) or value.made < 0:
@@ -288,13 +294,13 @@ def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 
 def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
-    """Return whether the op can only run on the CPU, where eager ops are done when their call returns."""
-    # A product of whole numbers has no kernel of the GPU's, and int32 alone is kept on the host elsewhere.
+    """Return True if the op can only run on the CPU, where eager ops finish before their call returns."""
+    # An integer product has no GPU kernel; elsewhere only int32 stays on the host.
     of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
     kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
     tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
     whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
-    # A number of Python's that a graph gives back as it was given, no device computes.
+    # A Python number returned unchanged by a graph runs on no device.
     given_back = isinstance(event.result, Known | Number) and any(
         v is event.result for v in event.arguments.values()
     )
@@ -329,7 +335,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
         took = time.perf_counter() - t
     """
     for region, events in regions(example):
-        # What is awaited where another way is taken is not awaited here.
+        # A wait in another branch does not count here.
         waiting: list[TraceEvent] = []
         for event in events:
             if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
@@ -338,14 +344,14 @@ def no_sync(example: Example) -> Iterator[Hit]:
             elif event.kind in _MAY_WAIT:
                 waiting = [e for e in waiting if not event.place.may_follow(e.place)]
         if _BUILDS_MODEL.search(label(region)):
-            # Ops of a graph that is built compute when somebody runs it.
+            # Graph ops compute only when the graph runs.
             continue
-        # What NumPy has computed is there; that it is made a tensor is not what is timed.
+        # NumPy's result is already there; converting it to a tensor is not what is timed.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in events)
         if heavy and all(e.kind == "copy" for e in waiting):
             waiting = []
         if waiting:
-            # That a copy ends later matters where it is the GPU that is meant.
+            # A copy that ends later matters only if the GPU is meant.
             copies = all(e.kind == "copy" and not e.place.families for e in waiting)
             said = f"{label(region)} {example.block.heading} {example.document_title}"
             yield Hit(
@@ -387,7 +393,7 @@ _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)",
 
 
 def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
-    """The call of a model that is not read, where nothing after it reads a value; None for none."""
+    """Return the call of an unread model, if nothing after it reads a value; else None."""
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
             return None
@@ -398,14 +404,14 @@ def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
     return None
 
 
-# Methods that give the host a value, once it is there.
+# Methods that return a finished value to the host.
 _HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
-# So few iterations that the rest of one before them shows in their time.
+# Number of iterations up to which unfinished earlier work affects their time.
 _FEW = 10
 
 
 def _still_running(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
-    """The same work as is timed, begun right before the region and not waited for; None for none."""
+    """Return the same work started just before the region without waiting; None if there is none."""
     work = next((e for e in events if e.kind in ("graph", "op") and e.place.traced is None), None)
     outside = example.trace.events[region.first].place
     if work is None or outside.uncalled or region.repeats or is_lap(example, region):
@@ -420,7 +426,7 @@ def _still_running(example: Example, region: Region, events: list[TraceEvent]) -
             around = event.place.loops[: len(outside.loops)]
             same = subject(event) == subject(work) and around == outside.loops
             if not same and event.place.branches:
-                continue  # another way was taken there
+                continue  # another branch was taken there
             return event if same and not runs_on_cpu(example, event) else None
     return None
 
@@ -429,8 +435,8 @@ _NEAR_BEFORE = 40
 
 
 def _still_computed(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
-    """A model's or a graph's call before the region that nothing has waited for, where what is timed takes
-    its result; None for none.
+    """Return an earlier model or graph call that nothing has waited for and whose result the timed code
+    uses; else None.
     """
     trace = example.trace
     if (
@@ -483,7 +489,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
     """
     found: dict[str, list[tuple[Region, list[TraceEvent]]]] = {}
     for region, events in regions(example):
-        # A module's clock is told where the module is checked.
+        # A module's clock is reported when the module is checked.
         if CLOCKS.get(region.clock, "") and not region.file:
             found.setdefault(region.clock, []).append((region, events))
     for clock, timed in found.items():
@@ -491,16 +497,16 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         lines = {example.trace.events[at].line for r, _ in timed for at in (r.first, r.last)}
         line = example.trace.events[region.first].line
         dated = any(at in example.trace.dated for r, _ in timed for at in (r.first, r.last))
-        # What has nothing of TensorFlow is timed by this clock as well as by another.
+        # For code without TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
-        # Where nothing of TensorFlow is timed, or seconds of training, this clock does.
+        # This clock suffices if no TensorFlow is timed, or only seconds of training.
         casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
         yield Hit(
             line,
             f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
             region=region,
-            # Of a training too another clock's time is none of what a person waits.
+            # Even for a training, CPU time is not what the user waits for.
             severity="note" if casual else "warning" if CLOCKS[clock] == CPU_TIME else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
             replace=(clock, "time.perf_counter") if clock in _REPLACED and not dated else ("", ""),
@@ -510,7 +516,7 @@ def bad_clock(example: Example) -> Iterator[Hit]:
 
 
 def _printed_around(example: Example) -> Iterator[Hit]:
-    """Dates that are printed before and after a call, for whoever reads them to take the difference."""
+    """Yield dates printed before and after a call, for the reader to subtract."""
     events = example.trace.events
     dates = [e for e in events if e.kind == "clock" and e.name in _DATES and _is_printed(events, e)]
     for one, other in pairwise(dates):
@@ -531,7 +537,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
 
 
 def _is_printed(events: list[TraceEvent], clock: TraceEvent) -> bool:
-    """Whether nothing but a print on its line takes a reading."""
+    """Return True if only a print on the same line uses a reading."""
     after = events[clock.index + 1] if clock.index + 1 < len(events) else clock
     return after.kind == "print" and after.line == clock.line
 
@@ -549,9 +555,9 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[region.last].place.function):
-        # Between the calls of a callback, or of a session's hook, it trains.
+        # Between the calls of a callback or session hook, it trains.
         return False
-    # Where nothing is seen that computes, it may be anything's time.
+    # Without visible computation, it may be the time of anything.
     named = bool(ANSWER.search(label(region)))
     return not any(
         e.kind in _COMPUTES
@@ -561,7 +567,7 @@ def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bo
 
 
 def _is_of_numpy(example: Example) -> bool:
-    """Whether an article's example is a program by itself that has nothing of TensorFlow."""
+    """Return True if an article's example is its own program without TensorFlow."""
     block = example.block
     alone = not block.script and not block.cell and bool(_IMPORTS.search(block.code))
     return alone and not _OF_TENSORFLOW.search(block.code)
@@ -572,7 +578,9 @@ _OF_TENSORFLOW = re.compile(r"\b(?:tensorflow|keras|tf|tflite|torch|jax|cupy)\b"
 
 
 def _is_call(event: TraceEvent, outside: int) -> bool:
-    """Whether a model or a graph is called a few times, which takes milliseconds: this clock's steps show."""
+    """Return True if a model or graph is called a few times, which takes milliseconds: this clock's
+    resolution matters.
+    """
     count = event.place.repeats_inside(outside)
     called = event.kind == "graph" or event.name in CALLS or (event.kind == "opaque" and computes(event.name))
     return called and event.place.traced is None and count is not None and count <= _FEW_CALLS
@@ -619,26 +627,26 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
                 if region.divided or region.rate or _OF_TRAINING.search(called)
                 else "note",
             )
-        # What is called one answer's time is none of a whole, though a part of it is timed too.
+        # A time labelled as one answer is not a total, even if a part of it is timed too.
         if _MAKES.search(called) or (holds_others(example, region) and not _ONE_ANSWER.search(called)):
             continue
         measured = any(_measures(event) or _calls_model(event) for event in events)
         trained = measured and all(event.kind == "train" for event in events if _measures(event))
-        # A time that is called the training's is not that of testing.
+        # A time labelled as training does not include testing.
         fits = any(e.name == "fit" for e in events) and not _WHOLE.search(called)
         timer = example.trace.events[region.first].place.function
         outside = len(example.trace.events[region.first].place.loops)
         told: set[str] = set()
         others: dict[str, TraceEvent] = {}
-        # What is taken off again is none of the time.
+        # A subtracted time is not part of the result.
         less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
         for event in events:
             if any(r.first < event.index < r.last for r in less):
                 continue
-            # Within a loop it may be what the training learns from.
+            # In a loop, the training may learn from it.
             again = len(event.place.loops) > outside
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
-            # A few numbers do not show beside a training's steps.
+            # A few numbers are negligible next to training steps.
             what = "" if trained and is_few(event) else what
             if what.endswith(_EACH_EPOCH) and is_log(example, region) and not is_said(example, region):
                 what = ""
@@ -659,7 +667,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         talk = _talks(example, region, events) if measured else ""
         asked = talk and (compares(example, region) or any(e.name == "invoke" for e in events))
         if asked and not is_log(example, region) and not _is_video(example, region):
-            # What somebody prints is a line; TensorFlow's log is one for each op.
+            # A print is one line; TensorFlow's log is one line per op.
             quiet = talk.startswith("print")
             yield Hit(
                 region.line,
@@ -681,7 +689,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
 
 
 def _tested(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
-    """What tests the model, by its function's name, in the time of an iteration that trains it too."""
+    """Return the function that tests the model, by name, in the time of a training iteration."""
     place = example.trace.events[region.first].place
     tests: list[TraceEvent] = []
     trained = False
@@ -693,7 +701,7 @@ def _tested(example: Example, region: Region, events: list[TraceEvent]) -> Trace
             last = callee(event.name).rpartition(".")[2]
             tests += [event] if own and last != "eval" and _TESTS.search(last) else []
         elif event.kind not in ("graph", "train") or event.name == "eval":
-            continue  # a tensor's eval() is no test
+            continue  # a tensor's eval() does not test a model
         elif _TESTS.search(event.place.function if event.name == "sess.run" else event.name):
             tests += [] if own and event.name == "sess.run" else [event]
         else:
@@ -702,11 +710,11 @@ def _tested(example: Example, region: Region, events: list[TraceEvent]) -> Trace
 
 
 def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[str, int]:
-    """By which function, of those that are called in the time, and on which line."""
+    """Return the called function that contains the test, and its line."""
     name = event.place.function
     if name == example.trace.events[region.first].place.function:
         return "", event.line if example.holds(event.line) else region.last_line
-    # A lap may end above where it begins, in the next iteration.
+    # A lap may end above its start, in the next iteration.
     last = max(region.last_line, region.line + _LINES_OF_A_LAP)
     call = re.compile(rf"(?<!def )\b{re.escape(name)}\(")
     lines = (n for n in range(region.line, last + 1) if call.search(example.uncommented(n)))
@@ -715,18 +723,18 @@ def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[
 
 _LINES_OF_A_LAP = 12
 _TESTS = re.compile(r"(?:^|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|val|test|scores?)(?:_|$)")
-# Labels of a time that is meant to be of testing, and of one that is meant to be of training alone.
+# Labels of a time that is meant for testing, and of one for training alone.
 _TESTING = re.compile(r"\b(?:test\w*|eval\w*|valid\w*) (?:time|took|speed)", re.IGNORECASE)
 _OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|duration|sec)", re.IGNORECASE)
 
 
 def _calls_model(event: TraceEvent) -> bool:
-    """Whether a model that is not read is called, by its name."""
+    """Return True if an unread model is called, by its name."""
     return event.kind == "opaque" and calls_model(event.name)
 
 
 def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
-    """What is written meanwhile: by each iteration, or by TensorFlow for each op; "" for nothing."""
+    """Return what is printed meanwhile: by each iteration, or by TensorFlow for each op; "" for nothing."""
     outside = len(example.trace.events[region.first].place.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
     written = next(
@@ -738,7 +746,7 @@ def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
     if logs is not None and logs.index >= region.first:
         logs = None
     if not any(e.kind in ("op", "create") and e.place.traced is None for e in events):
-        # A session logs each op of a graph when it first runs it.
+        # A session logs each op of a graph on its first run.
         runs = (e for e in events if e.name == "sess.run" and not example.facts.ran_before(e, region.first))
         logs = next((found for run in runs if (found := example.facts.logs_run(run)) is not None), None)
     return f"each op's placement is logged (line {logs.line})" if logs is not None else ""
@@ -749,7 +757,9 @@ def _is_within(part: Region, region: Region) -> bool:
 
 
 def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
-    """How bad it is that this is in the time: testing is a note where the time is not called training's."""
+    """Return the severity of this being in the time: testing is a note unless the time is labelled as
+    training.
+    """
     if what == _SHOWS:
         return "warning"
     if what.endswith(_EACH_EPOCH):
@@ -764,7 +774,7 @@ _TESTED = "the model is tested"
 
 
 def _blocks(example: Example) -> bool:
-    """Whether showing a plot waits for somebody: in a script, where nothing says otherwise."""
+    """Return True if showing a plot blocks: in a script, unless something says otherwise."""
     return not example.block.notebook and not _AT_ONCE.search(example.facts.code)
 
 
@@ -772,25 +782,25 @@ _AT_ONCE = re.compile(
     r"block\s*=\s*False|\bion\(\)|(?:use|switch_backend)\(\s*[\"']agg|%matplotlib", re.IGNORECASE
 )
 _EACH_EPOCH = " after each epoch"
-# Labels of a time that is meant to be of setting up.
+# Labels of a time that is meant for setting up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
     re.IGNORECASE,
 )
-# What lasts beside a training, too: that it takes minutes is no excuse.
+# Actions that take long even compared with training minutes.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECASE)
 _TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
 def _is_video(example: Example, region: Region) -> bool:
-    """Whether the code around shows pictures as they come, so that a time is of the whole of it."""
+    """Return True if the surrounding code shows a stream of images, so that the time covers all of it."""
     code = example.near(region, _AROUND, _AROUND) if example.block.script else example.block.code
     return bool(_VIDEO.search(_COMMENT.sub("", code)))
 
 
-# Lines around a timing in which pictures may be shown.
+# Lines around a timing to search for displayed images.
 _AROUND = 60
 
 
@@ -799,7 +809,7 @@ _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
 def _beside(event: TraceEvent) -> str:
-    """What a call of a library, or of code that is not read, does beside the work, "" for nothing."""
+    """Return what a library or unread call does besides the work; "" for nothing."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
     if event.kind == "build" and makes_model(event.name):
@@ -811,9 +821,9 @@ _SAVES = re.compile(r"(?:checkpoint|ckpt|saver)\w*\.save$", re.IGNORECASE)
 
 
 _MAY_SET_UP = ("opaque", "build", "host-op", "op", "python", "node")
-# Labels of a time that is meant to be of everything between.
+# Labels of a time that is meant to include everything.
 _WHOLE = re.compile(r"\b(?:total|overall|whole|end[- ]to[- ]end|pipeline|run ?time|script)\b", re.IGNORECASE)
-# NumPy's functions that compute for long, so that they are what is meant.
+# Slow NumPy functions, which are meant to be timed.
 _HEAVY = (
     "tf.matmul",
     "tf.linalg.",
@@ -827,7 +837,7 @@ _HEAVY = (
 _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_initializer")
 
 
-# What is done once, and takes time of its own.
+# Actions that happen once and take their own time.
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
@@ -851,17 +861,17 @@ def _measures(event: TraceEvent) -> bool:
 
 
 def callbacks(event: TraceEvent) -> list[str]:
-    """Return the classes of the callbacks that a training is given, so far as they are known."""
+    """Return the known classes of a training's callbacks."""
     given = event.arguments.get("callbacks")
     items = given.items if isinstance(given, Listing) else [given]
     return [str(x.data).rpartition(".")[2] for x in items if isinstance(x, OpaqueObject)]
 
 
 def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fits: bool) -> str:
-    """What an event gets ready, "" for nothing.
+    """Return what an event prepares; "" for nothing.
 
     measured: something else in the region is timed. timer: the function that reads the clock. fits: a model
-    is trained, and the time is not called that of the whole.
+    is trained, and the label does not mean the total.
     """
     if event.place.traced is not None or not (measured or event.kind == "import"):
         return ""
@@ -882,7 +892,7 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
                 return "the model is saved at each epoch"
             return f"{_TESTED}{_EACH_EPOCH}" if event.name == "fit" and validates(event) else ""
         case "create" | "host-create":
-            # What is filled afterwards is where something is put, and no data that is made.
+            # An array that is filled later is a buffer, not generated data.
             buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
             return "" if buffer else _made(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
@@ -900,7 +910,7 @@ _INTERPRETERS = ("lite.Interpreter", "interpreter.Interpreter")
 
 
 def is_few(event: TraceEvent) -> bool:
-    """Return whether an event makes an array or a tensor of few elements."""
+    """Return True if an event makes an array or tensor with few elements."""
     made = event.kind in ("create", "host-create") and isinstance(event.result, Tensor)
     count = elements(event.result.shape) if made and isinstance(event.result, Tensor) else None
     return count is not None and count < _FEW_NUMBERS
@@ -910,7 +920,7 @@ _FEW_NUMBERS = 1_000
 
 
 def makes_data(event: TraceEvent) -> bool:
-    """Return whether an event makes much data anew, where the clock is read."""
+    """Return True if an event generates much data while the clock runs."""
     if event.kind == "node":
         return event.name.startswith(("tf.random.", "tf.random_"))
     made = event.kind in ("create", "host-create") and event.place.traced is None
@@ -918,12 +928,12 @@ def makes_data(event: TraceEvent) -> bool:
 
 
 def _made(event: TraceEvent, own: bool) -> str:
-    """What is said of data that an event makes, "" where that is part of the work.
+    """Return the message about generated data; "" if that is part of the work.
 
     own: a function of the code makes it, not the one that reads the clock.
     """
     if event.place.file or not isinstance(event.result, Tensor):
-        return ""  # a module beside the document makes what it needs
+        return ""  # a neighbouring module makes what it needs
     if own and event.kind == "create" and not event.name.startswith("tf.random."):
         return ""  # a function that starts from zeros does so as part of its work
     count = elements(event.result.shape)
@@ -936,7 +946,7 @@ _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
 def _drawn(example: Example, event: TraceEvent) -> str:
-    """What of a session's run draws random numbers for a product or a convolution, anew at each run."""
+    """Return what draws random numbers for a product or convolution again in each session run."""
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
     while waiting and len(seen) < _MOST_NODES:
@@ -972,7 +982,7 @@ _PRODUCTS = (
 
 
 def _initialises(example: Example, event: TraceEvent) -> bool:
-    """Whether a session runs what initialises its variables."""
+    """Return True if a session runs its variables' initializers."""
     fetched = event.runs
     if event.name != "sess.run" or not isinstance(fetched, Tensor) or fetched.made < 0:
         return False
@@ -1008,19 +1018,19 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
         for event in work:
             if event.kind != "train" or event.name != "predict":
                 continue
-            # Where one of several ways is taken, each is looked at by itself.
+            # Each of several branches is checked separately.
             others = (e for e in work if (e.name, e.line) != (event.name, event.line))
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             again = again or bool(_EACH_BATCH.match(event.place.function))
-            # A single call for a known few rows, whose time is a device's or one answer's.
+            # A single call for a few known rows, which times a device or one answer.
             few = rows_of(event) in _FEW_ROWS or _is_one_by_code(example, event)
             again = again or (few and bool(ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
                 meant = compares(example, region) or bool(ANSWER.search(label(region)))
                 meant = meant and not is_log(example, region)
-                # A benchmark's mean over batches of any size holds what each call sets up, too.
+                # A benchmark's mean over batches of any size also includes each call's overhead.
                 unknown = rows_of(event) is None and not _is_video(example, region) and _is_averaged(region)
                 small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
@@ -1033,16 +1043,16 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
 
 
 def _is_averaged(region: Region) -> bool:
-    """Whether a time is one of several that are taken together."""
+    """Return True if a time is one of several that are averaged."""
     return bool(region.repeats or region.gathered or region.divided or region.via == "timeit")
 
 
-# Methods of a callback that Keras calls for each batch.
+# Callback methods that Keras calls for each batch.
 _EACH_BATCH = re.compile(r"on_(?:train_|test_|predict_)?batch_(?:begin|end)$")
 
 
 def _prepares(event: TraceEvent) -> bool:
-    """Whether an event only gets one batch ready, or is Python's own."""
+    """Return True if an event only prepares one batch, or is plain Python."""
     if event.kind == "opaque":
         return not may_run(event) or bool(set_up(event.name))
     if event.name.startswith(_PICTURES) or (event.kind == "build" and set_up(event.name)):
@@ -1052,7 +1062,7 @@ def _prepares(event: TraceEvent) -> bool:
 
 _PICTURES = ("tf.image.", "tf.io.", "tf.keras.preprocessing.image.", "tf.keras.utils.")
 _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squeeze")
-# Rows that `predict` takes at once where nothing else is asked for.
+# Default batch size of `predict`.
 BATCH = 32
 
 
@@ -1061,13 +1071,13 @@ def _given(event: TraceEvent) -> Value | None:
 
 
 def batch_of(event: TraceEvent) -> int | None:
-    """Return the rows of a batch that Keras' methods take, None where that is not known."""
+    """Return the batch size of a Keras method call; None if not known."""
     given = event.arguments.get("batch_size")
     return BATCH if given is None or given == NONE else integer(given)
 
 
 def rows_of(event: TraceEvent) -> int | None:
-    """Return the rows that Keras' methods are given, None where that is not known."""
+    """Return the number of rows passed to a Keras method; None if not known."""
     given = _given(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
@@ -1076,7 +1086,7 @@ _FEW_ROWS = range(1, 9)
 
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
-    """Whether predict() is given no more than a usual batch, by its rows or else by its name."""
+    """Return True if predict() gets at most a usual batch, by its rows or else by its name."""
     given, rows = _given(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH
@@ -1087,7 +1097,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 
 def _is_one_by_code(example: Example, event: TraceEvent) -> bool:
-    """Whether predict() is given what a line above makes a batch of one: `x = np.expand_dims(x, axis=0)`."""
+    """Return True if predict() gets a batch of one from a line above: `x = np.expand_dims(x, axis=0)`."""
     named = _GIVEN.search(example.text(event.line)) if example.holds(event.line) else None
     if named is None:
         return False
@@ -1107,7 +1117,7 @@ _BATCH_OF_ONE = re.compile(
 )
 
 
-# Arguments of predict() that are one batch or one image by their names.
+# Arguments of predict() that are one batch or image, by name.
 _ONE = re.compile(
     r"\.predict\(\s*(?:x\s*=\s*)?(?:\[\[|(?:np\.|tf\.)?\w*(?:batch(?!e)|img|image(?!s)|frame(?!s)|sample(?!s)|single|expand_dims))",
     re.IGNORECASE,
@@ -1115,7 +1125,7 @@ _ONE = re.compile(
 
 
 def _is_one_batch(event: TraceEvent) -> bool:
-    """Whether predict() is given no more than one batch, so far as that is known."""
+    """Return True if predict() gets at most one batch, as far as known."""
     given = _given(event)
     if integer(event.arguments.get("steps")) == 1:
         return True

@@ -1,4 +1,4 @@
-"""What a rule is and finds, and the register of all: a rule is a function whose docstring explains it."""
+"""Rules and their findings, and the register: a rule is a function whose docstring documents it."""
 
 import inspect
 import re
@@ -17,42 +17,42 @@ SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=False):
-    """Something wrong with an example as a measurement."""
+    """A mistake in an example as a measurement."""
 
     code: str
     """Stable: `TL103`."""
     line: int
-    """In the document, from 1; in a notebook, of its cells as text."""
+    """In the document, from 1; in a notebook, in the text of its cells."""
     message: str
-    """What is wrong here."""
+    """The mistake."""
     remedy: str
     """What to do instead."""
     severity: Severity = "error"
-    """error: the code stops, or the figure is not what it says; warning: it may mislead; note: in passing."""
+    """error: the code stops, or the figure is wrong; warning: it may mislead; note: a remark."""
     column: int = 1
     """From 1, in characters."""
     also: tuple[int, ...] = ()
     """Further lines with the same finding."""
     cell: int = 0
-    """A notebook's cell, from 1; 0 for other documents."""
+    """Cell of a notebook, from 1; 0 for other documents."""
     cell_line: int = 0
     """The line in that cell, from 1."""
     replace: tuple[str, str] = ("", "")
-    """What `--fix` would write for what, "" where a person has to."""
+    """What `--fix` would replace with what; "" if the user has to."""
     calls: int = 0
-    """Of how many calls, epochs or batches the figure holds the first; 0 where that is not known."""
+    """Number of calls, epochs or batches in the figure, including the first; 0 if not known."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A place where a rule applies."""
+    """A place to which a rule applies."""
 
     line: int
     message: str
     remedy: str = ""
-    """Instead of the rule's own, where the place asks for another."""
+    """Replaces the rule's own remedy if the place needs another one."""
     at: str = ""
-    """The text on the line that is meant; where it is not found, the line's first word."""
+    """The affected text on the line; if missing, the line's first word."""
     region: Region | None = None
     """The timing that it is about."""
     severity: Severity | None = None
@@ -66,18 +66,18 @@ Check = Callable[[Example], Iterator[Hit]]
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of mistake, explained by the docstring of the function that finds it."""
+    """A kind of mistake, documented by the docstring of its function."""
 
     code: str
     title: str
-    """In a few words."""
+    """A short title."""
     severity: Severity
     preview: bool
-    """Found on request only: right too seldom on the world's documents, or too seldom met to know."""
+    """Off by default: too often wrong on real documents, or too rare to judge."""
     what: str
     """What the rule looks for."""
     why: str
-    """What the mistake does to the figure."""
+    """The effect of the mistake on the figure."""
     remedy: str
     """What to do instead."""
     wrong: str

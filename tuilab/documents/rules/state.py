@@ -1,4 +1,4 @@
-"""Calls that are right by themselves, and that TensorFlow refuses where they stand, or does not heed."""
+"""Calls that are valid by themselves, but that TensorFlow rejects or ignores at this point."""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from tuilab.documents.interpreter.trace import Loop, TraceEvent
 from tuilab.documents.interpreter.values import Known, Model, OpaqueObject, Tensor, Value
 from tuilab.documents.rules.rule import Hit, rule
 
-# What starts TensorFlow's context, after which threads and devices stay as they are.
+# Events that start TensorFlow's context, after which threads and devices are fixed.
 _STARTS = ("op", "create", "copy", "graph", "train", "dataset", "iterate")
-# Settings that are refused then, and what they are of.
+# Settings that are then rejected, and what they concern.
 _BEFORE = {
     "tf.config.threading.set_intra_op_parallelism_threads": "threads",
     "tf.config.threading.set_inter_op_parallelism_threads": "threads",
@@ -60,18 +60,18 @@ def refused(example: Example) -> Iterator[Hit]:
 
 
 def _said(example: Example, line: int) -> str:
-    """What stands on the line, on the next and on those above it as comments."""
+    """Return the text on the line, on the next, and in the comments above."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
 
-# Words by which code says that it shows what is refused.
+# Words that show that an error is intended.
 _MEANT = re.compile(
     r"error|fail|rais|wrong|won't|doesn't|does not|can't|cannot|not work|exception", re.IGNORECASE
 )
 
 
 def _late(example: Example) -> Iterator[Hit]:
-    """Settings of threads, memory and devices that come when TensorFlow has started."""
+    """Yield settings of threads, memory and devices that come after TensorFlow has started."""
     for event in example.written:
         what = _BEFORE.get(event.name)
         if what is None or event.place.traced is not None:
@@ -91,7 +91,7 @@ def _late(example: Example) -> Iterator[Hit]:
 
 
 def _started_before(example: Example, event: TraceEvent) -> TraceEvent | None:
-    """Find what started TensorFlow before that event, in an earlier iteration of its loops too."""
+    """Return what started TensorFlow before that event, including in an earlier iteration."""
     events = example.trace.events
     for earlier in _earlier(example, event):
         if _starts(example, earlier) and event.place.may_follow(earlier.place):
@@ -99,14 +99,14 @@ def _started_before(example: Example, event: TraceEvent) -> TraceEvent | None:
     again = next((loop for loop in event.place.loops if _goes_on(loop)), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
-    # Of memory and devices each of several is set in a loop, which starts nothing.
+    # A loop over several devices or memory settings starts nothing.
     return next((e for e in events[event.index : again.last + 1] if _starts(example, e)), None)
 
 
 def _earlier(example: Example, event: TraceEvent) -> Iterator[TraceEvent]:
-    """Yield what the same program did before; of a page that shows several examples, this one."""
+    """Yield earlier events of the same program; on a page with several examples, of this one."""
     alone = not example.block.script and not example.block.notebook
-    # Where TensorFlow is imported again, the notebook's kernel was most likely started again.
+    # If TensorFlow is imported again, the notebook's kernel was probably restarted.
     first = max(example.facts.program_of(event), example.facts.imported_before(event))
     for earlier in example.trace.events[first : event.index]:
         if not alone or earlier.place.block == event.place.block:
@@ -118,7 +118,7 @@ def _computes(event: TraceEvent) -> bool:
 
 
 def _starts(example: Example, event: TraceEvent) -> bool:
-    """Whether an event starts TensorFlow: an op, a pipeline, a model whose weights are made at once."""
+    """Return True if an event starts TensorFlow: an op, a pipeline, a model with immediate weights."""
     model = event.result if event.kind == "build" else None
     return _computes(event) or (isinstance(model, Model) and example.facts.weights_made(model) is event)
 
@@ -128,7 +128,7 @@ def _goes_on(loop: Loop) -> bool:
 
 
 def _is_set_before(example: Example, event: TraceEvent) -> bool:
-    """Whether the same was set to the same before, which is no change."""
+    """Return True if the same value was set before, so that nothing changes."""
     return any(
         earlier.name == event.name and _same(earlier, event)
         for earlier in example.trace.events[: event.index]
@@ -142,19 +142,19 @@ def _same(one: TraceEvent, other: TraceEvent) -> bool:
 
 
 def _expected(event: TraceEvent) -> bool:
-    """Whether the code catches what is raised, of which TensorFlow's own guide does so."""
+    """Return True if the code catches the error, as TensorFlow's own guide does."""
     return bool(event.place.tries)
 
 
 def _goes_with(example: Example, event: TraceEvent) -> bool:
-    """Whether the `try` around a setting is there for work after it, which then never runs."""
+    """Return True if the `try` around a setting also holds later work, which then never runs."""
     inner = event.place.tries[-1]
     later = example.trace.events[event.index + 1 : inner.last + 1]
     return any(e.kind in ("op", "graph", "train") and inner in e.place.tries for e in later)
 
 
 def _graph_code(example: Example) -> Iterator[Hit]:
-    """TensorFlow 1's way of building graphs, in code that runs eagerly."""
+    """Yield TensorFlow 1 graph code in a program that runs eagerly."""
     if example.facts.uses_graphs or _OF_VERSION_1.search(example.document_title):
         return
     for event in example.written:
@@ -181,7 +181,7 @@ _OF_VERSION_1 = re.compile(r"\btensor ?flow[- ]?1(?:\.\d+)?\b", re.IGNORECASE)
 
 
 def _is_eager(example: Example, event: TraceEvent) -> bool:
-    """Whether what a session is asked for was computed eagerly, or of what was."""
+    """Return True if a session's fetch was computed eagerly, or from such a value."""
     fetched = event.runs
     if not isinstance(fetched, Tensor) or fetched.library != "tf" or fetched.inside:
         return False
@@ -190,7 +190,7 @@ def _is_eager(example: Example, event: TraceEvent) -> bool:
 
 
 def _uncompiled(example: Example) -> Iterator[Hit]:
-    """Models that are trained or evaluated, and that nothing has compiled."""
+    """Yield models that are trained or evaluated without being compiled."""
     if _COMPILES.search(example.block.code):
         return
     for event in example.written:
@@ -207,12 +207,12 @@ def _uncompiled(example: Example) -> Iterator[Hit]:
             return
 
 
-# Code that leaves it out says so, and what compiles elsewhere bears its name.
+# Code that omits it says so, and code that compiles elsewhere mentions it by name.
 _COMPILES = re.compile(r"compil", re.IGNORECASE)
 
 
 def _shared_optimizer(example: Example) -> Iterator[Hit]:
-    """An optimizer of Keras 3 with which a second model is trained."""
+    """Yield a Keras 3 optimizer that trains a second model."""
     if example.api is not None and not example.api.keras.startswith("3"):
         return
     compiled: dict[int, Value] = {}
@@ -265,7 +265,7 @@ def ignored(example: Example) -> Iterator[Hit]:
     """
     if example.facts.starts_processes or _SHELL.search(example.block.code):
         return
-    # Where a session computes, what else does may be a node of its graph.
+    # If a session computes, other computations may be nodes of its graph.
     late = _lists if any(event.name == "tf.Session" for event in example.trace.events) else _begins
     for event in example.written:
         name = event.name.removeprefix("os.environ.")
@@ -288,7 +288,7 @@ def _begins(event: TraceEvent) -> bool:
 
 
 def _lists(event: TraceEvent) -> bool:
-    """Whether the devices are listed as they are opened, which starts each of them."""
+    """Return True if the devices are listed while they are opened, which starts each."""
     return event.kind == "query" and event.name.endswith("list_local_devices")
 
 
@@ -305,5 +305,5 @@ _AT_START = (
     "TF_NUM_INTRAOP_THREADS",
     "TF_NUM_INTEROP_THREADS",
 )
-# A command of the shell, which is a process of its own.
+# A shell command, which runs in its own process.
 _SHELL = re.compile(r"^\s*!|\bos\.(?:system|exec\w+|spawn\w+|fork)\(", re.MULTILINE)

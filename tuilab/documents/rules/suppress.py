@@ -12,12 +12,12 @@ _IGNORE = re.compile(
 )
 _CODE = re.compile(r"TL\d+", re.IGNORECASE)
 ALL = "*"
-# How far above a fence the comment may stand.
+# Maximum distance of the comment above a fence.
 _ABOVE = 6
 
 
 def suppressed(example: Example, code: str, line: int) -> bool:
-    """Return whether a comment suppresses the rule: on its line, above its example, or for all examples."""
+    """Return True if a comment suppresses the rule: on its line, above its example, or for all examples."""
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
     found = _NOQA.search(example.text(line))

@@ -1,4 +1,4 @@
-"""Every rule, and what all of them find in an example."""
+"""Every rule, and their findings in an example."""
 
 from tuilab.documents.example import Example
 from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
@@ -30,9 +30,10 @@ def rule(code: str) -> Rule:
 
 
 def check(example: Example, preview: bool = True) -> tuple[Finding, ...]:
-    """Return the rules' findings in the example, sorted by line, one for each line and code.
+    """Return the rules' findings in the example, sorted by line, one per line and code, without suppressed
+    ones.
 
-    preview: those of preview rules too. What a comment suppresses is left out.
+    preview: include preview rules.
     """
     found: dict[tuple[int, str], Finding] = {}
     for known in RULES:
@@ -66,7 +67,7 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
 
 
 def _severity(example: Example, known: Rule, hit: Hit) -> Severity:
-    """A timing that only logs how long a training took is no benchmark."""
+    """A timing that only logs the duration of a training is not a benchmark."""
     if hit.region is not None and is_log(example, hit.region):
         return "note"
     return known.severity

@@ -1,4 +1,4 @@
-"""Python that runs while a function is traced, and not when its graph runs."""
+"""Python code that runs during tracing, and not when the graph runs."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def side_effects(example: Example) -> Iterator[Hit]:
             return v * 2.0
         f(x)
     """
-    # Who prints by TensorFlow as well shows the difference.
+    # Code that also prints through TensorFlow shows the difference on purpose.
     shows = {id(event.place.traced) for event in example.written if event.name == "tf.print"}
     for event in example.written:
         traced = event.place.traced
@@ -48,13 +48,13 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
-    """Whether the code says that it watches the tracing."""
+    """Return True if the code says that it observes tracing."""
     said = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
     return any("trac" in text.lower() for text in said)
 
 
 def _around(example: Example) -> list[Passage]:
-    """What is said shortly before an example, and after it."""
+    """Return the prose shortly before and after an example."""
     return [*example.block.before[-12:], *example.block.after[:12]]
 
 
@@ -113,7 +113,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
 
 
 def _counted(event: TraceEvent) -> str:
-    """The parameter of a graph that is given what a loop counts, "" for none."""
+    """Return the graph parameter that receives a loop's counter; "" if none."""
     if event.kind != "graph" or not isinstance(event.runs, Graph) or event.place.traced is not None:
         return ""
     if not any(not loop.unrolled and loop.count != 1 for loop in event.place.loops):
@@ -122,12 +122,12 @@ def _counted(event: TraceEvent) -> str:
     return next((name for name, v in given if isinstance(v, Number) and v.reason in COUNTS), "")
 
 
-# Methods of Keras' callbacks that it calls again and again.
+# Callback methods that Keras calls repeatedly.
 _EACH = re.compile(r"on_(?:epoch|(?:(?:train|test|predict)_)?batch)_(?:begin|end)$")
 _COMPILE = "tf.xla.experimental.compile"
 
 
 def _repeats(loop: Loop, line: int) -> bool:
-    """Whether the line is in the body of a loop that runs often: not once a device, or in a helper of it."""
+    """Return True if the line is in a loop that runs often: not once per device, and not in a helper."""
     many = loop.over is not None or (loop.count or 0) > 1
     return many and not loop.unrolled and loop.line <= line <= loop.last_line

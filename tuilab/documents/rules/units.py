@@ -1,4 +1,4 @@
-"""What a time is said to be of."""
+"""What a time claims to measure."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tuilab.documents.rules.purpose import label
 from tuilab.documents.rules.regions import regions, works
 from tuilab.documents.rules.rule import Hit, rule
 
-# What a time is called, by the words of its label, and what of it would stand in the code.
+# Labels of a time, and the code that each requires.
 _FEATURES = {
     "XLA's": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
     "that of mixed precision": (
@@ -89,7 +89,7 @@ _EAGERLY = re.compile(r"run_functions_eagerly\(\s*(?:run_eagerly\s*=\s*)?(\w+)")
 
 
 def _late_policies(example: Example) -> Iterator[Hit]:
-    """Policies of mixed precision that are set when the model is made that is timed, and none after."""
+    """Yield mixed-precision policies set after the timed model was made, without a new model."""
     events = example.trace.events
     for event in example.written:
         policy = text(event.arguments.get("policy")) or ""
@@ -150,7 +150,7 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
                 region=region,
                 severity="warning" if part == "microseconds" else "note",
             )
-        # Of what something is divided by the words beside it are not the unit.
+        # If something is divided by the time, the nearby words are not its unit.
         if region.scaled or region.rate or region.clock not in _SECONDS:
             continue
         for line, words in region.told:

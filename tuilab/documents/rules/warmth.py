@@ -14,19 +14,19 @@ from tuilab.documents.rules.purpose import ANSWER, compares, is_beside, is_said,
 from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
 from tuilab.documents.rules.rule import Hit, Severity, rule
 
-# So many eager calls hide the first one's cost.
+# Number of eager calls after which the first call's overhead is negligible.
 MANY, MANY_ON_GPU = 1_000, 100_000
-# So many runs of a graph take longer than tracing it.
+# Number of graph runs that take longer than tracing.
 MANY_RUNS = 50_000
-# So many batches take longer than starting their pipeline.
+# Number of batches that take longer than starting their pipeline.
 MANY_BATCHES = 100_000
-# Elements up to which an eager op's time is the cost of dispatching it.
+# Elements up to which an eager op's time is its dispatch.
 SMALL = 4_096
-# Samples that are left out, statistics that a slow first one does not move, and one that it does.
+# Dropped samples, statistics that a slow first sample does not affect, and one that it does.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
 _CUT_BY = re.compile(r"\[\s*\w*(?:warm|skip|discard|burn)\w*\s*:", re.IGNORECASE)
-# Names to which a time or a benchmark's result is added, or a list is given: samples may be gathered in them.
+# Names to which times or results are added, or that hold a list: they may gather samples.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -43,10 +43,10 @@ _MEAN = re.compile(
 
 @dataclass(frozen=True)
 class First:
-    """A timing whose work was never done before, that work, and how often it does it.
+    """A timing with work that never ran before, that work, and how often it runs.
 
-    sure: nothing that is not understood may have done it before, and its time counts beside others. likely:
-    something may have, and by its name does not; and the time counts.
+    sure: nothing unknown may have run it before, and its time is compared. likely: something may have, but
+    its name suggests that it did not; and the time matters.
     """
 
     region: Region
@@ -57,7 +57,7 @@ class First:
 
 
 def first_calls(example: Example) -> Iterator[First]:
-    """Yield the timings whose work nothing did before, as far as the trace shows."""
+    """Yield timings whose work never ran before, as far as the trace shows."""
     robust = _is_robust(example.block.code)
     anew = _leaves_out(example)
     for region, events in regions(example):
@@ -71,8 +71,8 @@ def first_calls(example: Example) -> Iterator[First]:
         work = _main_work(events)
         if work is None or _says_so(example, region):
             continue
-        # What is not known may have run it before, in this function or whoever calls it; but for a session
-        # that is made while the clock runs, or what an uncalled function made itself.
+        # Unknown code may have run it before, in this function or in its caller; except for a session created
+        # while the clock runs, or work created by an uncalled function.
         uncalled = example.trace.events[region.first].place.uncalled
         cold = (work.name == "sess.run" and _makes_session(events)) or _makes_own(events, work)
         if not cold and example.facts.ran_before(work, region.first, anew):
@@ -84,7 +84,7 @@ def first_calls(example: Example) -> Iterator[First]:
         own = not uncalled or example.facts.is_own(work, region.first)
         if not cold and not own and not compares(example, region):
             continue
-        # A call that is not understood runs no model that it was never given.
+        # An unknown call cannot run a model that it never received.
         value = subject_value(work)
         made = example.facts.is_made(value)
         known = work.name == SAVED or _is_own_interpreter(value)
@@ -94,16 +94,16 @@ def first_calls(example: Example) -> Iterator[First]:
             known = known or isinstance(value, Graph | Model)
         unclear = example.facts.may_have_run(work, region.last if known else region.first)
         unclear = unclear or (not known and any(may_run(e) for e in events))
-        # What the example says that it makes, in code that it leaves out, nothing ran before.
+        # If the example says that it omits the creation of its subject, nothing ran it before.
         unclear = unclear and not (anew and known and not uncalled)
         sure = cold or (own and not unclear)
         likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
         likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
-        # An article may leave out what has run it; a script and a notebook are all there is.
+        # An article may omit earlier runs; a script or notebook is complete.
         whole = example.block.script or example.block.notebook
         likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
         count = _repeats_inside(example, region, work)
-        # On a GPU the first call starts the device, as long as ten thousand small ones take.
+        # On a GPU, the first call starts the device, which takes as long as ten thousand small ones.
         many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
         small = work.kind in ("op", "create", "host-op") and work.name != SAVED
         if small and count is not None and count >= many:
@@ -114,23 +114,23 @@ def first_calls(example: Example) -> Iterator[First]:
             continue
         if _is_sampled(example, region):
             anew = example.facts.is_made_anew(work, region.first) or _makes_own(events, work)
-            # Each time by itself, only some of them, or a statistic that the first does not move.
+            # Separate times, only some of them, or a statistic that the first does not affect.
             if (robust or region.picked) and not anew:
                 continue
             sure = sure and (region.gathered or anew)
             likely = likely and (region.gathered or anew)
             count = None
-        # Of the laps of a loop the first has its cost.
+        # The first lap of a loop includes that cost.
         yield First(region, work, None if lap else count, sure and not lap, likely)
 
 
 def _is_own_interpreter(value: Value | None) -> bool:
-    """Whether it is an interpreter of TFLite that the document makes."""
+    """Return True for a TFLite interpreter that the document creates."""
     return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
 
 
 def _is_robust(code: str) -> bool:
-    """Whether the statistics of several samples are such that a slow first one does not move them."""
+    """Return True if the statistics of several samples are not affected by a slow first one."""
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
     return (
@@ -142,7 +142,7 @@ def _is_robust(code: str) -> bool:
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
+    """Return True if the time from before a loop to within it covers some steps, not all since the start."""
     if region.by or region.rate or _SPEED.search(label(region)):
         return True
     events = example.trace.events
@@ -157,7 +157,7 @@ _SPEED = re.compile(
 
 
 def _leaves_out(example: Example) -> bool:
-    """Whether an example of a page says that what it uses is made as in one before it."""
+    """Return True if an example of a page says that its objects are made as in an earlier one."""
     block = example.block
     if block.script or block.notebook:
         return False
@@ -174,7 +174,7 @@ _AS_BEFORE = re.compile(
 
 
 def _is_tiny_anywhere(example: Example, work: TraceEvent) -> bool:
-    """Whether an op whose calls cost their dispatch may run on a GPU, of which the code speaks."""
+    """Return True if an op that only costs its dispatch may run on a GPU that the code mentions."""
     if work.place.families or example.hides_gpu or not isinstance(work.result, Tensor):
         return False
     count = elements(work.result.shape)
@@ -185,31 +185,33 @@ _GPU = re.compile(r"\bgpus?\b", re.IGNORECASE)
 
 
 def _starts_later(example: Example, region: Region) -> bool:
-    """Whether the clock starts inside a loop that it outlasts: earlier iterations may have run before."""
+    """Return True if the clock starts in a loop and continues after it: earlier iterations may have run
+    before.
+    """
     events = example.trace.events
     return len(events[region.first].place.loops) > len(events[region.last].place.loops)
 
 
-# Words by which a time's label or a comment beside it says that first calls are meant.
+# Words in a label or comment which say that first calls are intended.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
     r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
     re.IGNORECASE,
 )
-# Calls that are numbered on from a first: what each costs is what is shown.
+# Numbered calls: the cost of each is shown.
 _NUMBERED = re.compile(
     r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
 )
 _WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
-# How far above a reading a comment may tell of a warm-up, and how far below it the call of it stands.
+# Maximum distance of a warm-up comment above a reading, and of its call below it.
 _ABOVE, _BELOW = 40, 3
 
 
 def _says_so(example: Example, region: Region) -> bool:
-    """Whether the first call is meant, or was warmed by a call that is not understood.
+    """Return True if the first call is intended, or was warmed up by an unknown call.
 
-    A comment is no call: one that tells of a warm-up counts where what follows it may be one.
+    A comment is not a call: a warm-up comment counts if the following code may be one.
     """
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
     if _MEANT.search(" ".join((label(region), *beside))) and not _DENIES.search(" ".join(beside)):
@@ -231,35 +233,37 @@ _DENIES = re.compile(r"\b(?:no|not|without|todo|skip\w*|never|yet|unlike)\b", re
 
 
 def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
-    """What the region is there for: a graph, a training, or eager ops."""
+    """Return the purpose of the region: a graph, a training, or eager ops."""
     if _makes_session(events):
         events = [event for event in events if event.name == "sess.run"] or events
     unclear = any(may_run(event) for event in events)
     for kind in ("graph", "train", "op", "host-op", "create"):
-        # Beside a call that is not known, single ops do not tell whether the whole ran before.
+        # Next to an unknown call, single ops do not show whether the whole ran before.
         found = [e for e in events if e.kind == kind and is_subject(e)]
         if kind in ("op", "create") and unclear:
             found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
             if not found:
                 continue
-        # Data that is made is what is timed only where nothing else is.
+        # Generated data is only what is timed if nothing else is.
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:
-            # What runs most often is meant, and not the slice that it takes.
+            # The most frequent work is meant, not the slice that feeds it.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
-    # What is not read runs a model by its name, for all that can be seen.
+    # An unread call runs a model, judging by its name.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
 
 
 def _makes_own(events: list[TraceEvent], work: TraceEvent) -> bool:
-    """Whether TFLite's interpreter is made while the clock runs, so that its first run is in each time."""
+    """Return True if a TFLite interpreter is created while the clock runs, so that each time includes its
+    first run.
+    """
     own = subject_value(work)
     return work.name == "invoke" and any(e.kind == "config" and e.result is own for e in events)
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
-    """Whether a session is made, in which nothing has run before."""
+    """Return True if a session is created, in which nothing has run before."""
     return any(event.kind == "build" and event.name.endswith("Session") for event in events)
 
 
@@ -267,12 +271,12 @@ _MINOR = ("tf.strided_slice", "tf.reshape", "tf.cast", "tf.squeeze", "tf.expand_
 
 
 def _repeats_inside(example: Example, region: Region, work: TraceEvent) -> int | None:
-    """How often the work runs between the readings: by the loops that are inside of them."""
+    """Return how often the work runs between the readings, by the loops inside them."""
     return work.place.repeats_inside(len(example.trace.events[region.first].place.loops))
 
 
 def _is_sampled(example: Example, region: Region) -> bool:
-    """Whether a loop around the region takes several samples."""
+    """Return True if a loop around the region takes several samples."""
     loops = example.trace.events[region.first].place.loops
     return any(not loop.unrolled and loop.count != 1 for loop in loops)
 
@@ -304,7 +308,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
     single = {first.region.line for first in found if first.count == 1}
     for works in _by_line(iter(found), lambda count: count != 1):
         if works[0].region.line in single:
-            continue  # TL105 tells it
+            continue  # reported by TL105
         first = works[0]
         yield Hit(
             first.region.line,
@@ -317,7 +321,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
 
 
 def _batches(example: Example) -> Iterator[Hit]:
-    """The times of a callback's batches or epochs, gathered from the first on."""
+    """Yield times of a callback's batches or epochs that are gathered from the first on."""
     if _is_robust(example.block.code):
         return
     for region, _ in regions(example):
@@ -343,7 +347,7 @@ def _batches(example: Example) -> Iterator[Hit]:
 
 
 def _counts(example: Example, region: Region) -> bool:
-    """Whether a callback's times of batches are figures of a model's answers, and taken of each batch."""
+    """Return True if a callback's batch times are figures of a model's answers, taken for each batch."""
     begins = example.trace.events[region.first].place
     answers = begins.function.startswith(("on_predict", "on_test"))
     return answers and not begins.branches
@@ -378,7 +382,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         likely = sure or works[0].likely
         epochs = work.arguments.get("epochs")
         long = work.kind == "train" and epochs is not None and integer(epochs) != 1
-        # Of so many the first hardly shows; of a few it does, where speed is what the code is about.
+        # With many epochs, the first is negligible; with few it matters if the code is about speed.
         many = long and (integer(epochs) or 0) >= _MANY_EPOCHS
         few = long and 1 < (integer(epochs) or _MANY_EPOCHS) <= _FEW_EPOCHS and is_said(example, region)
         short = long and (integer(epochs) or 0) <= _MANY_EPOCHS and (_steps(work) or _FEW_STEPS) < _FEW_STEPS
@@ -394,12 +398,12 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
 
 
 _MANY_EPOCHS, _FEW_EPOCHS = 10, 5
-# So few steps take no longer than tracing the first.
+# Number of steps up to which tracing the first takes longer.
 _FEW_STEPS = 1_000
 
 
 def _steps(work: TraceEvent) -> int | None:
-    """How many steps a training takes in all, None where that is not known."""
+    """Return a training's total number of steps; None if not known."""
     rows, size, epochs = rows_of(work), batch_of(work), integer(work.arguments.get("epochs"))
     return None if rows is None or not epochs or not size else -(-rows // size) * epochs
 
@@ -412,7 +416,9 @@ _SEEN = {True: "", False: ", so far as can be seen"}
 
 
 def _by_line(found: Iterator[First], wanted: Callable[[int | None], bool]) -> Iterator[list[First]]:
-    """First calls whose clock starts on the same line, as in a helper that times several functions."""
+    """Yield groups of first calls whose clock starts on the same line, as in a helper that times several
+    functions.
+    """
     lines: dict[int, list[First]] = {}
     for first in found:
         if wanted(first.count):
@@ -486,7 +492,7 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
 
 
 def _is_called_warm_up(example: Example, loop: Loop) -> bool:
-    """Whether a comment on an empty loop, or on the line above it, names it a warm-up."""
+    """Return True if a comment on or above an empty loop calls it a warm-up."""
     lines = range(loop.line - 1, min(loop.last_line, loop.line + 4) + 1)
     comments = " ".join(example.comment(line) for line in lines)
     return bool(_WARM.search(comments)) and not _DENIES.search(comments)
