@@ -27,7 +27,7 @@ CALLS = st.lists(
     st.booleans(),
     st.dictionaries(st.sampled_from(["compute", "copy_in"]), st.floats(1e-9, 10.0)),
 )
-def test_parts_add_up_to_the_calls_beside_and_then_to_the_median(
+def test_parts_add_up_to_the_unprofiled_calls_then_to_the_median(
     calls, plain_s, events, own, opaque, on_device
 ) -> None:
     found = of_profile(calls, plain_s, events=events, own_python_s=own, opaque=opaque, on_device=on_device)
@@ -45,7 +45,7 @@ def test_parts_add_up_to_the_calls_beside_and_then_to_the_median(
     )
 
 
-def test_what_the_profiler_adds_is_taken_off_what_it_slows() -> None:
+def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
     calls = [{"compute": 3e-3, "dispatch": 0.8e-3, "scheduling": 0.2e-3, "python": 0.1e-3}] * 4
     found = of_profile(calls, 3.6e-3, events=400)
     assert found.seconds("compute") == pytest.approx(3e-3) and found.seconds("dispatch") == pytest.approx(
@@ -56,7 +56,7 @@ def test_what_the_profiler_adds_is_taken_off_what_it_slows() -> None:
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 
-def test_what_a_device_timed_itself_is_not_stretched_with_the_host() -> None:
+def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     """Copies of 4 ms measured as 7.7 ms because the unprofiled calls ran on a busy machine."""
     calls = [{"copy_in": 4.5e-3, "compute": 4e-3, "dispatch": 1.5e-3}] * 3
     timed = {"copy_in": 4e-3, "compute": 4e-3}
@@ -74,7 +74,7 @@ def test_what_a_device_timed_itself_is_not_stretched_with_the_host() -> None:
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 
-def test_tensorflows_own_python_is_dispatch() -> None:
+def test_python_inside_tensorflow_counts_as_dispatch() -> None:
     found = of_profile(
         [{"python": 5e-3, "dispatch": 1e-3, "compute": 1e-3}] * 3, 7e-3, own_python_s=[2e-3, 2e-3]
     )
@@ -82,20 +82,20 @@ def test_tensorflows_own_python_is_dispatch() -> None:
     assert {part.phase: part.source for part in found.parts}["python"] == "timed apart"
 
 
-def test_waiting_for_a_device_that_cannot_be_looked_into_is_not_known() -> None:
+def test_waiting_for_a_device_without_a_profile_is_unknown() -> None:
     found = of_profile([{"dispatch": 1e-3, "sync": 3e-3}], opaque=True)
     assert found.not_known == pytest.approx(0.75) and largest(found) == "not known"
     assert largest(of_profile([{"dispatch": 1e-3, "sync": 3e-3}])) == "launches"
 
 
-def test_a_profile_from_empty_buffers_says_so_of_the_input() -> None:
+def test_a_profile_that_started_with_empty_buffers_says_so_about_the_input() -> None:
     found = of_profile([{"input": 3e-3, "compute": 1e-3}], drained=True)
     assert {part.phase: part.source for part in found.parts} == {
         "input_wait": "drained input", "compute": "profiled",
     }  # fmt: skip
 
 
-def test_intervals_are_as_wide_as_the_calls_differ() -> None:
+def test_intervals_are_as_wide_as_the_calls_vary() -> None:
     steady = of_profile([{"compute": 3e-3, "dispatch": 1e-3}] * 10)
     varied = of_profile([{"compute": 2e-3 + 2e-3 * (i % 2), "dispatch": 1e-3} for i in range(10)])
     assert of_profile([{"compute": 1.0}]).parts[0].ci95_s is None
@@ -103,7 +103,7 @@ def test_intervals_are_as_wide_as_the_calls_differ() -> None:
     assert high - low < 1e-9 < most - least
 
 
-def test_parts_timed_apart_leave_what_is_not_known() -> None:
+def test_time_not_covered_by_separately_timed_parts_is_unknown() -> None:
     found = of_parts({"dispatch": Known(0.1, 0.01, "empty call")}, 1.0, "too long")
     assert (
         found.seconds("dispatch") == 0.1
@@ -127,11 +127,11 @@ def test_parts_timed_apart_leave_what_is_not_known() -> None:
         ({"compute": 0.4, "not_known": 0.6}, "not known"),
     ],
 )
-def test_the_largest_part_binds(parts: dict[str, float], by: str) -> None:
+def test_the_largest_part_is_the_bottleneck(parts: dict[str, float], by: str) -> None:
     assert largest(account(**parts)) == by
 
 
-def test_nothing_is_known_of_nothing() -> None:
+def test_an_empty_profile_gives_no_account() -> None:
     assert unknown(1.0, "why").not_known == 1
     with pytest.raises(ValueError, match="without a call"):
         of_profile([])

@@ -13,7 +13,7 @@ from tuilab.model import events as e
 from tuilab.model.run import RunState
 
 
-def test_each_run_is_held_against_the_base_as_two_runs_are():
+def test_each_run_is_compared_with_the_base_as_in_a_comparison_of_two():
     states = [run_state(60, run=name, scale=scale) for name, scale in (("a", 1.0), ("b", 1.3), ("c", 1.0))]
     found = across(states, base=1)
     assert [arm.arm for arm in found.arms] == list(states[0].arms)
@@ -28,7 +28,7 @@ def test_each_run_is_held_against_the_base_as_two_runs_are():
     assert found.warnings == ((), (), ())
 
 
-def test_equal_runs_do_not_differ_and_one_without_gpu_has_no_figure_there():
+def test_equal_runs_do_not_differ_and_a_run_without_a_gpu_has_no_gpu_figure():
     here, there = run_state(60, run="a"), run_state(60, run="b", gpu=False)
     found = across([here, there])
     figures = {arm.arm: arm.figures for arm in found.arms}
@@ -36,7 +36,7 @@ def test_equal_runs_do_not_differ_and_one_without_gpu_has_no_figure_there():
     assert figures[ARMS[3].id][0] is not None and figures[ARMS[3].id][1] is None
 
 
-def test_arms_without_a_figure_in_any_run_are_left_out_and_unlike_work_has_no_parameters_to_compare():
+def test_arms_without_figures_are_left_out_and_different_workloads_compare_no_parameters():
     here, there = run_state(20, run="a", gpu=False), run_state(20, run="b", gpu=False)
     assert {row.arm for row in across([here, there]).arms} == {
         arm.id for arm in ARMS if arm.device == "CPU:0"
@@ -45,7 +45,7 @@ def test_arms_without_a_figure_in_any_run_are_left_out_and_unlike_work_has_no_pa
     assert across([here, there]).warnings[1] == (f"different work: {here.scenario.workload} against other",)
 
 
-def test_unlike_machines_are_said():
+def test_different_machines_are_named():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")
     said = " | ".join(across([here, there]).warnings[1])
@@ -58,7 +58,7 @@ def swept(*sizes: int, scale: float = 1.0, seed: int = 1) -> RunState:
     return finish(measure(state, {GRAPH: lambda n: 1e-7 * n * scale, XLA: lambda n: 1e-8 * n}, seed=seed))
 
 
-def test_sweeps_are_compared_at_each_size_that_both_measured():
+def test_sweeps_are_compared_at_the_sizes_that_both_measured():
     here, there = swept(1024, 256, 4096), swept(4096, 256, 512, scale=1.5, seed=2)
     found = compare(here, there)
     assert [(c.arm, c.at, c.differs) for c in found.arms] == [
@@ -79,7 +79,7 @@ def test_sweeps_are_compared_at_each_size_that_both_measured():
     assert beside.left_out == 2, "1,024 of the one and 512 of the other"
 
 
-def test_a_run_without_a_sweep_is_held_against_the_sweep_at_its_own_size():
+def test_a_single_run_is_compared_with_a_sweep_at_its_own_size():
     alone = finish(measure(begun([GRAPH], samples=1024), {GRAPH: 1e-7 * 1024}))
     [found] = compare(swept(256, 1024), alone).arms
     assert found.at == {"samples": 1024} and found.ratio == pytest.approx(1, rel=0.03)
@@ -89,7 +89,7 @@ def test_a_run_without_a_sweep_is_held_against_the_sweep_at_its_own_size():
     assert figures["CPU graph", "1,024 samples"][2].ratio == pytest.approx(2, rel=0.03)
 
 
-def test_sweeps_without_a_size_in_common_say_so():
+def test_sweeps_without_a_common_size_say_so():
     found = compare(swept(256, 512), swept(1024, 2048))
     assert found.arms == () and "not measured at the same samples" in found.warnings[0]
     beside = across([swept(256, 512), swept(1024, 2048)])
@@ -97,7 +97,7 @@ def test_sweeps_without_a_size_in_common_say_so():
     assert beside.arms == () and beside.left_out == 4
 
 
-def test_a_difference_between_single_processes_is_said_to_be_so():
+def test_a_difference_between_single_processes_is_labelled_as_one():
     one, other, same = (
         measure(begun([GRAPH]), {GRAPH: c}, seed=i) for i, c in enumerate((1e-3, 1.1e-3, 1e-3))
     )
@@ -111,7 +111,7 @@ def test_a_difference_between_single_processes_is_said_to_be_so():
     assert across([one, other]).note == "" and "one process" in across([same, other]).note
 
 
-def test_a_run_that_was_disturbed_is_no_fair_comparison():
+def test_a_disturbed_run_makes_the_comparison_unfair():
     base, other, third = (measure(begun([GRAPH]), {GRAPH: 1e-3}, seed=i) for i in range(3))
     for text in ("the processor was shared: a", "the processor was shared: b"):
         other.apply(e.Caveat(run="r", code="cpu-contention", message=text))
@@ -124,11 +124,11 @@ def test_a_run_that_was_disturbed_is_no_fair_comparison():
     )
 
 
-def test_runs_without_anything_have_nothing_to_compare():
+def test_empty_runs_have_nothing_to_compare():
     assert across([RunState(), RunState()]).arms == ()
 
 
-def test_the_brief_is_what_the_summary_says():
+def test_the_brief_agrees_with_the_summary():
     state = run_state(60)
     found, result = brief(state), summarise(state)
     ranked = sorted((a for a in result.arms if a.median_s), key=lambda a: a.median_s)

@@ -40,7 +40,7 @@ def gpu_line(x: int) -> float:
     return 3e-4 + 1e-9 * x
 
 
-def test_the_fastest_and_the_other_device_with_its_copying() -> None:
+def test_the_answer_names_the_fastest_arm_and_the_other_device_with_its_copies() -> None:
     state = measure(begun([GRAPH, GPU_COPIED, EAGER]), {GRAPH: 4.8e-4, GPU_COPIED: 6.1e-4, EAGER: 4.5e-3})
     finish(phases(state, GPU_COPIED, copy_in=3e-4, copy_out=1.33e-4, compute=1.77e-4))
     text = answer(state)
@@ -52,7 +52,7 @@ def test_the_fastest_and_the_other_device_with_its_copying() -> None:
 
 
 @pytest.mark.parametrize("other", [XLA, EAGER])
-def test_no_arm_is_called_faster_where_the_rounds_contradict_the_medians(other) -> None:
+def test_no_arm_is_called_faster_if_the_rounds_contradict_the_medians(other) -> None:
     # Most rounds of the graph take 1 ms and some take 2 ms: its median is lower, but its rounds are slower.
     state = begun([GRAPH, other])
     for index in range(60):
@@ -70,7 +70,7 @@ def test_no_arm_is_called_faster_where_the_rounds_contradict_the_medians(other) 
     assert "cannot be told apart" in text and "faster" not in text and "fastest" not in text
 
 
-def test_without_a_gpu_it_says_so_and_what_can_still_be_learnt() -> None:
+def test_without_a_gpu_the_answer_says_so_and_what_can_still_be_learnt() -> None:
     state = begun([EAGER, GRAPH, GPU_GRAPH], gpu=False, no_gpu="driver missing")
     measure(unavailable(state, GPU_GRAPH), {EAGER: 4.5e-3, GRAPH: 4.8e-4})
     placed(state, EAGER, *(e.Node(f"n{i}", "Mul", "CPU:0", count=20) for i in range(4)))
@@ -86,7 +86,7 @@ def test_without_a_gpu_it_says_so_and_what_can_still_be_learnt() -> None:
     )
 
 
-def test_a_few_ops_less_are_no_reason() -> None:
+def test_a_slightly_lower_op_count_is_not_given_as_the_reason() -> None:
     state = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 4e-3, GRAPH: 8e-4})
     placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=13))
     placed(state, GRAPH, e.Node("a", "Mul", "CPU:0", count=9))
@@ -106,7 +106,7 @@ def test_a_few_ops_less_are_no_reason() -> None:
     assert "; it launches 9 ops instead of 13." in answer(state), "no part has half of it"
 
 
-def test_kernels_are_claimed_only_where_each_is_known() -> None:
+def test_kernels_are_claimed_only_if_all_are_known() -> None:
     state = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 4e-3, GRAPH: 4e-4})
     placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=9))
     placed(state, GRAPH, e.Node("a", "Mul", "CPU:0"))
@@ -117,14 +117,14 @@ def test_kernels_are_claimed_only_where_each_is_known() -> None:
     assert "GPU kernel" not in answer(state)
 
 
-def test_eager_that_is_as_fast_or_faster_is_not_talked_away() -> None:
+def test_an_eager_arm_as_fast_as_the_graph_is_reported_as_such() -> None:
     same = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 1e-3, GRAPH: 1e-3})
     assert "One graph and eager are equal within the noise" in answer(finish(same))
     faster = measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 1e-3, GRAPH: 2e-3})
     assert "Eager is 2.0" in answer(finish(faster))
 
 
-def test_arms_that_the_noise_cannot_tell_apart_are_called_equal() -> None:
+def test_arms_within_the_noise_are_called_equal() -> None:
     state = finish(measure(begun([GRAPH, XLA, GPU_GRAPH]), {GRAPH: 1e-3, XLA: 1e-3, GPU_GRAPH: 3e-3}))
     text = answer(state)
     assert "are fastest, equal within the noise; a difference below " in text
@@ -136,7 +136,7 @@ def test_arms_that_the_noise_cannot_tell_apart_are_called_equal() -> None:
     )
 
 
-def test_noise_too_wide_for_equality_says_so() -> None:
+def test_noise_too_wide_to_show_equality_is_reported() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1.05e-3}, spread=0.8)
     assert "cannot be told apart within the noise; a difference below " in answer(finish(state))
 
@@ -150,7 +150,7 @@ def test_one_round_each_is_not_called_noise() -> None:
     assert answer(finish(state)).startswith(f"{figures} have too few rounds to be told apart.")
 
 
-def test_two_wild_rounds_tell_no_difference_and_no_absurd_one() -> None:
+def test_two_scattered_rounds_give_no_difference() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 5e-3}, rounds=2, spread=2.0)
     text = answer(finish(state))
     assert "cannot be told apart within the noise; they have too few shared rounds to compare" in text
@@ -158,19 +158,19 @@ def test_two_wild_rounds_tell_no_difference_and_no_absurd_one() -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
-def test_a_few_rounds_claim_nothing(rounds: int) -> None:
+def test_a_few_rounds_support_no_claim(rounds: int) -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1.2e-3}, rounds=rounds, spread=0.1)
     text = answer(state)
     assert "fastest" not in text and "slower" not in text
     assert text.startswith("So far ") and text.endswith("cannot be told apart yet.")
 
 
-def test_a_single_arm_is_no_winner() -> None:
+def test_a_single_arm_is_not_called_the_winner() -> None:
     text = answer(finish(measure(begun([GRAPH]), {GRAPH: 1e-3})))
     assert re.fullmatch(r"CPU graph takes [\d.]+ (ms|µs) \[[\d.]+ [\d.]+\]\.", text)
 
 
-def test_a_sweep_begins_with_its_crossover() -> None:
+def test_the_answer_of_a_sweep_begins_with_its_crossover() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), {GRAPH: cpu_line, GPU_GRAPH: gpu_line})
     text = answer(finish(state))
     assert re.match(
@@ -192,7 +192,7 @@ def test_a_sweep_along_two_axes_names_the_second() -> None:
 @pytest.mark.parametrize(
     ("own", "between"), [(256, " and "), (1_024, r", 11\d(\.\d)? µs \[[\d. ]+\] at 1,024 samples and ")]
 )
-def test_a_lone_arm_of_a_sweep_is_told_at_both_ends_and_at_the_runs_own_size(own: int, between: str) -> None:
+def test_a_single_arm_of_a_sweep_is_reported_at_both_ends_and_at_the_run_size(own: int, between: str) -> None:
     state = finish(measure(begun([GRAPH], sizes=SIZES, samples=own), {GRAPH: cpu_line}))
     assert re.fullmatch(
         r"CPU graph takes 10\d(\.\d)? µs \[[\d. ]+\] at 256 samples" + between
@@ -201,7 +201,7 @@ def test_a_lone_arm_of_a_sweep_is_told_at_both_ends_and_at_the_runs_own_size(own
     ), answer(state)  # fmt: skip
 
 
-def test_in_a_sweep_of_different_work_both_ends_are_those_of_one_arm() -> None:
+def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
     """Different arms are fastest at the two ends."""
     state = begun(VARIANTS[:2], gpu=False, sizes=SIZES)
     times = [lambda n: 1e-3, lambda n: 1e-6 * n]
@@ -219,7 +219,7 @@ def test_in_a_sweep_of_different_work_both_ends_are_those_of_one_arm() -> None:
     assert ends == (pytest.approx(own(256), rel=0.1), pytest.approx(own(65_536), rel=0.1))
 
 
-def test_nothing_yet_says_what_goes_on() -> None:
+def test_before_any_figure_the_answer_says_what_is_running() -> None:
     state = begun([GRAPH])
     assert answer(state) == "No figure yet: starting."
     state.apply(e.Progress(run="r", stage="warming up", done=0.4, total=1.0))
@@ -231,7 +231,7 @@ def test_nothing_yet_says_what_goes_on() -> None:
     assert answer(RunState()) == ""
 
 
-def test_when_everything_failed_it_says_why() -> None:
+def test_if_every_arm_failed_the_answer_says_why() -> None:
     state = failed(failed(begun([GRAPH, XLA]), GRAPH, "out of memory"), XLA, "out of memory")
     assert answer(finish(state)) == "Nothing was measured. CPU graph and CPU xla failed: out of memory."
     one = failed(failed(begun([GRAPH, XLA]), GRAPH, "out of memory"), XLA, "no such op\nand a traceback")
@@ -239,7 +239,7 @@ def test_when_everything_failed_it_says_why() -> None:
     assert answer(finish(one)) == f"Nothing was measured. {first}"
 
 
-def test_one_failure_stands_beside_the_figures() -> None:
+def test_a_failed_arm_is_reported_next_to_the_figures() -> None:
     state = failed(measure(begun([GRAPH, XLA]), {GRAPH: 1e-3}), XLA, "cannot compile.")
     assert answer(finish(state)).endswith(" CPU xla failed: cannot compile.")
 
@@ -264,19 +264,19 @@ def test_only_gpu_arms_without_a_gpu() -> None:
     )
 
 
-def test_an_arm_that_ran_elsewhere_does_not_bear_the_gpus_name() -> None:
+def test_an_arm_that_ran_elsewhere_is_not_named_after_the_gpu() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 2e-3})
     state.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="ok", device="CPU:0"))
     assert "GPU graph (which ran on CPU:0) " in answer(finish(state))
 
 
-def test_facts_alone_are_told() -> None:
+def test_a_run_with_only_facts_reports_them() -> None:
     state = fact(begun([GRAPH]), "traces", 1, "the function was traced once")
     state.apply(e.ArmStatus(run="r", arm=GRAPH.id, status="ok", device="CPU:0"))
     assert answer(finish(state)) == "Nothing was timed; observed: the function was traced once."
 
 
-def test_variants_are_named_by_what_they_are() -> None:
+def test_variants_are_named_by_their_titles() -> None:
     serial, parallel = (Arm("CPU:0", "graph", variant=v) for v in ("serial", "parallel"))
     state = finish(measure(begun([serial, parallel], gpu=False), {serial: 3e-3, parallel: 1e-3}))
     assert re.fullmatch(
@@ -285,12 +285,12 @@ def test_variants_are_named_by_what_they_are() -> None:
     )
 
 
-def test_a_zero_time_is_no_figure() -> None:
+def test_a_time_of_zero_is_not_a_figure() -> None:
     state = measure(begun([GRAPH, XLA]), {GRAPH: 0.0, XLA: 1e-3})
     assert "CPU graph" not in answer(state)
 
 
-def test_a_ratio_that_is_not_the_quotient_of_the_medians_beside_it_says_so() -> None:
+def test_a_ratio_that_differs_from_the_quotient_of_the_medians_says_so() -> None:
     """In busy rounds, just over half, the arms are nearly equal, so the medians are those of busy rounds."""
     state = begun([EAGER, GRAPH], gpu=False)
     for index in range(41):
@@ -305,7 +305,7 @@ def test_a_ratio_that_is_not_the_quotient_of_the_medians_beside_it_says_so() -> 
     assert "the medians divide" not in plain and "3.00 × faster than eager [" in plain
 
 
-def test_figures_stand_in_the_order_of_their_names() -> None:
+def test_figures_follow_the_order_of_their_names() -> None:
     said = answer(finish(measure(begun([EAGER, GRAPH], gpu=False), {EAGER: 1e-3, GRAPH: 2e-3})))
     assert re.search(
         r"Eager is 2\.\d+ × faster than one graph \[.*\]\. On the CPU 1\.\d+ ms.* against [12]\.\d+ ms", said
@@ -341,7 +341,7 @@ def test_an_arm_between_two_that_are_nearly_equal_is_not_called_slower() -> None
     assert "slower" not in said and "fastest" not in said
 
 
-def test_an_arm_that_scatters_behind_a_slower_one_makes_it_no_outsider() -> None:
+def test_a_noisy_arm_does_not_make_a_slower_one_an_outsider() -> None:
     wild = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.5, 0.001), c=pace(1.6, 0.66))
     said = answer(wild)
     assert said.startswith("CPU a is fastest of those that can be told apart: "), said
@@ -349,7 +349,7 @@ def test_an_arm_that_scatters_behind_a_slower_one_makes_it_no_outsider() -> None
     assert "CPU c (" in said and "varies too much to be compared." in said
 
 
-def test_of_two_rounds_it_is_not_said_that_they_vary() -> None:
+def test_two_rounds_are_not_said_to_vary() -> None:
     state = begun(VARIANTS, gpu=False)
     for index in range(40):
         paces = (1.0, 1.5 + index / 1_000, *([1.6, 40.0][index : index + 1]))
@@ -361,7 +361,7 @@ def test_of_two_rounds_it_is_not_said_that_they_vary() -> None:
     assert "CPU c has too few rounds to be compared." in said and "varies" not in said, said
 
 
-def test_the_one_that_an_arm_is_slower_than_is_named_where_several_lead() -> None:
+def test_with_several_leaders_the_faster_arm_of_a_pair_is_named() -> None:
     state = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0.01), b=pace(1.001, 0.01), c=pace(3.0, 0.01))
     said = answer(state)
     assert "1.00 ×" not in said and "CPU b (1.001 s [0.9960 1.006]) lie within 0.1 % of each other. " in said
@@ -375,7 +375,7 @@ def working(state: RunState, **kinds: str) -> RunState:
     return state
 
 
-def test_only_arms_that_do_the_same_are_compared() -> None:
+def test_only_arms_that_do_the_same_work_are_compared() -> None:
     state = working(begun(VARIANTS, gpu=False), a="packing", b="unpacking", c="packing")
     fixed(state, a=pace(1.0, 0.01), b=pace(0.1, 0.01), c=pace(3.0, 0.01))
     said = answer(state)
@@ -389,7 +389,7 @@ def test_only_arms_that_do_the_same_are_compared() -> None:
     assert brief(state).fastest == "CPU a" and brief(state).next == "CPU c"
 
 
-def test_a_program_of_xla_is_one_and_a_loop_without_an_end_is_counted_at_least() -> None:
+def test_an_xla_program_counts_as_one_and_an_endless_loop_as_at_least_one_pass() -> None:
     state = measure(begun([EAGER, XLA], gpu=False), {EAGER: 4e-3, XLA: 4e-4})
     placed(state, EAGER, e.Node("a", "Mul", "CPU:0", count=90))
     placed(state, XLA, *(e.Node(f"p/{i}", "hlo multiply", "CPU:0") for i in range(7)))
@@ -404,7 +404,7 @@ def test_a_program_of_xla_is_one_and_a_loop_without_an_end_is_counted_at_least()
     assert ": it launches at least 8 ops instead of 90." in answer(finish(loop))
 
 
-def test_a_sweep_pairs_no_arms_that_do_different_things() -> None:
+def test_a_sweep_does_not_pair_arms_that_do_different_work() -> None:
     state = begun(
         [*VARIANTS[:2], *(msgspec.structs.replace(a, device="GPU:0") for a in VARIANTS[:2])], sizes=SIZES
     )
@@ -419,7 +419,7 @@ def test_a_sweep_pairs_no_arms_that_do_different_things() -> None:
     }
 
 
-def test_an_arm_that_is_traced_in_each_call_leads_with_that_and_is_compared_with_none() -> None:
+def test_an_arm_traced_in_each_call_is_reported_first_and_never_compared() -> None:
     state = measure(begun([EAGER, GRAPH, XLA], gpu=False), {EAGER: 2e-2, GRAPH: 1e-3, XLA: 2e-3})
     words = "your function is retraced in each call: step gets a new Python value; pass tensors"
     state.apply(e.Caveat(run="r", code="retraced", message=words, arm=EAGER.id))
@@ -429,7 +429,7 @@ def test_an_arm_that_is_traced_in_each_call_leads_with_that_and_is_compared_with
     assert EAGER.id not in {arm for r in summarise(state).ratios for arm in (r.a, r.b)}
 
 
-def test_a_point_that_is_not_finished_is_in_no_sentence() -> None:
+def test_an_unfinished_point_appears_in_no_sentence() -> None:
     sizes = SIZES[:3]
     state = begun([GRAPH, GPU_GRAPH], sizes=sizes)
     for point, (index, paces) in enumerate([(0, (1e-3, 3e-3)), (1, (2e-3, 3e-3)), (2, (9e-3, 3e-3))]):

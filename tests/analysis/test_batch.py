@@ -18,7 +18,7 @@ def swept(times):
     ]
 
 
-def test_the_least_batch_near_the_best_throughput_pays():
+def test_the_smallest_batch_near_the_best_throughput_pays():
     # 1,000, 4,000, 9,500 and 10,000 examples per second
     assert paying(swept({1: [1e-3], 8: [2e-3], 38: [4e-3], 160: [16e-3]}), "batch") == 38
 
@@ -27,7 +27,7 @@ def test_the_faster_arm_of_each_batch_counts():
     assert paying(swept({1: [1e-3, 1e-4], 10: [9e-3, 9e-2]}), "batch") == 1
 
 
-def test_one_batch_or_none_that_ran_says_nothing():
+def test_fewer_than_two_measured_batches_say_nothing():
     assert paying(swept({4: [1e-3]}), "batch") is None
     assert paying(swept({4: [None], 8: [None]}), "batch") is None
     assert paying(swept({4: [1e-3], 8: [1e-3]}), "length") is None
@@ -45,7 +45,7 @@ def fit(device: str, variant: str, batch: int, **about: object) -> Fit:
     return Fit(device=device, variant=variant, batch=batch, **{**usual, **about})
 
 
-def test_what_fits_is_told_for_each_device_with_what_ended_the_search():
+def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason():
     told = fitting(
         [
             fit("CPU:0", "inference", 65_536, ended_by="maximum", source="shapes"),

@@ -26,7 +26,7 @@ from tuilab.report.sweep import at_best
 
 
 class TestGpu:
-    def test_the_longest_of_its_parts(self) -> None:
+    def test_the_bound_is_its_longest_part(self) -> None:
         work = Work(flop=1e9, inputs=11e6, outputs=10e6)
         found = GpuCall(work, CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.arithmetic_s == pytest.approx(1e-3)
@@ -35,13 +35,13 @@ class TestGpu:
         copied = GpuCall(work, CPU_ROOFS, "graph", copied=True).on(GPU_SHEET)
         assert copied.seconds == pytest.approx(11e6 / 10e9 + 1e-3 + 10e6 / 10e9)
 
-    def test_starting_a_call_on_this_host(self) -> None:
+    def test_the_bound_includes_starting_a_call_on_this_host(self) -> None:
         found = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "xla", copied=False).on(GPU_SHEET)
         assert found.seconds == found.host_s == pytest.approx(80e-6)
         bare = GpuCall(Work(flop=1, inputs=1, outputs=1), None, "xla", copied=False).on(GPU_SHEET)
         assert bare.host_s == 0 and "TensorFlow's own dispatch on this host" in bare.unknown
 
-    def test_what_is_not_known_is_named(self) -> None:
+    def test_unknown_parts_of_the_bound_are_named(self) -> None:
         found = GpuCall(Work(), CPU_ROOFS, "graph", copied=False).on(GPU_SHEET)
         assert found.unknown[:2] == ("the arithmetic", "the bytes it moves")
 
@@ -67,7 +67,7 @@ class TestGpu:
         told(state, Work(flop=1.0), GRAPH)
         assert work_of(state, state.arms[GPU_GRAPH.id], 0) == Work(flop=1.0)
 
-    def test_what_the_host_does_is_named_as_that(self) -> None:
+    def test_host_work_is_named_as_host_work(self) -> None:
         graph = GpuCall(Work(flop=1, inputs=1, outputs=1), CPU_ROOFS, "graph")
         assert "TensorFlow's start of a call on this host" in parts_words(graph.on(GPU_SHEET))
         fed = GpuCall(Work(flop=1, inputs=1, outputs=1, host_s=5e-3), CPU_ROOFS, "graph")
@@ -75,7 +75,7 @@ class TestGpu:
         zlib = GpuCall(Work(inputs=1, to_host=1, host_only=True), CPU_ROOFS, "eager", least_s=2e-3)
         assert "the host's own work" in parts_words(zlib.on(GPU_SHEET))
 
-    def test_launches_limit_a_plain_graph_and_not_every_program(self) -> None:
+    def test_launches_limit_a_plain_graph_but_not_every_program(self) -> None:
         state = without_gpu(1e-3, Work(flop=1e6, inputs=1e4, outputs=1e4, kernels=10_000))
         bound = next(b for b in bounds(state, 0, SHEETS["a100"]) if b.input == "resident")
         assert bound.verdict == "cannot win" and bound.limited_by == "launches"
@@ -96,7 +96,7 @@ class TestGpu:
         found = GpuCall(work, None, "xla").on(SHEETS["h100"])
         assert found.seconds == pytest.approx(1e6 * SHEETS["h100"].launch.value)
 
-    def test_an_op_without_a_kernel_stays_at_its_measured_time(self) -> None:
+    def test_an_op_without_a_gpu_kernel_keeps_its_measured_time(self) -> None:
         stay = Stay(
             op="MatMul", runs=1, reason="no kernel for int32", to_host=1e6, to_device=1e6, seconds=4e-3
         )
@@ -128,25 +128,25 @@ class TestGpu:
             ),
         ],
     )
-    def test_what_is_not_known_is_said_with_the_reason(self, work: Work, why: str) -> None:
+    def test_unknowns_are_reported_with_the_reason(self, work: Work, why: str) -> None:
         state = without_gpu(10e-3, work)
         found = bounds(state, 0, SHEETS["h100"])
         assert {(b.at_most, b.verdict) for b in found} == {(None, "not known")}
         assert f"What an H100 could give is not known: {why}" in answer(state)
 
-    def test_before_this_host_was_measured_a_short_bound_is_not_known(self) -> None:
+    def test_a_short_bound_is_unknown_until_the_host_is_measured(self) -> None:
         """Without this host's launch cost, a small call would take less than a nanosecond."""
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
         assert "to start a call here is not measured yet" in summarise(state, against="h100").answer
 
-    def test_a_ceiling_that_says_nothing_is_kept_and_not_printed(self) -> None:
+    def test_an_uninformative_ceiling_is_stored_but_not_printed(self) -> None:
         state = without_gpu(1e4, Work(flop=1e3, inputs=1, outputs=1))
         assert all(b.at_most is not None and b.at_most > 1e6 for b in bounds(state, 0, SHEETS["h100"]))
         assert "far faster (likely over 100 ×); the ceiling is not informative" in answer(state)
 
-    def test_each_dtype_and_variant_that_was_measured_has_its_bound(self) -> None:
+    def test_each_measured_dtype_and_variant_has_its_bound(self) -> None:
         half = msgspec.structs.replace(GRAPH, dtype="float16")
         trained = msgspec.structs.replace(GRAPH, variant="training")
         state = measure(begun([GRAPH, half, trained], gpu=False), {GRAPH: 20e-3, half: 15e-3, trained: 40e-3})
@@ -174,14 +174,14 @@ class TestGpu:
 
 
 class TestAnswer:
-    def test_could_win_by_at_most(self) -> None:
+    def test_the_bound_says_by_how_much_a_gpu_could_win_at_most(self) -> None:
         text = answer(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
         assert re.search(
             r"An H100 could be at most 5\.\d+ × faster \(limited by TensorFlow's start of a call", text
         )
         assert "Measured here:" in text
 
-    def test_a_likely_range_stands_beside_the_ceiling(self) -> None:
+    def test_a_likely_range_is_printed_with_the_ceiling(self) -> None:
         state = without_gpu(0.1, Work(flop=1e10, inputs=1e4, outputs=1e4))
         text = summarise(state, against="t4").answer
         assert re.search(r"would likely be \d+ to \d+ × faster, and at most \d+(\.\d)? × \(limited by", text)
@@ -196,21 +196,21 @@ class TestAnswer:
         assert "this host was too busy to measure how long TensorFlow takes to start a call" in answer(state)
         assert "far faster" not in answer(state) + bound_words(state)
 
-    def test_a_busy_machine_tells_of_a_call_whose_start_is_nothing_to_its_work(self) -> None:
+    def test_a_busy_machine_still_judges_a_call_whose_start_is_negligible(self) -> None:
         state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))
         idle = answer(state)
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
         assert "would be far faster" in idle and answer(state) == idle
 
-    def test_copies_that_cost_nothing_are_no_second_figure(self) -> None:
+    def test_free_copies_add_no_second_figure(self) -> None:
         text = answer(without_gpu(100.0, Work(flop=1e13, inputs=4, outputs=4)))
         assert text.count("far faster") == 1 and "copied" not in text
 
-    def test_cannot_win(self) -> None:
+    def test_a_gpu_whose_bound_is_slower_cannot_win(self) -> None:
         text = answer(without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)))
         assert "A GPU cannot win: none of the 11 NVIDIA cards known here takes less than 100 µs" in text
 
-    def test_nothing_is_said_beside_a_gpu(self) -> None:
+    def test_no_bound_is_printed_for_a_machine_with_a_gpu(self) -> None:
         state = told(
             measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}), Work(flop=1e6), GRAPH
         )
@@ -220,7 +220,7 @@ class TestAnswer:
         result = summarise(without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4)), against="t4")
         assert {bound.gpu for bound in result.bounds} == {"t4"} and "A T4 could be" in result.answer
 
-    def test_a_bound_is_no_sample(self) -> None:
+    def test_a_bound_is_not_a_sample(self) -> None:
         state = without_gpu(560e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         result = summarise(state)
         assert result.bounds and not result.ratios and [a.id for a in result.arms if a.median_s] == [GRAPH.id]
@@ -231,7 +231,7 @@ class TestAnswer:
 
 
 class TestSweep:
-    def test_the_least_size_at_which_it_could_overtake(self) -> None:
+    def test_the_smallest_size_at_which_a_gpu_could_overtake_is_named(self) -> None:
         sizes = (256, 1_024, 4_096, 16_384)
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=sizes)
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 40e-6 * n / 1_024})
@@ -248,13 +248,13 @@ class TestSweep:
         assert found.sentence in answer(finish(state))
 
     @pytest.mark.parametrize(("call_s", "said"), [(40e-6, "by its data sheet"), (40e-3, "below the picture")])
-    def test_a_bound_that_lies_under_the_picture_says_so(self, call_s: float, said: str) -> None:
+    def test_a_bound_below_the_plotted_range_says_so(self, call_s: float, said: str) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: call_s * n / 1_024})
         told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
         assert [series.note for series in at_best(summarise(finish(state)))] == [said]
 
-    def test_one_size_too_busy_to_tell_leaves_no_sentence_of_the_others(self) -> None:
+    def test_one_size_measured_on_a_busy_machine_suppresses_the_sentence(self) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-2 * n})
         for index, flop in enumerate((1e8, 1e13)):
@@ -265,7 +265,7 @@ class TestSweep:
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
         assert sweep_bound(finish(state), SHEETS["h100"]) is None
 
-    def test_on_a_host_that_was_never_idle_no_size_is_named(self) -> None:
+    def test_a_host_that_was_never_idle_names_no_size(self) -> None:
         state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024))
         measure(unavailable(state, GPU_GRAPH), {GRAPH: lambda n: 4e-6 * n})
         told(state, Work(flop=1e8, inputs=1e5, outputs=1e5), GRAPH, GPU_GRAPH)
@@ -345,7 +345,7 @@ def call_of(name: str) -> GpuCall:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_no_programs_best_time_beats_the_bound(name: str) -> None:
+def test_no_program_beats_its_bound(name: str) -> None:
     kernels, mode, copied = PROGRAMS[name]
     call = call_of(name)
     for sheet in SHEETS.values():
@@ -369,7 +369,7 @@ KINDS = {
 """The programs by what they do, as docs/measuring.md lists them."""
 
 
-def test_the_table_of_bounds_in_the_papers_is_what_they_come_to() -> None:
+def test_the_table_of_bounds_in_the_papers_is_current() -> None:
     rows, counted = [], 0
     for kind, begin in KINDS.items():
         names = [name for name in PROGRAMS if re.match(begin, name)]

@@ -15,7 +15,7 @@ def test_a_precise_quiet_run_has_no_badge() -> None:
     assert (found.reasons, found.badge) == ((), "")
 
 
-def test_the_widest_arm_is_held_against_what_was_wanted() -> None:
+def test_the_widest_interval_is_compared_with_the_wanted_precision() -> None:
     state = finish(measure(begun([GRAPH, EAGER]), {GRAPH: 4e-4, EAGER: 4e-3}, spread=0.8))
     state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared: …"))
     found = confidence(state)
@@ -24,18 +24,18 @@ def test_the_widest_arm_is_held_against_what_was_wanted() -> None:
 
 
 @pytest.mark.parametrize("code", sorted(SHORT.keys() - {"processes-differ", "other-device"}))
-def test_every_grave_caveat_has_its_two_words(code: str) -> None:
+def test_every_grave_caveat_has_a_badge_of_two_words(code: str) -> None:
     state = finish(measure(begun([GRAPH]), {GRAPH: 4e-4}))
     state.apply(e.Caveat(run="r", code=code, message="…", arm="" if "host" in SHORT[code] else GRAPH.id))
     assert SHORT[code] in confidence(state).badge
 
 
-def test_what_a_median_bears_is_no_doubt_and_neither_is_a_run_that_goes_on() -> None:
+def test_caveats_that_medians_withstand_and_running_runs_raise_no_badge() -> None:
     state = measure(begun([GRAPH]), {GRAPH: 4e-4}, spread=0.8)
     state.apply(e.Caveat(run="r", code="outliers", message="2 of 20", arm=GRAPH.id))
     assert confidence(state).badge == "" and confidence(state).reasons == ()
 
 
-def test_a_run_without_figures_doubts_none() -> None:
+def test_a_run_without_figures_has_no_badge() -> None:
     found = confidence(finish(begun([GPU_GRAPH])))
     assert (found.half_width, found.badge) == (None, "")

@@ -22,7 +22,7 @@ def test_a_quiet_machine_raises_no_doubt() -> None:
         (Pressure(wall_s=2, cores=1, load=3.4), "the load average was 3.4 on 1 logical CPU"),
     ],
 )
-def test_each_counter_speaks_for_itself(seen: Pressure, words: str) -> None:
+def test_each_counter_raises_its_own_doubt(seen: Pressure, words: str) -> None:
     assert contention(seen) == ("cpu-contention", f"the processor was shared: {words}")
 
 
@@ -31,7 +31,7 @@ def test_several_reasons_make_one_doubt() -> None:
     assert found is not None and found.message.count(" and ") == 1 and found.message.count(",") == 1
 
 
-def test_interruptions_are_nobodys_where_nobody_else_computed():
+def test_interruptions_blame_no_process_if_none_other_computed():
     threads = Pressure(wall_s=10, cores=2, switches=800, waited_s=0.1, others_s=0.1)
     assert contention(threads) is None, "threads of one pool make way for each other"
     found = contention(Pressure(wall_s=10, cores=2, switches=800, waited_s=0.1, others_s=1.5))

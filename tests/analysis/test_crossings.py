@@ -24,17 +24,17 @@ def test_a_power_law_is_interpolated_exactly() -> None:
     assert found[0].low < 1_000 < found[0].high
 
 
-def test_the_other_direction_is_a_crossing_by_b() -> None:
+def test_a_crossing_in_the_other_direction_is_by_b() -> None:
     found = crossings([place(64, -1), place(512, 1)])
     assert [c.overtakes for c in found] == [False]
 
 
-def test_a_change_of_sign_within_the_noise_is_none() -> None:
+def test_a_change_of_sign_within_the_noise_is_not_a_crossing() -> None:
     assert crossings([place(64, 0.01, 0.1), place(512, -0.01, 0.1)]) == []
     assert crossings([place(64, 1.0), place(512, -0.01, 0.1)]) == []
 
 
-def test_a_place_that_could_be_either_leaves_the_bracket_wide() -> None:
+def test_an_undecided_place_leaves_the_bracket_wide() -> None:
     sharp = crossings([place(64, 1), place(256, 0.0, 0.001), place(1_024, -1)])
     vague = crossings([place(64, 1), place(256, 0.0, 0.3), place(1_024, -1)])
     assert sharp[0].at == vague[0].at == pytest.approx(256)
@@ -50,12 +50,12 @@ def test_several_changes_are_several_crossings() -> None:
     assert [c.at for c in found] == sorted(c.at for c in found)
 
 
-def test_a_lead_at_one_size_between_two_of_the_other_arm_is_no_crossing() -> None:
+def test_a_lead_at_one_isolated_size_is_not_a_crossing() -> None:
     assert crossings([place(4, 1), place(16, -1), place(64, 1)]) == []
     assert [c.overtakes for c in crossings([place(4, 1), place(16, -1), place(64, -1)])] == [True]
 
 
-def test_more_sizes_ask_more_of_each() -> None:
+def test_with_more_sizes_each_needs_stronger_evidence() -> None:
     # 2.5 standard errors from 0: enough for one size, too little among twenty.
     assert signs([place(1, 0.0025)]) == [1]
     assert signs([place(x, 0.0025) for x in range(1, 21)]) == [0] * 20
@@ -74,7 +74,7 @@ share = st.floats(0, 1)
 
 
 @given(share, share, st.floats(1.01, 50), st.floats(1.01, 50))
-def test_two_lines_cross_within_the_bounds_that_two_ratios_leave(
+def test_two_lines_cross_within_the_bounds_set_by_two_ratios(
     p: float, q: float, below: float, above: float
 ) -> None:
     # Both cost 1 at size 10,000; p and q are the shares that grow with the size.

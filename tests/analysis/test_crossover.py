@@ -40,13 +40,13 @@ def test_found() -> None:
     assert " k samples [" in found.sentence
 
 
-def test_the_arm_that_overtakes_is_a_whichever_was_asked_for() -> None:
+def test_arm_a_is_the_one_that_overtakes_in_either_order() -> None:
     pair = Pair("cpu", "gpu", "CPU graph", "GPU graph", "samples")
     found = crossover(measured(cpu, seed=2), measured(gpu), pair)
     assert (found.status, found.a, found.b) == ("found", "gpu", "cpu")
 
 
-def test_none_names_who_is_faster_and_by_how_much() -> None:
+def test_no_crossover_names_the_faster_arm_and_its_factor() -> None:
     found = crossover(measured(lambda x: 3 * cpu(x)), measured(cpu, seed=2), PAIR)
     assert (found.status, found.at, found.ci95) == ("none", None, None)
     assert found.sentence.startswith(
@@ -55,7 +55,7 @@ def test_none_names_who_is_faster_and_by_how_much() -> None:
     assert found.sentence.endswith(" × at 65,536).")
 
 
-def test_none_tells_no_lead_where_noise_could_make_it() -> None:
+def test_no_crossover_claims_no_lead_within_the_noise() -> None:
     ahead = measured(cpu, seed=2)
     found = crossover(measured(lambda x: cpu(x) * (0.999 if x == 256 else 1.3)), ahead, PAIR)
     assert found.status == "none"
@@ -63,7 +63,7 @@ def test_none_tells_no_lead_where_noise_could_make_it() -> None:
     assert found.sentence.endswith("; below 1,024 the two cannot be told apart.")
 
 
-def test_beyond_where_the_gap_closes_at_the_end() -> None:
+def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
     near = SIZES[:-1]
     found = crossover(measured(gpu, near), measured(cpu, near, seed=2), PAIR)
     assert (found.status, found.a) == ("beyond", "gpu")
@@ -72,7 +72,7 @@ def test_beyond_where_the_gap_closes_at_the_end() -> None:
     assert found.sentence.endswith(" × faster there, but the gap closes.")
 
 
-def test_a_gap_that_closes_too_slowly_is_none() -> None:
+def test_a_gap_that_closes_too_slowly_is_no_crossover() -> None:
     found = crossover(measured(lambda x: 10 * x**-0.02), measured(lambda x: 1.0, seed=2), PAIR)
     assert found.status == "none"
 
@@ -114,7 +114,7 @@ def test_a_lead_that_jumps_from_size_to_size_is_no_crossover() -> None:
     )
 
 
-def test_arms_that_become_equal_say_from_where_on() -> None:
+def test_arms_that_become_equal_say_from_which_size() -> None:
     found = crossover(measured(lambda x: cpu(x) * (1 + (x < 4_096))), measured(cpu, seed=2), PAIR)
     assert found.status == "beyond"
     assert found.sentence.endswith("and from 4,096 on the two are equal within the noise.")
@@ -142,7 +142,7 @@ def test_bisection_needs_few_sizes_and_then_stops() -> None:
     assert step.reason.startswith("known to ±")
 
 
-def test_bisection_stops_where_noise_rules() -> None:
+def test_bisection_stops_when_noise_dominates() -> None:
     a, b = dict(measured(gpu, spread=0.2)), dict(measured(cpu, spread=0.2, seed=2))
     for _ in range(10):
         step = next_size(a, b, 0.01)
@@ -160,7 +160,7 @@ def test_bisection_stops_at_neighbours() -> None:
     assert next_size(a, b).reason == "3 and 4 are neighbours"
 
 
-def test_bisection_keeps_to_the_sizes_that_are_allowed() -> None:
+def test_bisection_uses_only_allowed_sizes() -> None:
     a, b = measured(gpu), measured(cpu, seed=2)
     step = next_size(a, b, allowed=lambda x: 4_096 * round(x / 4_096))
     assert step.size is not None and step.size % 4_096 == 0

@@ -36,7 +36,7 @@ def test_dispatch_bound_eager() -> None:
     assert "tf.function" in one.remedy
 
 
-def test_advice_that_the_runs_own_arms_refute_is_not_given() -> None:
+def test_advice_refuted_by_other_arms_of_the_run_is_withheld() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 1e-3, GRAPH: 2e-3})
     assert not found(phases(state, EAGER, dispatch=9e-4, compute=1e-4), "dispatch-bound")
     state = measure(begun([GPU_GRAPH, GPU_COPIED]), {GPU_GRAPH: 3e-3, GPU_COPIED: 1e-3})
@@ -45,26 +45,26 @@ def test_advice_that_the_runs_own_arms_refute_is_not_given() -> None:
     assert not found(phases(same, EAGER, dispatch=9e-4, compute=1e-4), "dispatch-bound")
 
 
-def test_an_arm_that_is_traced_anew_is_told_to_be_slower_than_none() -> None:
+def test_an_arm_traced_in_each_call_is_not_compared_with_others() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 2e-2, GRAPH: 1e-3})
     state.apply(e.Caveat(run="r", code="retraced", message="it is retraced; pass tensors", arm=EAGER.id))
     (one,) = found(phases(state, EAGER, dispatch=1.9e-2, compute=1e-3), "dispatch-bound")
     assert "faster" not in one.sentence and one.sentence.endswith("it is retraced.")
 
 
-def test_what_the_run_could_not_make_a_graph_is_not_told_to_be_one() -> None:
+def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
     state = failed(measure(begun([EAGER, GRAPH]), {EAGER: 1e-3}), GRAPH, "no graph holds it")
     (one,) = found(phases(state, EAGER, dispatch=9e-4, compute=1e-4), "dispatch-bound")
     assert one.remedy == "Give each call more work: a larger batch."
 
 
-def test_where_nothing_is_known_no_other_shares_are_spoken_of() -> None:
+def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
     assert "100 % is not known" in one.sentence and "other shares" not in one.remedy
 
 
-def test_what_relieves_a_step_is_what_the_runs_own_arms_do_not_refute() -> None:
+def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
     serial, prefetched, cached = (
         Arm("CPU:0", "graph", variant=v) for v in ("serial", "prefetched", "cached")
     )
@@ -88,13 +88,13 @@ def test_what_relieves_a_step_is_what_the_runs_own_arms_do_not_refute() -> None:
     ("share", "severity"),
     [(0.14, None), (0.15, "moderate"), (0.19, "moderate"), (0.2, "high"), (0.9, "high")],
 )
-def test_input_bound_from_a_share_that_matters(share: float, severity: str | None) -> None:
+def test_input_bound_is_reported_from_the_threshold_share(share: float, severity: str | None) -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1.0}), GRAPH, input_wait=share, compute=1 - share)
     assert [d.severity for d in found(state, "input-bound")] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(("share", "severity"), [(0.1, None), (0.2, "moderate"), (0.35, "high")])
-def test_launch_bound_from_a_share_that_matters(share: float, severity: str | None) -> None:
+def test_launch_bound_is_reported_from_the_threshold_share(share: float, severity: str | None) -> None:
     state = phases(
         measure(begun([GPU_GRAPH]), {GPU_GRAPH: 2**-11}),
         GPU_GRAPH,
@@ -119,7 +119,7 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
     assert one.severity == "info" and one.remedy == "Measure again on a quiet host."
 
 
-def test_one_op_is_not_told_to_become_one_graph() -> None:
+def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
     """A graph would launch one op too."""
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
     phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
@@ -129,7 +129,7 @@ def test_one_op_is_not_told_to_become_one_graph() -> None:
     )
 
 
-def test_what_one_op_cannot_take_to_start_is_not_called_launching_it() -> None:
+def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
     """4 % of 240 ms: something else had the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
         state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
@@ -215,7 +215,7 @@ def test_a_size_below_the_crossover() -> None:
     assert not found(big, "too-small")
 
 
-def test_the_gravest_come_first_and_failed_arms_are_left_out() -> None:
+def test_the_gravest_diagnoses_come_first_and_failed_arms_are_left_out() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1.0, GPU_GRAPH: 1.0})
     phases(state, GRAPH, input_wait=0.16, compute=0.84)
     phases(state, GPU_GRAPH, input_wait=0.5, copy_in=0.3, compute=0.2)
@@ -224,7 +224,7 @@ def test_the_gravest_come_first_and_failed_arms_are_left_out() -> None:
     assert {d.arm for d in diagnose(state)} == {GRAPH.id}
 
 
-def test_an_account_of_nothing_is_no_share() -> None:
+def test_an_empty_account_gives_no_share() -> None:
     state = measure(begun([GRAPH]), {GRAPH: 1.0})
     phases(state, GRAPH, compute=0.0)
     assert [each.code for each in diagnose(state)] == ["not-known"]

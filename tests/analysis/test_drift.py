@@ -20,7 +20,7 @@ def test_a_steady_climb_is_named_with_its_size() -> None:
     assert found.message.endswith("% while it was measured (p < 0.001)")
 
 
-def test_a_falling_run_is_faster() -> None:
+def test_a_falling_trend_is_reported_as_faster() -> None:
     found = drift([1 - i / 1_000 for i in range(50)])
     assert found is not None and found.message.startswith("sped up by ")
 
@@ -43,7 +43,7 @@ def test_one_spike_is_no_drift() -> None:
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.6])
-def test_false_alarms_are_rare_even_where_samples_follow_each_other(rho: float) -> None:
+def test_false_alarms_are_rare_even_for_correlated_samples(rho: float) -> None:
     rows = np.exp(noise(np.random.default_rng(1), 300, 60, 0.1, rho)).tolist()
     assert sum(drift(row) is not None for row in rows) <= 12
 
@@ -64,9 +64,7 @@ def test_mann_kendall_against_a_worked_example() -> None:
 
 
 @given(st.lists(st.floats(1e-6, 1e3), max_size=60), st.sampled_from([1e-3, 2.0, 1e3]))
-def test_the_unit_does_not_matter_and_time_backwards_is_the_opposite(
-    samples: list[float], factor: float
-) -> None:
+def test_drift_ignores_the_unit_and_reverses_with_time(samples: list[float], factor: float) -> None:
     one, back = drift(samples), drift(samples[::-1])
     assert (one is None) == (back is None) == (drift([s * factor for s in samples]) is None)
     if one is not None and back is not None:

@@ -42,25 +42,25 @@ def run(*, graph: float = 1.0, processes: int = 7, seed: int = 1, between: float
     return state
 
 
-def test_the_faster_one_is_named_with_its_ratio_and_the_other_arm_is_equal():
+def test_the_faster_environment_is_named_with_its_ratio_and_an_unchanged_arm_is_equal():
     found = sentences(run(graph=1 / 1.3), 0)
     assert "CPU graph: new is 1.2" in found[0] and "× faster than old [1.2" in found[0]
     assert "CPU eager: old and new are equal within" in found[0]
 
 
-def test_a_tenth_is_found_and_named():
+def test_a_difference_of_ten_percent_is_found_and_named():
     (pair,) = pairs(run(graph=1.1), 0)
     assert {row.arm: row.differs for row in pair.arms} == {"CPU eager": False, "CPU graph": True}
     assert "old is 1.1" in pair.sentences[0]
 
 
-def test_of_the_same_environment_twice_a_difference_is_claimed_in_one_run_of_twenty_at_most():
+def test_identical_environments_differ_in_at_most_one_run_of_twenty():
     claimed = sum(any(row.differs for row in pairs(run(seed=seed), 0)[0].arms) for seed in range(100))
     assert claimed <= 9  # 5 are expected at most; more than 9 has a probability of 3 %
 
 
 @pytest.mark.parametrize("processes", [3, 7])
-def test_the_minutes_that_both_share_do_not_widen_what_is_known(processes: int):
+def test_noise_shared_by_both_environments_does_not_widen_the_interval(processes: int):
     (pair,) = pairs(run(processes=processes, between=0.001), 0)
     assert all(row.ci95 and row.ci95[1] / row.ci95[0] < 1.05 for row in pair.arms)
 
@@ -73,7 +73,7 @@ def node(op: str, device: str) -> e.Node:
     return e.Node(name=op.lower(), op=op, device=device)
 
 
-def test_ops_that_moved_came_or_went_are_told():
+def test_ops_that_moved_appeared_or_vanished_are_listed():
     state = run(processes=1)
     place(state, "old", [node("MatMul", "CPU:0"), node("RFFT", "GPU:0"), node("BiasAdd", "CPU:0")])
     place(state, "new", [node("MatMul", "CPU:0"), node("RFFT", "CPU:0"), node("_FusedMatMul", "CPU:0")])
@@ -83,7 +83,7 @@ def test_ops_that_moved_came_or_went_are_told():
     assert "MatMul runs" not in said
 
 
-def test_first_calls_and_imports_are_told_where_they_differ():
+def test_differing_first_calls_and_import_times_are_reported():
     state = run(processes=1)
     for host, first in (("old", 0.4), ("new", 0.1)):
         arm = arms(host)[1].id
@@ -102,7 +102,7 @@ def test_the_result_names_the_environment_of_each_arm():
     assert result.answer.startswith("CPU graph: new is 1.2")
 
 
-def test_hosts_are_no_environments():
+def test_hosts_are_not_environments():
     state = RunState()
     state.apply(started("r", *arms(""), *arms("gpu-07")))
     state.apply(e.MachineJoined(run="r", host="", machine=machine()))

@@ -78,7 +78,7 @@ def test_true_crossovers_are_still_found(lasting: float, spread: float, least: i
     assert sum(one.status == "found" and one.a == "a" for one in found) >= least
 
 
-def test_a_crossover_of_less_than_a_third_is_found_where_the_host_is_quiet() -> None:
+def test_a_crossover_with_a_small_lead_is_found_on_a_quiet_host() -> None:
     rng = np.random.default_rng(52)
     costs: list[Cost] = [lambda size: 1.3 * (size / 16_384) ** -0.06, lambda size: 1.3]
     found = [crossover(*swept(rng, costs, 0.02, 0.25, 20), PAIR) for _ in range(50)]

@@ -29,7 +29,7 @@ def joined(state: RunState) -> RunState:
     return state
 
 
-def test_hosts_that_shared_no_round_are_compared_all_the_same():
+def test_hosts_without_common_rounds_are_still_compared():
     state = joined(begun([GRAPH, THERE]))
     measure(state, {GRAPH: 3e-3})
     measure(state, {THERE: 1e-3})
@@ -42,7 +42,7 @@ def test_hosts_that_shared_no_round_are_compared_all_the_same():
     assert set(result.machines) == {"", "gpu-07"}
 
 
-def test_a_claim_is_judged_on_each_host_by_itself():
+def test_a_claim_is_judged_separately_on_each_host():
     state = joined(begun([GRAPH, THERE, GPU_THERE], gpu=False, no_gpu="no driver"))
     measure(state, {GRAPH: 1e-5})
     measure(state, {THERE: 2e-3, GPU_THERE: 1e-3})
@@ -51,7 +51,7 @@ def test_a_claim_is_judged_on_each_host_by_itself():
     assert all(v.evidence.startswith((v.host or "this machine") + ": ") for v in result.claims)
 
 
-def test_a_crossover_is_between_arms_of_one_host():
+def test_a_crossover_pairs_arms_of_one_host():
     state = joined(begun([GRAPH, THERE, GPU_THERE], sizes=SIZES))
     measure(state, {GRAPH: lambda n: n * 1e-7})
     measure(state, {THERE: lambda n: n * 1e-7, GPU_THERE: lambda n: 1e-4 + n * 1e-9})
@@ -60,7 +60,7 @@ def test_a_crossover_is_between_arms_of_one_host():
     assert result.crossover.status == "found"
 
 
-def test_one_hosts_run_is_not_taken_apart():
+def test_a_run_of_one_host_is_not_split_by_host():
     state = begun([THERE, GPU_THERE])
     assert by_host(state) == {"gpu-07": state}
 
@@ -76,7 +76,7 @@ def test_an_unpaired_interval_holds_the_true_ratio_as_often_as_it_says():
     assert 0.91 <= held / trials <= 0.985
 
 
-def test_an_unpaired_interval_holds_what_lies_between_processes():
+def test_an_unpaired_interval_covers_the_variation_between_processes():
     """Each process settles at its own speed: 5 of each arm, 5 % apart."""
     draw, held, trials = random.Random(8), 0, 200
     for _ in range(trials):
@@ -103,7 +103,7 @@ def test_without_samples_there_is_no_unpaired_ratio():
     assert same.ratio == pytest.approx(1)
 
 
-def test_what_is_missing_of_a_run_that_was_broken_off():
+def test_an_interrupted_run_lists_what_is_missing():
     other = Arm("CPU:0", "xla")
     state = begun([GRAPH, other, GPU_GRAPH], sizes=SIZES[:2])
     measure(state, {GRAPH: 1e-3})

@@ -43,7 +43,7 @@ def run(**parts):
     )
 
 
-def test_shares_are_of_the_account_and_the_rest_is_outside():
+def test_layer_shares_are_of_the_account_and_the_rest_is_outside():
     state = run(compute=0.8e-3, dispatch=0.2e-3)
     layers = layers_at(state, state.arms[made.GRAPH.id], 0)
     assert [layer.share for layer in layers] == pytest.approx([0.4, 0.2, 0.12])
@@ -51,7 +51,7 @@ def test_shares_are_of_the_account_and_the_rest_is_outside():
     assert outside(layers).name == OUTSIDE
 
 
-def test_each_layer_is_held_against_its_nearer_roof():
+def test_each_layer_is_compared_with_its_nearer_roof():
     state = run(compute=0.8e-3, dispatch=0.2e-3)
     conv, add, sort = layers_at(state, state.arms[made.GRAPH.id], 0)
     assert (conv.bound_by, add.bound_by, sort.bound_by) == ("arithmetic", "memory", "compute")
@@ -60,7 +60,7 @@ def test_each_layer_is_held_against_its_nearer_roof():
     assert sort.flop is None
 
 
-def test_a_result_has_the_layers_of_the_arm_that_tells_them_and_the_report_adds_up():
+def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
     result = summarise(run(compute=0.8e-3, dispatch=0.2e-3))
     assert result.model.layers_of == made.GRAPH.id
     assert [(layer.name, layer.kind) for layer in result.model.layers] == [
@@ -73,7 +73,7 @@ def test_a_result_has_the_layers_of_the_arm_that_tells_them_and_the_report_adds_
     assert "outside of layers" in text and "28 %" in text
 
 
-def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_that_is_said():
+def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
     """As on a busy host: the parts of the run's own calls are unknown, but those of the profiled calls are
     known.
     """
@@ -97,7 +97,7 @@ def test_where_the_profiled_calls_took_another_time_the_layers_are_theirs_and_th
     ],
     ids=["not profiled", "not counted", "too short", "no graph", "not looked for"],
 )  # fmt: skip
-def test_why_there_are_no_layers_is_said(mode, account, said):
+def test_missing_layers_are_explained(mode, account, said):
     known = [e.LayersKnown(run="r1", arm=mode.id, point=0, layers=LAYERS)] if "too short" in said else []
     state = made.folded(
         made.started("r1", mode),
@@ -121,7 +121,7 @@ def test_without_an_account_no_layer_has_a_share():
     assert layers_at(state, state.arms[made.GRAPH.id], 0) == ()
 
 
-def test_the_short_table_of_layers_says_their_share_and_what_binds_them():
+def test_the_short_table_of_layers_gives_share_and_bottleneck():
     lines = table(summarise(run(compute=0.8e-3, dispatch=0.2e-3)), details=False).splitlines()
     found = [re.split("  +", line.strip()) for line in lines if line.startswith(("layer ", "conv ", "add "))]
     assert found == [
@@ -131,7 +131,7 @@ def test_the_short_table_of_layers_says_their_share_and_what_binds_them():
     ]
 
 
-def test_a_layer_that_beats_its_roof_has_no_share_of_it():
+def test_a_layer_faster_than_its_roof_gives_no_share_of_it():
     """The roof was measured too low, as on a busy host, so a percentage of it is meaningless."""
     state = run(compute=0.08e-3, dispatch=0.92e-3)
     conv, add, _ = layers_at(state, state.arms[made.GRAPH.id], 0)

@@ -30,7 +30,7 @@ def test_two_paces_are_named_with_their_shares() -> None:
 
 
 @pytest.mark.parametrize("kind", NOISE)
-def test_noise_of_any_shape_has_one_level(kind: str) -> None:
+def test_noise_of_any_distribution_has_one_level(kind: str) -> None:
     draw = np.random.default_rng(7)
     found = sum(two_levels(NOISE[kind](draw, n)) is not None for n in SIZES for _ in range(250))
     assert found <= 5, "more than 1 in 200"
@@ -45,7 +45,7 @@ def test_two_levels_are_found_nearly_always(share: float, step: float, noise: fl
     assert middle == pytest.approx((1, 1 + step, share), rel=0.1)
 
 
-def test_a_small_step_few_samples_and_a_few_outliers_are_no_second_level() -> None:
+def test_a_small_step_or_few_samples_or_outliers_make_no_second_level() -> None:
     assert two_levels([1.0] * 40 + [1.04] * 40) is None
     assert two_levels([1.0] * 12 + [2.0] * 12) is None
     assert two_levels([1.0, 1.001] * 40 + [3.0] * 8) is None

@@ -52,7 +52,7 @@ def flat(figure: object) -> list[float | None]:
 
 
 @given(cells)
-def test_many_samples_give_the_figures_of_few(rounds: list[tuple[bool, bool, float, float]]) -> None:
+def test_many_samples_give_the_same_figures_as_few(rounds: list[tuple[bool, bool, float, float]]) -> None:
     with many(10_000):
         plain = figures(rounds)
     with many(0):
@@ -80,12 +80,12 @@ def test_samples_of_one_round_twice_count_once() -> None:
     assert list(found) == pytest.approx([math.log(2), math.log(3)])
 
 
-def test_the_median_of_what_is_finite() -> None:
+def test_the_median_ignores_values_that_are_not_finite() -> None:
     assert statistics.median(array("d", [math.nan])) is None
     assert statistics.median([3.0, math.inf, 1.0, 2.0]) == 2.0
 
 
-def test_a_figure_is_worked_out_once_and_anew_when_a_sample_comes() -> None:
+def test_a_figure_is_cached_until_a_sample_arrives() -> None:
     state = run_of([(True, True, 1e-3, 2e-3)] * 20)
     asked: list[int] = []
 

@@ -33,7 +33,7 @@ def stands(name: str, cpu: float = 1e-3, gpu: float | None = None, **about: obje
     return msgspec.structs.replace(made, **about)
 
 
-def test_a_run_becomes_one_line_for_its_machine():
+def test_a_run_becomes_one_summary_for_its_machine():
     state = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 2e-3, GPU_GRAPH: 1e-3}))
     (found,) = machine_summaries(state, [CLAIM])
     assert (found.machine, found.preset, found.kind, found.verdicts) == (
@@ -47,11 +47,11 @@ def test_a_run_becomes_one_line_for_its_machine():
     assert msgspec.json.decode(found.parameters) == {"samples": 256, "frame_length": 256}
 
 
-def test_a_run_without_a_figure_stands_for_nothing():
+def test_a_run_without_figures_gives_no_summary():
     assert machine_summaries(finish(begun([GRAPH]))) == ()
 
 
-def test_a_run_of_two_hosts_becomes_a_line_for_each_under_its_own_machine():
+def test_a_run_of_two_hosts_becomes_one_summary_per_machine():
     there = msgspec.structs.replace(GRAPH, host="gpu-07")
     state = begun([GRAPH, there])
     for host in ("", "gpu-07"):
@@ -74,7 +74,7 @@ def test_a_sweeps_crossover_is_kept():
     assert found.crossed.low is not None and found.crossed.low < 1_010 < (found.crossed.high or 0)
 
 
-def test_of_a_fleets_sweep_no_node_gets_a_crossover_that_several_measured():
+def test_a_crossover_measured_by_several_nodes_belongs_to_none():
     state = begun([GRAPH, GPU_GRAPH], sizes=SIZES)
     for point in range(len(SIZES)):
         node = f"node-{point % 2}"
@@ -101,7 +101,7 @@ def test_a_machine_without_a_gpu_disagrees_with_nobody():
     assert compared([stands("a", 1e-3), stands("b", 2e-3, 1e-3)])[0].disagreements == ()
 
 
-def test_other_claims_and_other_parameters_are_not_held_against_each_other():
+def test_runs_with_different_claims_or_parameters_are_not_compared():
     a, b = stands("a", claims="x", verdicts=("refuted",)), stands("b", claims="y", verdicts=("confirmed",))
     assert compared([a, b])[0].disagreements == ()
     other = stands("b", 2e-3, 1e-3, parameters='{"samples":512}')
@@ -110,7 +110,7 @@ def test_other_claims_and_other_parameters_are_not_held_against_each_other():
     assert [rows.differing for rows in found] == [{"samples": 256}, {"samples": 512}]
 
 
-def test_crossovers_apart_and_missing_ones_are_named():
+def test_differing_and_missing_crossovers_are_named():
     def crossed(name: str, at: float | None, low: float = 0, high: float = 0) -> MachineSummary:
         status = "found" if at is not None else "none"
         return stands(name, crossed=Crossed("samples", "GPU", "CPU", status, at, low, high))
@@ -123,7 +123,7 @@ def test_crossovers_apart_and_missing_ones_are_named():
     assert sentence == "a crossover: found on a and b; none on c"
 
 
-def test_unlike_versions_are_marked_on_those_that_few_have():
+def test_uncommon_versions_are_marked():
     found = compared([stands("a"), stands("b"), stands("c", tensorflow="2.20.0")])
     assert [row.unlike for row in found[0].rows] == [(), (), ("TensorFlow 2.20.0",)]
 

@@ -12,7 +12,7 @@ from tuilab.analysis.statistics import estimate, rank_autocorrelation, rank_of_l
 timings = st.lists(st.floats(1e-7, 1e3), min_size=1, max_size=80)
 
 
-def test_no_samples_no_estimate() -> None:
+def test_without_samples_there_is_no_estimate() -> None:
     assert estimate([]) is None
     assert estimate([math.nan, math.inf]) is None
 
@@ -23,13 +23,13 @@ def test_one_sample_is_its_own_median_without_an_interval() -> None:
     assert one.interval is one.half_width is one.relative_half_width is None
 
 
-def test_five_samples_are_too_few_and_six_enough() -> None:
+def test_an_interval_needs_six_samples() -> None:
     five, six = estimate([1, 2, 3, 4, 5]), estimate([3, 1, 6, 2, 5, 4])
     assert five is not None and five.interval is None
     assert 1 <= six.low < six.median == 3.5 < six.high <= 6
 
 
-def test_identical_samples_have_an_interval_of_no_width() -> None:
+def test_identical_samples_have_an_interval_of_zero_width() -> None:
     same = estimate([0.1] * 30)
     assert same.interval == (0.1, 0.1)
     assert same.relative_half_width == 0
@@ -47,7 +47,7 @@ def test_samples_that_are_not_finite_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(6, 1), (8, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
-def test_the_rank_lies_just_above_the_order_statistic_of_the_textbooks(n: int, k: int) -> None:
+def test_the_rank_is_just_above_the_textbook_order_statistic(n: int, k: int) -> None:
     # Conover, table A3: the largest k for which [x(k), x(n+1-k)] still contains the median with 95 %.
     rank = rank_of_low_end(n)
     assert k <= rank < k + 1
@@ -60,7 +60,7 @@ def test_the_normal_approximation_continues_the_exact_ranks() -> None:
 
 
 @given(timings, st.floats(1e-3, 1e3))
-def test_a_change_of_unit_changes_nothing_else(samples: list[float], factor: float) -> None:
+def test_a_change_of_unit_only_scales_the_figures(samples: list[float], factor: float) -> None:
     one, other = estimate(samples), estimate([s * factor for s in samples])
     assert other.median == pytest.approx(one.median * factor)
     unmerged = len({s * factor for s in samples}) == len(set(samples))
@@ -87,7 +87,7 @@ def test_the_median_does_not_depend_on_order(samples: list[float], shuffler: ran
     assert back.rho == pytest.approx(one.rho)
 
 
-def test_samples_that_follow_each_other_widen_the_interval() -> None:
+def test_correlated_samples_widen_the_interval() -> None:
     draw = random.Random(4)
     free = [draw.gauss(1, 0.05) for _ in range(200)]
     tied, level = [], 0.0
@@ -99,7 +99,7 @@ def test_samples_that_follow_each_other_widen_the_interval() -> None:
     assert tight.half_width > 1.6 * loose.half_width
 
 
-def test_a_run_that_only_climbs_has_no_interval() -> None:
+def test_samples_that_only_rise_have_no_interval() -> None:
     climbing = estimate([1 + i / 100 for i in range(30)])
     assert climbing is not None and climbing.rho > 0.8
     assert climbing.interval is None

@@ -18,7 +18,7 @@ print(*sorted({"numpy", "tensorflow", "textual"} & set(sys.modules)))
 """
 
 
-def test_the_same_samples_are_computed_once_and_long_ones_are_not_kept() -> None:
+def test_results_for_equal_samples_are_cached_unless_they_are_long() -> None:
     seen: list[int] = []
 
     @remembered

@@ -28,5 +28,5 @@ from tuilab.analysis.operations import computes, plain
         ("", "", ""),
     ],
 )
-def test_by_the_op_that_does_the_work(op: str, bare: str, work: str) -> None:
+def test_operations_are_ranked_by_the_op_that_does_the_work(op: str, bare: str, work: str) -> None:
     assert (plain(op), computes(op)) == (bare, work)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tuilab.analysis.caveats import count, outliers
 
 
-def test_they_are_counted_and_the_worst_is_named() -> None:
+def test_outliers_are_counted_and_the_worst_is_named() -> None:
     found = outliers([1.0, 1.1, 1.2, 1.3] * 10 + [2.2, 11.5])
     assert found is not None
     assert found == (
@@ -15,7 +15,7 @@ def test_they_are_counted_and_the_worst_is_named() -> None:
     )
 
 
-def test_what_lies_on_the_fence_is_no_outlier() -> None:
+def test_a_sample_on_the_fence_is_not_an_outlier() -> None:
     # Quartiles of 0 … 8 are 2 and 6, so the fences are −10 and 18.
     assert count([*range(8), 18.0]) == 0
     assert count([0, 1, 2, 3, 4, 5, 6, 7, 18.001]) == 1

@@ -28,14 +28,14 @@ def cell(*paces: float, noise: float = 0.01, seed: int = 1, rounds: int = ROUNDS
     return ArmSamples(array("d", samples), array("i", range(len(samples))), array("i", starts))
 
 
-def test_one_process_is_estimated_as_before() -> None:
+def test_one_process_is_estimated_by_its_rounds() -> None:
     one = cell(1e-3)
     assert estimate_of(one) == estimate(one.samples) and doubt(one) is None
     assert log_ratio(one, cell(2e-3, seed=2)).mean == pytest.approx(-math.log(2), rel=0.01)
 
 
 @pytest.mark.parametrize("between", [0.0, 0.005, 0.02, 0.1])
-def test_the_interval_of_three_holds_the_pace_of_processes(between: float) -> None:
+def test_the_interval_of_three_processes_covers_further_processes(between: float) -> None:
     draw = random.Random(5)
     hits = ratios = 0
     still = cell(*[1.0] * 3, noise=0.0)
@@ -57,7 +57,7 @@ def forked(zygotes: list[int], own: dict[int, float], noise: float, seed: int) -
     return found
 
 
-def test_forks_of_zygotes_that_are_alike_are_as_many_observations() -> None:
+def test_forks_of_similar_zygotes_count_as_independent_observations() -> None:
     hits, widths = 0, []
     for seed in range(400):
         found = forked([0, 1, 2] * 6 + [0], {}, 0.05, seed)
@@ -67,7 +67,7 @@ def test_forks_of_zygotes_that_are_alike_are_as_many_observations() -> None:
     assert hits >= 0.93 * 400 and statistics.median(widths) == 1
 
 
-def test_zygotes_that_differ_are_the_observations() -> None:
+def test_if_zygotes_differ_each_is_one_observation() -> None:
     """Nineteen forks of three zygotes are not nineteen observations: the interval spans the zygotes."""
     draw, hits, without = random.Random(7), 0, 0
     for seed in range(300):
@@ -92,7 +92,7 @@ KINDS = {
 
 @pytest.mark.parametrize("processes", [6, 7, 10])
 @pytest.mark.parametrize("kind", KINDS)
-def test_six_or_more_hold_the_median_of_processes_of_any_kind(kind: str, processes: int) -> None:
+def test_the_interval_of_six_processes_holds_for_any_distribution(kind: str, processes: int) -> None:
     draw, pace = random.Random(3), KINDS[kind]
     truth = statistics.median(pace(draw) for _ in range(50_000))
     hits = 0
@@ -103,7 +103,7 @@ def test_six_or_more_hold_the_median_of_processes_of_any_kind(kind: str, process
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_ratio_of_seven_reaches_as_far_as_their_median(kind: str) -> None:
+def test_the_ratio_of_seven_processes_uses_the_same_interval_as_their_median(kind: str) -> None:
     draw, pace = random.Random(4), KINDS[kind]
     still = cell(*[1.0] * 7, noise=0.0, rounds=10)
     for seed in range(50):
@@ -124,7 +124,7 @@ def test_a_long_process_is_one_observation() -> None:
     assert found.low == pytest.approx(1.0, abs=0.01) and found.high > 1.2
 
 
-def test_two_that_are_unlike_are_spanned_and_promise_no_third() -> None:
+def test_two_differing_processes_give_their_span_and_no_prediction() -> None:
     found = cell(1e-3, 1.1e-3)
     known = estimate_of(found)
     assert known.low < 1e-3 and known.high > 1.1e-3
@@ -137,12 +137,12 @@ def test_two_that_are_unlike_are_spanned_and_promise_no_third() -> None:
     assert estimate_of(alike) == estimate(alike.samples) and doubt(alike) is None
 
 
-def test_three_that_are_unlike_are_named() -> None:
+def test_three_differing_processes_are_reported() -> None:
     said = doubt(cell(87e-6, 99e-6, 104e-6, noise=0.002))
     assert said.message.startswith("3 processes settled at 87") and said.message.endswith("% apart")
 
 
-def test_a_process_of_few_rounds_says_nothing_yet() -> None:
+def test_a_process_with_few_rounds_does_not_count_yet() -> None:
     found = cell(1e-3)
     found.samples.extend([2e-3] * 3)
     found.rounds.extend(range(ROUNDS, ROUNDS + 3))
@@ -165,7 +165,7 @@ def published(*scales: float) -> RunState:
     return finish(state)
 
 
-def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
+def test_a_run_claims_no_more_than_its_processes_show() -> None:
     state = published(1.0, 1.05, 0.95)
     assert [list(arm.cells[0].begun) for arm in state.arms.values()] == [[ROUNDS, 2 * ROUNDS]] * 2
     graph = state.arms[GRAPH.id]
@@ -177,7 +177,7 @@ def test_a_run_knows_its_processes_and_claims_no_more_than_they_show() -> None:
     assert compare(alone.arms[XLA.id], alone.arms[GRAPH.id], 0).differs
 
 
-def test_the_ops_of_a_graph_are_counted_once_however_many_processes_tell_them() -> None:
+def test_ops_reported_by_several_processes_are_counted_once() -> None:
     state = begun([GRAPH])
     for worker in range(3):
         if worker:
@@ -188,7 +188,7 @@ def test_the_ops_of_a_graph_are_counted_once_however_many_processes_tell_them() 
     assert [node.op for node in state.arms[GRAPH.id].placement[0]] == ["RFFT", "Mul"]
 
 
-def test_a_crossover_is_that_of_processes_in_general() -> None:
+def test_a_crossover_includes_the_variation_between_processes() -> None:
     draw = random.Random(11)
     sizes, hits, blind, trials = (4_096, 16_384, 65_536), 0, 0, 120
     for _ in range(trials):

@@ -29,7 +29,7 @@ def test_eager_dispatch_is_named_with_its_ops() -> None:
     assert told[-1].startswith("RFFT on CPU computes for 1.00 ms")
 
 
-def test_serial_pipeline_is_told_from_a_parallel_one() -> None:
+def test_serial_and_parallel_pipelines_are_distinguished() -> None:
     serial = (op("IteratorGetNext", 3e-3, "input"), op("DecodeJpeg", 0.0, "input", busy=2.9e-3))
     told = diagnose(profile(serial, input_wait=3e-3, compute=1e-3))
     assert told[0].startswith(
@@ -48,12 +48,12 @@ def test_input_thresholds(waits: float, words: str) -> None:
     assert words in told
 
 
-def test_copies_are_held_against_the_compute() -> None:
+def test_copies_are_compared_with_the_compute() -> None:
     told = diagnose(profile((op("A", 1e-3),), copy_in=2.1e-3, compute=1e-3))
     assert "Copies take 2.10 ms of 3.10 ms, 2.10 × the compute; keep the data on the device." in told
 
 
-def test_a_call_of_nothing_but_python_says_so() -> None:
+def test_a_call_that_only_runs_python_says_so() -> None:
     assert diagnose(profile((), python=1e-3)) == ("No TensorFlow op ran in the 1.00 ms of a call.",)
 
 

@@ -38,14 +38,14 @@ def test_pairing_removes_what_both_arms_share() -> None:
     assert found.low is not None and found.low > 1.049
 
 
-def test_five_values_against_the_textbook() -> None:
+def test_five_values_match_the_textbook() -> None:
     # exp(mean ± t(4) s / √5) of the logs 0.1 … 0.5: mean 0.3, s 0.15811, t 2.7764.
     found = ratio({i: math.exp((i + 1) / 10) for i in range(5)}, dict.fromkeys(range(5), 1.0))
     assert found.ratio == pytest.approx(math.exp(0.3))
     assert found.low == pytest.approx(math.exp(0.3 - 2.7764 * 0.158114 / math.sqrt(5)), rel=1e-4)
 
 
-def test_a_spike_does_not_hide_a_slowdown_that_a_plain_mean_would_lose() -> None:
+def test_a_spike_does_not_hide_a_slowdown() -> None:
     draw = random.Random(6)
     logs = [0.05 + draw.gauss(0, 0.02) for _ in range(20)]
     logs[7] += 1.5
@@ -56,7 +56,7 @@ def test_a_spike_does_not_hide_a_slowdown_that_a_plain_mean_would_lose() -> None
     assert found is not None and found.low is not None and found.low > 1
 
 
-def test_rounds_that_follow_each_other_widen_the_interval() -> None:
+def test_correlated_rounds_widen_the_interval() -> None:
     draw = random.Random(7)
     logs, level = [], 0.0
     for _ in range(100):
@@ -90,7 +90,7 @@ def test_a_constant_factor_is_found_exactly(a: dict[int, float], factor: float) 
         assert found.ratio == pytest.approx(factor)
 
 
-def test_the_least_difference_told_is_found_in_nine_of_ten_runs() -> None:
+def test_the_stated_smallest_difference_is_found_in_nine_of_ten_runs() -> None:
     draw = random.Random(4)
 
     def made(shift: float) -> tuple[dict[int, float], dict[int, float]]:

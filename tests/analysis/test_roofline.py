@@ -65,21 +65,21 @@ def without_gpu(cpu_s: float, work: Work) -> RunState:
 
 
 class TestFloor:
-    def test_arithmetic_memory_and_starting(self) -> None:
+    def test_the_limit_is_arithmetic_or_memory_or_starting_ops(self) -> None:
         found = floor(Work(flop=1e9, inputs=4e6, outputs=6e6), CPU_ROOFS, "graph")
         assert found.arithmetic_s == pytest.approx(10e-3)
         assert found.memory_s == pytest.approx(10e6 / 10e9)
         assert found.total_s == pytest.approx(10e-3 + 100e-6)
 
-    def test_eager_starts_every_op(self) -> None:
+    def test_in_eager_mode_every_op_is_started(self) -> None:
         assert floor(Work(flop=0, inputs=0, outputs=0), CPU_ROOFS, "eager", ops=40).total_s == pytest.approx(
             200e-6
         )
 
-    def test_what_is_not_known_counts_as_nothing(self) -> None:
+    def test_unknown_parts_count_as_zero(self) -> None:
         assert floor(Work(), DeviceRoofs(), "graph").total_s == 0
 
-    def test_the_host_prepares_the_input_on_one_processor_or_all(self) -> None:
+    def test_the_host_prepares_input_on_one_or_all_processors(self) -> None:
         work = Work(host_s=8e-3)
         assert floor(work, CPU_ROOFS, "graph", cores=4).total_s == pytest.approx(8e-3)
         spread = msgspec.structs.replace(work, host_parallel=True)
@@ -93,11 +93,11 @@ class TestFloor:
         assert floor(work, gpu, "graph", gpu=True, copied=True).total_s == pytest.approx(10e-3 + 4e-3 + 6e-3)
 
     @given(st.floats(1, 1e9), st.floats(1, 1e9))
-    def test_a_larger_set_is_no_faster(self, a: float, b: float) -> None:
+    def test_a_larger_working_set_is_not_faster(self, a: float, b: float) -> None:
         small, large = (bandwidth(LEVELS, x) for x in sorted((a, b)))
         assert large is None or small is None or small >= large
 
-    def test_a_dtype_of_its_own_or_the_highest_peak(self) -> None:
+    def test_a_dtype_without_its_own_peak_uses_the_highest(self) -> None:
         def time(dtype: str) -> float:
             return floor(Work(flop=1e9, dtype=dtype), CPU_ROOFS, "").arithmetic_s
 
@@ -106,7 +106,7 @@ class TestFloor:
         # no roof of its own: use the highest
         assert time("float16") == time("bfloat16") == pytest.approx(5e-3)
 
-    def test_the_best_of_two_measurements(self) -> None:
+    def test_the_better_of_two_measurements_counts(self) -> None:
         state = begun([GRAPH])
         slow = msgspec.structs.replace(
             CPU_ROOFS, peaks={"float32": 50e9}, launch_s={"graph": 300e-6}, memory=LEVELS[:1]
@@ -118,7 +118,7 @@ class TestFloor:
 
 
 class TestArm:
-    def test_against_its_roof(self) -> None:
+    def test_an_arm_is_compared_with_its_roof(self) -> None:
         state = without_gpu(20e-3, Work(flop=1e9, inputs=4e6, outputs=6e6))
         phases(state, GRAPH, compute=20e-3)
         found = against_roof(state, state.arms[GRAPH.id], 0)
@@ -148,11 +148,11 @@ class TestArm:
         found = against_roof(state, state.arms[GRAPH.id], 0)
         assert found is not None and found.bound_by == "compute"
 
-    def test_null_where_its_work_is_not_known(self) -> None:
+    def test_an_arm_with_unknown_work_has_no_share_of_the_roof(self) -> None:
         state = measure(begun([GRAPH]), {GRAPH: 1e-3})
         assert against_roof(state, state.arms[GRAPH.id], 0) is None
 
-    def test_an_arm_without_work_of_its_own_has_its_twins(self) -> None:
+    def test_an_arm_without_a_work_count_uses_its_twin(self) -> None:
         state = measure(begun([EAGER, GRAPH]), {EAGER: 2e-3, GRAPH: 1e-3})
         told(state, Work(flop=1e6), GRAPH)
         found = against_roof(state, state.arms[EAGER.id], 0)
@@ -183,20 +183,20 @@ class TestRaised:
         assert above in fast.sentence and "100 %" not in fast.sentence
         assert "of 125 GFLOP/s float32, which CPU graph reached" in slow.sentence
 
-    def test_memory_and_caches_are_raised_for_sets_of_that_size(self) -> None:
+    def test_a_faster_arm_raises_the_memory_roof_for_its_set_size(self) -> None:
         state = self.run(16e-3, 100e-6, Work(flop=1e3, inputs=6e6, outputs=6e6))
         assert "120 GB/s memory, which CPU graph reached" in self.found(state, GRAPH).sentence
         small = self.run(16e-3, 1e-6, Work(flop=1e2, inputs=1e5, outputs=1e5))
         assert "200 GB/s cache (200 kB), which CPU graph reached" in self.found(small, GRAPH).sentence
 
-    def test_a_roof_below_which_all_stay_is_as_measured(self) -> None:
+    def test_a_roof_that_no_arm_exceeds_stays_as_measured(self) -> None:
         assert self.found(self.run(30e-3, 20e-3), GRAPH).sentence.count("reached") == 0
 
-    def test_roofs_of_a_busy_machine_are_named_as_such(self) -> None:
+    def test_roofs_of_a_busy_machine_are_marked(self) -> None:
         state = self.run(30e-3, 20e-3, others=0.5)
         assert "100 GFLOP/s float32, measured on a busy machine" in self.found(state, GRAPH).sentence
 
-    def test_who_does_not_compute_has_no_share_and_raises_nothing(self) -> None:
+    def test_an_arm_that_does_not_compute_has_no_share_and_raises_no_roof(self) -> None:
         state = self.run(30e-3, 1e-3)
         gone = self.found(state, GRAPH)
         assert gone.share is None and gone.flop_per_s is None
@@ -213,7 +213,7 @@ class TestRaised:
             share = self.found(state, arm).share
             assert share is None or 0 <= share <= 1
 
-    def test_what_was_not_counted_is_said_beside_the_share(self) -> None:
+    def test_uncounted_work_is_reported_with_the_share(self) -> None:
         work = msgspec.structs.replace(self.WORK, uncounted=("TopKV2", "Svd", "Qr2", "Eig"))
         found = self.found(self.run(30e-3, 20e-3, work), GRAPH)
         assert "at least 50 % of" in found.sentence.replace("49 %", "50 %")
@@ -225,18 +225,18 @@ GPU, CPU = ArmPattern(device="GPU"), ArmPattern(device="CPU")
 
 
 class TestClaims:
-    def test_impossible_where_no_gpu_could(self) -> None:
+    def test_a_claim_that_no_gpu_could_fulfil_is_impossible(self) -> None:
         state = without_gpu(150e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         twice = judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=2.0)), state)
         assert twice.verdict == "impossible" and twice.evidence.startswith("By a bound, not a measurement:")
         assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU)), state).verdict == "untestable"
 
-    def test_confirmed_where_the_cpu_is_faster_than_any_gpu_can_be(self) -> None:
+    def test_a_claim_is_confirmed_if_the_cpu_is_faster_than_any_gpu_can_be(self) -> None:
         state = without_gpu(90e-6, Work(flop=1e6, inputs=1e4, outputs=1e4))
         assert judge(Claim(text="t", when=Faster(a=CPU, b=GPU)), state).verdict == "confirmed"
         assert judge(Claim(text="t", when=Faster(a=CPU, b=GPU, by=1.5)), state).verdict == "untestable"
 
-    def test_a_crossing_that_cannot_be(self) -> None:
+    def test_an_impossible_crossing_is_reported(self) -> None:
         claim = Claim(text="t", when=Crosses(a=GPU, b=CPU, axis="samples", low=256, high=4_096))
         for cost, word in ((50e-6, "impossible"), (500e-6, "untestable")):
             state = begun([GRAPH, GPU_GRAPH], gpu=False, sizes=(256, 1_024, 4_096))
@@ -244,7 +244,7 @@ class TestClaims:
             told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
             assert judge(claim, state).verdict == word
 
-    def test_copies_that_cannot_outweigh_the_host(self) -> None:
+    def test_copies_too_short_to_outweigh_the_host_are_reported(self) -> None:
         zlib, gpu = Arm("CPU:0", "eager", variant="zlib"), Arm("GPU:0", "eager", variant="zlib")
         claim = Claim(
             text="t",
@@ -258,7 +258,7 @@ class TestClaims:
             told(state, Work(inputs=size, to_host=size, host_only=True), zlib, gpu)
             assert judge(claim, state).verdict == word
 
-    def test_a_gpu_against_the_hosts_own_library(self) -> None:
+    def test_the_bound_of_a_gpu_is_compared_with_the_library_of_the_host(self) -> None:
         zlib, gpu_zlib = Arm("CPU:0", "eager", variant="zlib"), Arm("GPU:0", "eager", variant="zlib")
         gpu = Arm("GPU:0", "graph", variant="quantise")
         when = Faster(
@@ -271,12 +271,12 @@ class TestClaims:
             told(state, Work(flop=5e6, inputs=4e6, outputs=1e6), gpu)
             assert judge(Claim(text="t", when=when), state).verdict == word
 
-    def test_none_beside_a_gpu(self) -> None:
+    def test_no_prediction_is_made_on_a_machine_with_a_gpu(self) -> None:
         state = told(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-4}), Work(flop=1.0), GRAPH, GPU_GRAPH)
         assert judge(Claim(text="t", when=Faster(a=GPU, b=CPU, by=9)), state).verdict == "undecided"
 
 
-def test_what_to_expect_before_anything_is_measured() -> None:
+def test_the_roofline_predicts_times_before_anything_is_measured() -> None:
     state = begun([GRAPH])
     small = expectation(Work(flop=1e4, inputs=1e3, outputs=1e3), roofs(state))
     assert "starting the call will bind it, 100 µs at least where the work itself needs" in small
@@ -285,7 +285,7 @@ def test_what_to_expect_before_anything_is_measured() -> None:
     assert "operations a byte" in expectation(Work(flop=1e12, inputs=1e3, outputs=1e3), None)
 
 
-def test_an_arm_beyond_its_machines_peak_does_not_compute_it() -> None:
+def test_an_arm_faster_than_the_peak_of_its_machine_does_not_compute() -> None:
     """1 GFLOP in 1 ms would be 1 TFLOP/s; this machine does a tenth in float32, and a fifth at most."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     state = finish(told(state, Work(flop=1e9, inputs=1e6, outputs=1e6), EAGER, GRAPH))
@@ -306,7 +306,7 @@ def test_an_arm_near_the_peak_is_not_accused(seconds: float) -> None:
     assert len(measured(finish(state), 0)) == 2
 
 
-def test_fewer_operations_than_usual_are_no_deceit() -> None:
+def test_fewer_operations_than_usual_raise_no_suspicion() -> None:
     """If a faster algorithm is known, only the operations that no algorithm avoids count."""
     state = measure(begun([EAGER, GRAPH]), {EAGER: 20e-3, GRAPH: 1e-3})
     told(state, Work(flop=1e9, least_flop=1e7, inputs=1e6, outputs=1e6), EAGER, GRAPH)

@@ -17,22 +17,22 @@ from tuilab.worker.selftest.simulation import (
 
 
 @pytest.mark.parametrize(("n", "rho"), [(20, 0.0), (60, 0.0), (60, 0.4), (200, 0.6)])
-def test_the_median_is_covered(n: int, rho: float) -> None:
+def test_the_interval_of_the_median_has_its_coverage(n: int, rho: float) -> None:
     assert median_coverage(1_000, n, rho).within_limits
 
 
 @pytest.mark.parametrize(("n", "rho"), [(40, 0.0), (20, 0.2), (40, 0.4), (200, 0.4)])
-def test_the_ratio_is_covered(n: int, rho: float) -> None:
+def test_the_interval_of_the_ratio_has_its_coverage(n: int, rho: float) -> None:
     assert ratio_coverage(1_000, n, rho=rho).within_limits
 
 
-def test_equal_arms_are_told_apart_in_at_most_one_of_twenty_and_a_slowdown_nearly_always() -> None:
+def test_equal_arms_differ_in_at_most_one_of_twenty_and_slowdowns_are_found() -> None:
     assert differences(1_000).share <= 0.05
     assert differences(1_000, truth=1.05).share >= 0.9
 
 
 @pytest.mark.parametrize("spread", [0.03, 0.1])
-def test_the_crossover_of_two_lines_is_covered(spread: float) -> None:
+def test_the_interval_of_a_crossover_has_its_coverage(spread: float) -> None:
     assert crossover_coverage(300, spread).within_limits
 
 
@@ -49,7 +49,7 @@ def test_bisection_narrows_the_interval_that_the_grid_leaves() -> None:
     assert fine.half_width < 0.5 * coarse.half_width
 
 
-def test_the_noise_is_what_it_says() -> None:
+def test_the_simulated_noise_has_its_stated_properties() -> None:
     made = noise(np.random.default_rng(1), 400, 200, 0.03, 0.6)
     assert made.std() == pytest.approx(0.03, rel=0.03)
     assert np.mean(made[:, 1:] * made[:, :-1]) / made.var() == pytest.approx(0.6, abs=0.03)

@@ -104,7 +104,7 @@ def test_an_arm_that_failed_half_way_takes_part_in_no_ratio() -> None:
     assert arm_of(result, XLA).n == 20
 
 
-def test_another_device_than_the_one_asked_for_is_flagged() -> None:
+def test_a_device_other_than_the_requested_one_is_flagged() -> None:
     state = measure(begun([GPU_GRAPH]), {GPU_GRAPH: 1e-3})
     state.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="ok", device="CPU:0"))
     arm = arm_of(summarise(state), GPU_GRAPH)
@@ -138,7 +138,7 @@ def test_points_come_in_the_order_of_the_axis() -> None:
     assert [p.values["samples"] for p in result.points] == [256, 1_024, 4_096]
 
 
-def test_a_point_whose_value_is_the_scenarios_own_still_names_it() -> None:
+def test_a_point_at_the_default_value_still_names_it() -> None:
     state = begun([GRAPH], sizes=(256, 4_096))
     state.points[0] = e.Point(0)
     assert summarise(state).points[0].values == {"samples": 256}
@@ -161,7 +161,7 @@ def test_crossovers_pair_modes_and_put_the_fastest_first() -> None:
     assert result.crossover.at == pytest.approx(22_222, rel=0.1)
 
 
-def test_without_a_gpu_the_winners_of_both_ends_are_compared() -> None:
+def test_without_a_gpu_the_fastest_arms_of_both_ends_are_compared() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, XLA: lambda x: 3e-4 + 1e-9 * x, EAGER: lambda x: 1e-2}
     result = summarise(measure(begun(list(costs), gpu=False, sizes=SIZES), costs))
     assert (result.crossover.status, result.crossover.a, result.crossover.b) == ("found", XLA.id, GRAPH.id)
@@ -188,7 +188,7 @@ def test_two_axes_give_a_crossover_for_each_value_of_the_second() -> None:
     assert result.axis == ("samples", "frame_length")
 
 
-def test_hostile_figures_give_a_result_without_nan() -> None:
+def test_extreme_figures_give_a_result_without_nan() -> None:
     state = begun([GRAPH, XLA, EAGER])
     for i, seconds in enumerate([0.0, -1e-9, 1e-300, 1e300, 1.0, 1e-3, 0.0, 5e-324]):
         blocks = tuple(e.Block(arm.id, 0, 1, seconds * (k + 1)) for k, arm in enumerate([GRAPH, XLA, EAGER]))
@@ -201,7 +201,7 @@ def test_hostile_figures_give_a_result_without_nan() -> None:
     assert b"null" in msgspec.json.encode(result)
 
 
-def test_a_model_whose_examples_are_not_counted_has_no_rate() -> None:
+def test_a_model_without_an_example_count_has_no_rate() -> None:
     """A batch of unknown size is not treated as a single example."""
     model = ModelInfo(kind="keras", parameters=7, inputs=(), batch="samples")
     counted, unknown, fixed = (measure(begun([GRAPH]), {GRAPH: 1e-3}) for _ in range(3))

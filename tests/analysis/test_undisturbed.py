@@ -44,7 +44,7 @@ ALONE, BESIDE, NEIGHBOUR = (False, 0.02, SONG_S), (True, 1.0, SONG_S), (True, 0.
 
 @pytest.mark.parametrize("busy", [BESIDE, NEIGHBOUR], ids=["others' programs", "a slower processor"])
 @pytest.mark.parametrize("processes", [1, 7])
-def test_the_answer_names_the_undisturbed_pace_and_that_of_the_host_as_it_is(busy, processes) -> None:
+def test_the_answer_names_the_undisturbed_and_the_actual_pace(busy, processes) -> None:
     state = run([ALONE, busy, busy, busy, ALONE], processes=processes) if processes > 1 else None
     state = state or run([busy, busy, busy, ALONE, busy] * 6)
     (arm,) = summarise(state).arms
@@ -62,17 +62,17 @@ def test_the_answer_names_the_undisturbed_pace_and_that_of_the_host_as_it_is(bus
     [[ALONE] * 30, [BESIDE] * 30, [BESIDE] * 27 + [ALONE] * 3, [(False, 1.0, SONG_S), ALONE] * 15],
     ids=["a quiet host", "never quiet", "too few rounds", "others that take nothing"],
 )
-def test_one_figure_is_told_where_there_is_no_second(windows) -> None:
+def test_without_a_second_figure_only_one_is_reported(windows) -> None:
     state = run(windows)
     assert [arm.undisturbed for arm in summarise(state).arms] == [None]
     assert "undisturbed" not in answer(state)
 
 
-def test_nothing_is_told_where_the_host_was_not_watched() -> None:
+def test_an_unwatched_host_reports_no_undisturbed_pace() -> None:
     state = run([ALONE, BESIDE] * 15, told=False)
     assert summarise(state).arms[0].undisturbed is None
 
 
-def test_rounds_of_several_hosts_are_nobodys_windows() -> None:
+def test_rounds_of_several_hosts_share_no_windows() -> None:
     state = run([ALONE, BESIDE] * 15, EAGER, Arm("CPU:0", "eager", host="there"))
     assert state.windows == [] and [arm.undisturbed for arm in summarise(state).arms] == [None, None]

@@ -69,7 +69,7 @@ def test_faster(cpu: float, gpu: float, by: float, word: str) -> None:
     assert ("is ours" in evidence) == (by != 1)
 
 
-def test_a_threshold_says_whose_it_is() -> None:
+def test_a_threshold_says_where_it_comes_from() -> None:
     state, when = two(1e-3, 2e-3), Faster(a=ON_CPU, b=ON_GPU, by=1.5)
     read = judge(Claim(text="a claim", when=when, said="significant"), state).evidence
     assert read.endswith("; we take “significant” as at least 1.5 ×.")
@@ -78,7 +78,7 @@ def test_a_threshold_says_whose_it_is() -> None:
     )
 
 
-def test_what_might_be_is_not_refuted_by_one_machine_where_it_is_not() -> None:
+def test_a_claim_of_possibility_is_not_refuted_by_one_machine() -> None:
     when = KernelFor(op="MatMul", dtype="float64", exists=False)
     claim = Claim(text="a claim", when=when, hedged="might")
     found = judge(claim, two(1, 1), {"MatMul": frozenset({"float64:GPU"})})
@@ -102,25 +102,25 @@ def test_faster_says_so_when_the_difference_may_be_noise() -> None:
     )
 
 
-def test_an_interval_that_tells_nothing_is_not_printed() -> None:
+def test_an_uninformative_interval_is_not_printed() -> None:
     found = verdict(Faster(a=ON_CPU, b=ON_GPU), two(1e-3, 2e-3, rounds=2, spread=2.0))
     assert found == ("undecided", "Too few rounds to compare CPU graph with GPU graph.")
 
 
-def test_an_end_of_an_interval_that_is_not_the_threshold_does_not_read_as_it() -> None:
+def test_an_interval_end_near_the_threshold_is_printed_differently_from_it() -> None:
     assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.2) == "1.3 × faster [1.1 1.5]"
     assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.5) == "1.3 × faster [1.12 1.50]"
     assert _speed(RatioEstimate(1.29, 1.12, 1.47, 20), 1.5) == "1.3 × faster [1.12 1.47]"
 
 
-def test_faster_takes_the_fastest_arm_of_each_side_and_shares_none() -> None:
+def test_faster_compares_the_fastest_arms_and_no_arm_is_on_both_sides() -> None:
     state = measure(begun([EAGER, GRAPH, XLA]), {EAGER: 4e-3, GRAPH: 2e-3, XLA: 1e-3})
     assert verdict(Faster(a=ArmPattern(mode="xla"), b=ArmPattern()), state)[0] == "confirmed"
     assert verdict(Faster(a=ArmPattern(), b=ArmPattern(mode="xla")), state)[0] == "refuted"
     assert verdict(Faster(a=ArmPattern(mode="eager"), b=ArmPattern(mode="graph")), state)[0] == "refuted"
 
 
-def test_what_needs_a_gpu_is_untestable_without_one() -> None:
+def test_comparisons_with_a_gpu_are_untestable_without_one() -> None:
     state = begun([GRAPH, GPU_GRAPH], gpu=False, no_gpu="driver missing")
     finish(measure(unavailable(state, GPU_GRAPH), {GRAPH: 1e-3}))
     expected = ("untestable", "No GPU is visible (driver missing).")
@@ -138,14 +138,14 @@ def test_what_needs_a_gpu_is_untestable_without_one() -> None:
         assert verdict(when, state) == expected, when
 
 
-def test_variants_that_only_a_gpu_takes_are_untestable_too() -> None:
+def test_gpu_only_variants_are_untestable_without_one() -> None:
     split = Arm("GPU:0", "graph", variant="split")
     state = unavailable(begun([Arm("CPU:0", "graph", variant="cpu"), split], gpu=False), split)
     when = Faster(a=ArmPattern(variant="cpu"), b=ArmPattern(variant="split"))
     assert verdict(when, finish(state)) == ("untestable", "No GPU is visible.")
 
 
-def test_a_side_that_is_not_there_failed_or_was_not_reached() -> None:
+def test_a_missing_failed_or_unreached_side_gives_no_verdict() -> None:
     when = Faster(a=ON_CPU, b=ON_GPU)
     alone = measure(begun([GRAPH]), {GRAPH: 1e-3})
     assert verdict(when, alone) == ("untestable", "The run has no arm that is GPU.")
@@ -155,7 +155,7 @@ def test_a_side_that_is_not_there_failed_or_was_not_reached() -> None:
     assert verdict(when, waiting) == ("undecided", "GPU graph was not measured.")
 
 
-def test_a_gpu_arm_that_ran_on_the_cpu_is_no_evidence_about_the_gpu() -> None:
+def test_a_gpu_arm_that_ran_on_the_cpu_says_nothing_about_the_gpu() -> None:
     state = two(1e-3, 2e-3)
     state.apply(e.ArmStatus(run="r", arm=GPU_GRAPH.id, status="ok", device="CPU:0"))
     assert verdict(Faster(a=ON_CPU, b=ON_GPU), state) == (
@@ -270,7 +270,7 @@ def test_a_share_must_hold_in_every_arm() -> None:
 
 
 @pytest.mark.parametrize(("residual", "told"), [(10.0, "undecided: 100"), (4.0, "refuted: 40")])
-def test_what_was_not_seen_is_not_told_to_be_nought(residual: float, told: str) -> None:
+def test_a_share_that_was_not_measured_is_not_zero(residual: float, told: str) -> None:
     state = two(10.0, 10.0)
     phases(state, GRAPH, residual, **({"compute": 10.0 - residual} if residual < 10 else {}))
     when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
@@ -331,7 +331,7 @@ def test_crossing_the_other_way_does_not_count() -> None:
     assert verdict(Crosses(a=ON_CPU, b=ON_GPU, axis="samples", low=1, high=90_000), swept())[0] == "refuted"
 
 
-def test_no_crossing_refutes_only_what_was_reached() -> None:
+def test_a_missing_crossing_refutes_only_the_measured_range() -> None:
     short = swept(reach=3)
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=4_000), short)[0] == "refuted"
     assert verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=300, high=9_000), short)[0] == "undecided"
@@ -407,7 +407,7 @@ def test_the_same_placement_along_the_axis() -> None:
     assert verdict(SamePlacement(axis="samples", same=False), state)[0] == "confirmed"
 
 
-def test_an_op_that_is_fused_at_some_sizes_only_has_not_moved_but_may() -> None:
+def test_an_op_fused_at_some_sizes_has_not_moved() -> None:
     state = swept()
     for point, op in ((0, "MatMul"), (1, "_FusedMatMul")):
         placed(state, GRAPH, e.Node("m", op, "CPU:0"), point=point)
@@ -428,7 +428,7 @@ def test_the_same_placement_needs_several_sizes() -> None:
     )
 
 
-def test_copied_and_resident_are_told_apart() -> None:
+def test_copied_and_resident_arms_are_distinguished() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH, GPU_COPIED]), {GRAPH: 2e-3, GPU_GRAPH: 1e-3, GPU_COPIED: 4e-3})
     copied = ArmPattern(device="GPU", input="copied")
     assert verdict(Faster(a=ON_CPU, b=copied), state)[0] == "confirmed"

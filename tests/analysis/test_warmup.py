@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tuilab.worker.measure.warmup import agreement, settled
 
 
-def test_steady_samples_are_warm_and_falling_ones_not() -> None:
+def test_steady_samples_are_warm_and_falling_samples_are_not() -> None:
     draw = random.Random(1)
     steady = [draw.gauss(1, 0.01) for _ in range(40)]
     falling = [1 + 2 * 0.9**i + draw.gauss(0, 0.01) for i in range(40)]
@@ -33,7 +33,7 @@ def test_quartiles_may_differ_by_five_per_cent(factor: float, agrees: bool) -> N
     assert agreement([s * factor for s in later], later).agrees is agrees
 
 
-def test_the_mean_may_differ_by_ten_per_cent_where_the_quartiles_agree() -> None:
+def test_the_mean_may_differ_by_ten_per_cent_if_the_quartiles_agree() -> None:
     later = [1.0] * 12
     assert agreement([1.0] * 11 + [2.0], later).agrees
     assert not agreement([1.0] * 11 + [2.5], later).agrees

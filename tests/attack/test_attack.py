@@ -179,7 +179,7 @@ FACES = {
 @linux
 @pytest.mark.timeout(7_200)
 @pytest.mark.parametrize("name", FACES)
-def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, long, request):
+def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_path, long, request):
     face = FACES[name]
     trials = part(range(face.kills if long else face.few))
     server = request.getfixturevalue("sshd") if name == "ssh" else None
@@ -235,7 +235,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_nobody(name, tmp_path, 
 
 @linux
 @pytest.mark.timeout(1_200)
-def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tmp_path, long):
+def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, long):
     """It continues when nobody listens; a signal to end reaches it; nothing is left."""
     rng = random.Random("32 watch")
     trials, tracebacks, orphans, unsound, lost = 40 if long else 1, 0, 0, 0, 0
@@ -286,7 +286,7 @@ def test_a_watched_program_ends_as_it_would_whoever_of_the_watchers_is_killed(tm
 
 @linux
 @pytest.mark.long
-def test_programs_that_tests_start_obey_signals_also_where_the_tests_do_not(tmp_path):
+def test_programs_obey_signals_that_the_test_process_ignores(tmp_path):
     """If started in the background or by nohup, the test process ignores INT and HUP, and its children would
     too.
     """
@@ -372,7 +372,7 @@ def filled(folder: Path, runs: int = 4) -> Path:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_damaged_history_is_told_and_what_is_sound_of_it_is_saved(tmp_path, monkeypatch, long):
+def test_a_damaged_history_is_reported_and_its_sound_part_saved(tmp_path, monkeypatch, long):
     from tests.cli.test_bad_arguments import TRACE, call
 
     trials = part(range(300 if long else 15))
@@ -461,7 +461,7 @@ def mutated(rng: random.Random, lines: list[bytes]) -> list[bytes]:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
+def test_a_mutated_recording_is_imported_or_refused_with_a_message(tmp_path, long):
     trials = part(range(3_000 if long else 150))
     sources = [RECORDINGS.joinpath(name).read_bytes().splitlines() for name in ("run.jsonl", "sweep.jsonl")]
     taken = refused = escapes = tracebacks = 0
@@ -505,7 +505,7 @@ def test_a_mutated_recording_is_taken_in_or_refused_in_words(tmp_path, long):
 
 @pytest.mark.parametrize("value", ["=1+1", "", "\u202e", True, -1, 0, 1e-320, 1e308, 10**30, -(10**30)])
 @pytest.mark.parametrize("name", ["run", "sweep"])
-def test_no_value_of_a_parameter_breaks_an_export(tmp_path, name, value):
+def test_no_parameter_value_breaks_an_export(tmp_path, name, value):
     file = tmp_path / "r.jsonl"
     lines = RECORDINGS.joinpath(f"{name}.jsonl").read_bytes().splitlines()
     for number, line in enumerate(lines):

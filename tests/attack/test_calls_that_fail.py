@@ -395,7 +395,7 @@ WRITTEN = {
 @pytest.mark.parametrize(
     "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS]
 )
-def test_whatever_befalls_a_call_nothing_is_lost(name, faulty, tmp_path, long):  # noqa: F811
+def test_no_failure_of_a_system_call_loses_data(name, faulty, tmp_path, long):  # noqa: F811
     attack = Attack(faulty, name, tmp_path)
     assert sum(attack.counts.values()), attack.counts
     for trial in part(attack.trials(None if long else random.Random(f"32 {name}"))):

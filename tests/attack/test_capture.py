@@ -54,7 +54,7 @@ def tree(folder):
     return {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
 
 
-def test_what_was_captured_before_stays_where_another_capture_fails(tf, tmp_path, monkeypatch):
+def test_a_failed_capture_keeps_the_previous_one(tf, tmp_path, monkeypatch):
     from tuilab.captured import MANIFEST, _held, capture
 
     folder = tmp_path / "captured" / "step"
@@ -93,7 +93,7 @@ def test_what_was_captured_before_stays_where_another_capture_fails(tf, tmp_path
 @linux
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_file_that_may_not_grow_at_any_of_its_bytes_leaves_a_whole_capture(tmp_path):
+def test_a_write_that_fails_at_any_byte_leaves_a_whole_capture(tmp_path):
     folder = tmp_path / "place" / "step"
     folder.parent.mkdir()
     limits = list(range(0, 8_000, 200))

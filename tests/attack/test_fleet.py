@@ -39,7 +39,7 @@ class AttackWorkers(WorkerPlugin):
 
 @linux
 @pytest.mark.timeout(1_800)
-def test_kills_of_a_client_lose_no_round_of_its_nodes_and_leave_no_worker(tmp_path, long):  # noqa: F811
+def test_killing_a_fleet_client_loses_no_round_and_leaves_no_worker(tmp_path, long):  # noqa: F811
     with two_nodes() as cluster, Client(cluster) as client:
         kills(cluster, client, tmp_path, 20 if long else 2)
 

@@ -101,7 +101,7 @@ def attacked(program: subprocess.Popen[bytes], truth: str, what: str | int, rng:
 @pytest.mark.long
 @pytest.mark.real_worker
 @pytest.mark.timeout(7_200)
-def test_whoever_of_a_forked_run_is_killed_no_round_is_lost_and_nobody_is_left(tmp_path):
+def test_killing_any_process_of_a_forked_run_loses_no_round_and_leaves_none(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(COUNTING)
     kinds = [*WHO, "twice", *map(int, SIGNALS)]
     trials = part(range(int(os.environ.get("ATTACK_TRIALS", "48"))))

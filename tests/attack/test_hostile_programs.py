@@ -81,7 +81,7 @@ def call(folder: Path, words: list[str]) -> subprocess.CompletedProcess[bytes]:
 
 @linux
 @pytest.mark.timeout(1_200)
-def test_a_watched_program_ends_as_it_would_whatever_it_does(tmp_path, long):  # noqa: F811
+def test_a_watched_program_ends_as_it_does_alone(tmp_path, long):  # noqa: F811
     chosen = list(PROGRAMS) if long else random.Random("32 programs").sample(list(PROGRAMS), FEW)
     lost = orphans = tracebacks = escapes = 0
     for name in part(chosen):

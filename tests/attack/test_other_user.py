@@ -136,7 +136,7 @@ def state(folder: Path) -> dict[str, tuple[int, int, int, bytes]]:
 
 
 @pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o700, 0o600), (0o755, 0o600), (0o777, 0o600)])
-def test_what_is_private_is_neither_read_nor_changed(users, data, folder_mode, file_mode):
+def test_private_files_of_another_user_are_neither_read_nor_changed(users, data, folder_mode, file_mode):
     data.chmod(folder_mode)
     (data / FILE).chmod(file_mode)
     before = state(data)
@@ -153,7 +153,7 @@ def test_what_is_private_is_neither_read_nor_changed(users, data, folder_mode, f
     assert code == 0 and len(out.splitlines()) == 3
 
 
-def test_what_is_shared_to_be_read_is_read_and_left_as_it_is(users, data):
+def test_files_shared_for_reading_are_read_and_not_changed(users, data):
     data.chmod(0o755)
     (data / FILE).chmod(0o644)
     before = state(data)
@@ -166,7 +166,7 @@ def test_what_is_shared_to_be_read_is_read_and_left_as_it_is(users, data):
     assert state(data) == before
 
 
-def test_a_folder_among_the_temporary_files_that_somebody_else_made_is_not_used(users, data):
+def test_a_temporary_folder_made_by_another_user_is_not_used(users, data):
     import hashlib
 
     bad = users.folder / "in-the-way"
@@ -181,7 +181,7 @@ def test_a_folder_among_the_temporary_files_that_somebody_else_made_is_not_used(
     assert not list(trap.iterdir())
 
 
-def test_another_users_article_is_whole_whatever_is_mended(users, data):
+def test_fixing_an_article_of_another_user_leaves_it_whole(users, data):
     place = users.folder / "articles"
     place.mkdir()
     file = place / "x.py"
@@ -201,7 +201,7 @@ def test_another_users_article_is_whole_whatever_is_mended(users, data):
     assert (found.st_uid, found.st_mode & 0o777) == (users.accounts[NAMES[0]].pw_uid, 0o666)
 
 
-def test_a_link_that_another_user_put_among_the_temporary_files_is_not_followed(users, data):
+def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
     """Otherwise an attacker who waits for that name could overwrite another file of the user."""
     precious = users.folder / "precious"
     precious.mkdir()
@@ -274,7 +274,7 @@ answer(got)
 """
 
 
-def test_what_a_run_and_a_watched_program_leave_is_closed_to_others(users):
+def test_files_of_runs_and_watched_programs_are_closed_to_other_users(users):
     data = users.folder / "data-open"
     data.mkdir(mode=0o755)
     users.give(data, NAMES[0])
@@ -327,7 +327,7 @@ answer(got)
 """
 
 
-def test_a_served_lab_is_closed_to_others(users):
+def test_a_served_lab_is_closed_to_other_users(users):
     pytest.importorskip("textual_serve")
     given = f"PORT = {free_port()}\n"
     pid, token = users.act(

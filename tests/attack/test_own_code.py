@@ -104,7 +104,7 @@ ESCAPE = re.compile("[\x1b\x9b\x07]")
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
 @pytest.mark.real_worker
 @pytest.mark.timeout(7_200)
-def test_hostile_code_of_ones_own(tmp_path, request):
+def test_hostile_own_code_is_reported_and_the_lab_goes_on(tmp_path, request):
     long = bool(request.config.getoption("--long"))
     kinds = {name: f"N = 'LENGTH'\ndef f(x=32):\n    {body}\n" for name, body in BODIES.items()} | TOPS
     kinds = kinds if long else {name: kinds[name] for name in FEW[:2]}

@@ -54,7 +54,7 @@ def tampered(rng: random.Random, tree: Any) -> str:
 
 
 @pytest.mark.timeout(3_600)
-def test_a_mutated_page_of_a_watched_program_is_shown_or_refused_in_words(tmp_path, monkeypatch, long):  # noqa: F811
+def test_a_mutated_page_of_a_watched_program_is_shown_or_refused_with_a_message(tmp_path, monkeypatch, long):  # noqa: F811
     from tests.cli.test_bad_arguments import TRACE, call
 
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
@@ -82,7 +82,7 @@ def test_a_mutated_page_of_a_watched_program_is_shown_or_refused_in_words(tmp_pa
 
 
 @pytest.mark.timeout(3_600)
-async def test_the_screen_draws_what_of_them_can_be_opened(tmp_path, long):  # noqa: F811
+async def test_the_screen_draws_every_page_that_can_be_opened(tmp_path, long):  # noqa: F811
     drawn, file = 0, tmp_path / "page.json"
     for trial in part(range(600 if long else 6)):
         rng = random.Random(f"32 screen {trial}")

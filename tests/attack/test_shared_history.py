@@ -157,7 +157,7 @@ def shared(tmp_path: Path) -> Iterator[Shared]:
 @pytest.mark.smoke
 @pytest.mark.terminal
 @pytest.mark.timeout(300)
-def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Shared) -> None:
+def test_killed_labs_watches_and_commands_share_a_history(shared: Shared) -> None:
     """Runs for half a minute."""
     until, done = time.monotonic() + SHORT_S, 0
     while time.monotonic() < until:
@@ -170,7 +170,7 @@ def test_labs_watches_and_commands_that_are_killed_share_a_history(shared: Share
 @pytest.mark.terminal
 @pytest.mark.long
 @pytest.mark.timeout(7_200)
-def test_two_hundred_rounds_of_it_lose_nothing(shared: Shared) -> None:
+def test_two_hundred_rounds_of_kills_lose_nothing(shared: Shared) -> None:
     for number in range(ROUNDS):
         shared.round()
         print(f"round {number + 1}: {shared.kills} kills, {shared.watches} watches", flush=True)

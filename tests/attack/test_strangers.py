@@ -248,7 +248,7 @@ KERAS = {
 
 
 @pytest.mark.parametrize("name", KERAS)
-def test_keras_file_names_listed_classes_alone(tf, tmp_path, name):
+def test_a_keras_file_may_name_only_listed_classes(tf, tmp_path, name):
     from tuilab.worker.models.keras_file import _described, examine
 
     edit, says = KERAS[name]
@@ -262,7 +262,7 @@ def test_keras_file_names_listed_classes_alone(tf, tmp_path, name):
 @pytest.mark.parametrize(
     ("member", "data"), [("model.weights.npz", b"a pickle"), ("x.py", b"1"), ("assets/../../x", b"x")]
 )
-def test_archive_holds_only_what_keras_writes(tf, tmp_path, member, data):
+def test_an_archive_may_hold_only_what_keras_writes(tf, tmp_path, member, data):
     """Keras 3.8 unpickles a `.npz`, and extracts paths outside its folder."""
     from tuilab.worker.models.keras_file import _described
 
@@ -271,7 +271,7 @@ def test_archive_holds_only_what_keras_writes(tf, tmp_path, member, data):
 
 
 @pytest.mark.parametrize("kind", ["external", "link", "virtual", "huge", "training"])
-def test_tables_of_an_hdf5_file_lie_in_it(tf, tmp_path, kind):
+def test_the_tables_of_an_hdf5_file_must_lie_inside_it(tf, tmp_path, kind):
     import h5py
     import keras
 
@@ -303,7 +303,7 @@ def test_tables_of_an_hdf5_file_lie_in_it(tf, tmp_path, kind):
         examine(config, path.name, Opening(), weighs)
 
 
-def test_graph_is_looked_at_wherever_ops_may_stand(tf, tmp_path):
+def test_every_place_for_ops_in_a_graph_is_examined(tf, tmp_path):
     from tuilab.worker.models.saved_model import _examine
 
     raw, zero = tf.raw_ops, tf.constant(0, tf.int64)
@@ -344,7 +344,7 @@ def test_graph_is_looked_at_wherever_ops_may_stand(tf, tmp_path):
         assert _examine(folder, folder.name, Opening(trust=True))
 
 
-def test_saver_and_assets_of_a_graph_are_judged_by_what_they_do(tf, tmp_path):
+def test_the_saver_and_assets_of_a_graph_are_judged_by_their_effects(tf, tmp_path):
     """The file names the node that restores it; an old allow list accepted whatever was there."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -393,7 +393,7 @@ def test_saver_and_assets_of_a_graph_are_judged_by_what_they_do(tf, tmp_path):
         _examine(good, "good", Opening())
 
 
-def test_what_never_ends_or_takes_all_memory_is_ended_with_its_reason(tf, tmp_path, monkeypatch):
+def test_models_that_never_end_or_take_all_memory_are_stopped_with_a_reason(tf, tmp_path, monkeypatch):
     def forever(x):
         n = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 7, [tf.constant(0)])
         return {"y": x * tf.cast(n[0], tf.float32)}

@@ -57,7 +57,7 @@ def tampered(file, name, column, value) -> bool:
 
 
 @pytest.mark.timeout(3_600)
-def test_any_value_in_any_column_is_borne(tmp_path, monkeypatch, long):  # noqa: F811
+def test_any_value_in_any_column_is_tolerated(tmp_path, monkeypatch, long):  # noqa: F811
     home, place = template(tmp_path / "home"), tmp_path / "place"
     every = [(*column, value) for column in columns(home / "data" / FILE) for value in VALUES]
     chosen = part(every) if long else random.Random("32 tampered").sample(every, FEW)
@@ -84,7 +84,7 @@ def test_any_value_in_any_column_is_borne(tmp_path, monkeypatch, long):  # noqa:
     assert commands
 
 
-def test_a_prune_of_a_history_without_runs_deletes_none(tmp_path, monkeypatch):
+def test_pruning_a_history_without_runs_deletes_nothing(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     assert here("history", "prune", "--days", "0").returncode == 0
     assert here("history", "prune", "--days", "0", "--for-good").stderr == "0 runs deleted\n"

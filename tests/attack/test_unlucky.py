@@ -57,7 +57,7 @@ OVER = [
 
 
 @pytest.mark.parametrize("line", OVER)
-def test_what_a_command_reads_it_does_not_write_over(place, line):
+def test_a_command_does_not_overwrite_its_input(place, line):
     before, runs = files(place), rounds_in(place / "data" / FILE)
     done = here(*line.split())
     assert done.returncode == 2 and done.stderr.count("\n") <= 2, done
@@ -99,13 +99,13 @@ def nested(place, what):
         ("runs scenario", "history check", 4),
     ],
 )
-def test_what_is_nested_beyond_reason_is_told_as_what_cannot_be_read(place, what, line, code):
+def test_a_deeply_nested_file_is_reported_as_unreadable(place, what, line, code):
     nested(place, what)
     done = here(*line.split())
     assert done.returncode == code and not TRACE.search(done.stderr), done
 
 
-def test_what_the_lab_remembers_may_be_nested_too(place):
+def test_a_deeply_nested_settings_file_is_tolerated(place):
     file = place / "state/tuilab/preferences.json"
     file.write_text('{"theme":' + DEEP)
     assert lab_files.preferences() == lab_files.Preferences()
@@ -115,13 +115,13 @@ def test_what_the_lab_remembers_may_be_nested_too(place):
     assert titles.kept(()) == ()
 
 
-def test_own_code_that_python_cannot_take_is_told(place):
+def test_own_code_that_python_cannot_compile_is_reported(place):
     (place / "own/mine.py").write_text(f"def f(x=32):\n    return {'x + ' * 50_000}1\n")
     done = here("run", "own/mine.py:f")
     assert done.returncode == 2 and "own/mine.py" in done.stderr and not TRACE.search(done.stderr), done
 
 
-def test_what_grows_without_end_as_it_is_read_is_damaged(monkeypatch):
+def test_a_file_that_never_ends_counts_as_damaged(monkeypatch):
     monkeypatch.setattr(packed, "MOST_BYTES", 2**20)
     bomb = zlib.compress(b"\0" * (packed.MOST_BYTES + 1))
     with pytest.raises(zlib.error):
@@ -134,7 +134,7 @@ def test_what_grows_without_end_as_it_is_read_is_damaged(monkeypatch):
 
 
 @pytest.mark.parametrize("run", ["../../../evil", "{}/evil", "a/../../evil", ".."])
-def test_the_id_of_a_run_that_came_with_a_recording_leads_to_no_other_folder(place, run):
+def test_the_run_id_of_a_recording_cannot_name_another_folder(place, run):
     run = run.format(place)
     write(place / "own/theirs.jsonl", regular_run(run, 5)[:-1])
     assert here("history", "import", "own/theirs.jsonl").returncode == 0
@@ -154,7 +154,7 @@ def test_the_id_of_a_run_that_came_with_a_recording_leads_to_no_other_folder(pla
 
 
 @pytest.mark.parametrize("words", ["~noone-of-that-name", "~noone-of-that-name/mine.py:f", "~a"])
-def test_a_home_that_nobody_knows_is_a_file_that_is_not_there(place, words, monkeypatch):
+def test_the_home_of_an_unknown_user_counts_as_a_missing_file(place, words, monkeypatch):
     assert lab_files.completed(words) is None and lab_files.completed_to_file(words) is None
     lab_files.remember_opened(words)
     for line in (
@@ -175,7 +175,7 @@ def test_a_home_that_nobody_knows_is_a_file_that_is_not_there(place, words, monk
     "line",
     ["check x.md --no-worker", "check . --no-worker", "run x.py:f", "watch --plain --json x.json true"],
 )
-def test_a_folder_that_is_gone_is_named(place, monkeypatch, line):
+def test_a_deleted_working_folder_is_named(place, monkeypatch, line):
     (place / "gone").mkdir()
     monkeypatch.chdir(place / "gone")
     (place / "gone").rmdir()
@@ -184,7 +184,7 @@ def test_a_folder_that_is_gone_is_named(place, monkeypatch, line):
 
 
 @pytest.mark.parametrize("line", ["export run1", "export run1 --format json", "history", "check --rules"])
-def test_an_encoding_of_few_letters_has_a_mark_for_the_others(place, line):
+def test_characters_outside_the_encoding_are_replaced_by_a_mark(place, line):
     about = {**os.environ, **environment(place), "PYTHONIOENCODING": "iso-8859-1"}
     done = subprocess.run([*TUILAB, *line.split()], env=about, capture_output=True, timeout=120)
     said = done.stdout.decode("iso-8859-1")
@@ -219,14 +219,14 @@ def maze(place):
 
 
 @pytest.mark.parametrize("path", ["docs", "docs/**/*.md", "docs/**", "docs/*/**"])
-def test_a_folder_that_goes_in_circles_or_very_deep_is_looked_through(maze, path):
+def test_a_circular_or_very_deep_folder_is_searched(maze, path):
     code, count = {"docs": (1, 5), "docs/**": (1, 5), "docs/**/*.md": (2, 7), "docs/*/**": (1, 6)}[path]
     done = here("check", path, "--no-worker")
     assert done.returncode == code and not TRACE.search(done.stdout + done.stderr), done
     assert f"{count} file" in done.stderr and "\x1b" not in done.stdout + done.stderr, done.stderr
 
 
-def test_a_file_that_cannot_be_read_keeps_no_other_from_being_mended(maze):
+def test_an_unreadable_file_does_not_prevent_fixing_others(maze):
     (maze / "aaa.md").symlink_to("nowhere")
     done = here("check", "docs", "--fix", "--no-worker")
     assert done.returncode == 2 and "perf_counter" in (maze / "[a].md").read_text(), done

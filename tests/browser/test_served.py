@@ -98,14 +98,14 @@ def test_a_foreign_page_is_refused(shared):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("query", ["", "?token=", "?token=wrong", "?token=é", "ws", "static/js/textual.js"])
-def test_nobody_comes_in_without_the_token(shared, query):
+def test_access_needs_the_token(shared, query):
     url, _ = shared
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(url.partition("?")[0] + urllib.parse.quote(query, safe="?=/"), timeout=5)
     assert caught.value.code == 403
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(shared):
+def test_the_page_loads_nothing_external_and_forbids_frames(shared):
     url, _ = shared
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     with opener.open(url, timeout=5) as page:
@@ -120,7 +120,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_stands_in_no_frame(shared):
         assert caught.value.code == 400
 
 
-def test_what_is_nested_beyond_all_reason_is_dropped_without_a_word():
+def test_a_deeply_nested_message_is_dropped_silently():
     import asyncio
 
     from aiohttp import WSMessage, WSMsgType
@@ -131,7 +131,7 @@ def test_what_is_nested_beyond_all_reason_is_dropped_without_a_word():
         asyncio.run(_pass_on(WSMessage(WSMsgType.TEXT, text, None), None, None))
 
 
-def test_a_port_in_use_is_told_in_a_line(shared):
+def test_a_port_in_use_is_reported_in_one_line(shared):
     url, _ = shared
     port = url.split(":")[2].split("/")[0]
     done = subprocess.run(
@@ -152,7 +152,7 @@ def workers_below(server: psutil.Process) -> list[psutil.Process]:
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
-def test_nothing_is_left_when_the_server_is_killed(served, number):
+def test_killing_the_server_leaves_no_process(served, number):
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -183,7 +183,7 @@ def test_nothing_is_left_when_the_server_is_killed(served, number):
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="processes are identified on Linux only")
-def test_a_lab_that_is_stopped_or_killed_keeps_the_server_from_nothing(tmp_path):
+def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
     """It must not block the next page or the server's exit, and it is reported."""
     import asyncio
 
@@ -265,7 +265,7 @@ def kept_runs(data: Path) -> list[dict]:
 
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_a_reload_and_a_dropped_line_come_back_to_the_same_lab_with_its_run(served):
+def test_a_reload_or_dropped_connection_returns_to_the_same_lab_and_run(served):
     """Keys work from the first moment, without a click."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
@@ -319,14 +319,14 @@ def test_a_reload_and_a_dropped_line_come_back_to_the_same_lab_with_its_run(serv
         browser.close()
 
 
-def test_the_way_from_another_machine_is_printed():
+def test_the_address_for_another_machine_is_printed():
     environment = {"SSH_CONNECTION": "10.0.0.7 50000 10.0.0.9 22"}
     assert re.fullmatch(r"ssh -L 8000:localhost:8000 \S+@10\.0\.0\.9", tunnel("localhost", 8000, environment))
     assert tunnel("::1", 8000, {}).startswith("ssh -L 8000:[::1]:8000 ")
     assert tunnel("::1", 8000, {}).endswith(f"@{socket.gethostname()}")
 
 
-def test_a_lab_without_a_page_ends_after_the_time_it_is_kept(tmp_path):
+def test_a_lab_without_a_page_ends_after_its_time_limit(tmp_path):
     import asyncio
 
     aiohttp = pytest.importorskip("aiohttp")
@@ -352,7 +352,7 @@ def test_a_lab_without_a_page_ends_after_the_time_it_is_kept(tmp_path):
 
 @pytest.mark.real_worker
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_a_run_is_made_in_the_browser(served):
+def test_a_preset_is_measured_in_the_browser(served):
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     url, data = served
     ARTEFACTS.mkdir(exist_ok=True)

@@ -51,7 +51,7 @@ def load(tmp_path):
         (GOOD + '[arms]\ndevices = ["GPU:²"]\n', "arms.devices", "one device such as GPU:1"),
     ],
 )
-def test_what_is_wrong_names_file_key_and_expectation(load, text, key, says):
+def test_errors_name_the_file_and_key_and_expectation(load, text, key, says):
     found = load(bad=text, good=GOOD)
     assert [p.name for p in found.presets] == ["good"]
     (problem,) = found.problems
@@ -62,7 +62,7 @@ def test_what_is_wrong_names_file_key_and_expectation(load, text, key, says):
         found.find("bad")
 
 
-def test_texts_are_cleaned_and_never_longer_than_a_screen_can_take(load):
+def test_texts_are_cleaned_and_limited_to_what_a_screen_can_show(load):
     (preset,) = load(good=GOOD.replace("Small", r"\u001b]52;c;aGk=\u0007[@click=x]" + "y" * 500)).presets
     assert preset.title.startswith("[@click=x]yyy")
     assert len(preset.title) <= 121
@@ -99,7 +99,7 @@ def test_settings_overlay_the_preset(load):
         ("samples=256:1024", (256, 1024)),
     ],
 )
-def test_an_axis_as_typed(text, values):
+def test_a_typed_axis_is_parsed(text, values):
     assert parse_axis(STFT, text).values == values
 
 
@@ -107,7 +107,7 @@ def test_an_axis_as_typed(text, values):
     "text",
     ["samples", "dtype=1:2", "samples=1k:256", "samples=256:1M:x1", "samples=256:1M:0", "samples=256:1:2:3"],
 )
-def test_a_wrong_axis_says_what_is_right(text):
+def test_a_wrong_axis_says_what_is_accepted(text):
     with pytest.raises(InputError):
         parse_axis(STFT, text)
 
@@ -119,7 +119,7 @@ def patterns(condition):
 
 
 @pytest.mark.parametrize("preset", catalogue.load().presets, ids=lambda preset: preset.name)
-def test_each_claim_is_about_arms_that_its_preset_has_beside_gpus(preset):
+def test_each_claim_names_arms_that_its_preset_has_on_a_gpu_machine(preset):
     """A claim about copied inputs referred to a workload that copies none, so no machine could decide it."""
     declaration = find(preset.workload).declaration
     devices = ["CPU:0", "GPU:0", "GPU:1"]

@@ -89,7 +89,7 @@ def call(words: list[str]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("words", [["export"], ["history", "undelete"], ["history", "--search"]])
-def test_bytes_that_are_no_text_are_refused_in_words(words, place, monkeypatch):
+def test_bytes_that_are_not_text_are_refused_with_a_message(words, place, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
     code, said = call([*words, "\udcff"])
     assert code in (0, 2) and not TRACE.search(said), said
@@ -129,7 +129,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
     every()
 
 
-def test_a_parameter_given_as_an_option_is_told_how():
+def test_a_parameter_given_as_an_option_shows_the_right_syntax():
     done = here("run", "stft-small", "--batch", "4")
     assert done.returncode == 2 and "A parameter is changed with --set batch=VALUE." in done.stderr
     assert "--set" not in here("history", "--batch", "4").stderr

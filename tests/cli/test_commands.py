@@ -60,13 +60,13 @@ def test_run_prints_one_object_with_real_medians(small):
 
 
 @pytest.mark.real_worker
-def test_a_setting_changes_what_is_measured_and_a_claim_not_confirmed_sets_the_exit_code(small):
+def test_a_setting_changes_the_run_and_an_unconfirmed_claim_sets_the_exit_code(small):
     assert small.code == "4", small.stderr
     assert small.result["scenario"]["parameters"]["samples"] == 65_536
 
 
 @pytest.mark.real_worker
-def test_without_a_gpu_its_arms_say_why_and_have_no_figures(small):
+def test_gpu_arms_without_a_gpu_say_why_and_have_no_figures(small):
     result = small.result
     if result["machine"]["gpus"]:
         pytest.skip("this host has a GPU")
@@ -91,7 +91,7 @@ def test_placement_is_observed_for_every_arm_that_ran(small):
 
 
 @pytest.mark.real_worker
-def test_a_finding_is_proved_by_a_worker(tmp_path, monkeypatch):
+def test_a_worker_proves_a_finding(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     article = tmp_path / "article.md"
     article.write_text(TIMED)
@@ -109,7 +109,7 @@ def test_a_finding_is_proved_by_a_worker(tmp_path, monkeypatch):
 
 
 @pytest.mark.real_worker
-def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch, tmp_path):
+def test_a_run_is_in_the_history_and_can_be_exported(small, monkeypatch, tmp_path):
     monkeypatch.setenv("TUILAB_DATA", small.data)
     run = small.result["run"]
     (line,) = [entry for entry in json.loads(calling.here("history", "--json").stdout) if entry["run"] == run]
@@ -160,7 +160,7 @@ def test_a_run_is_in_the_history_and_can_be_taken_along(small, monkeypatch, tmp_
         ("", ("terminal",)),
     ],
 )
-def test_bad_input_names_the_place_and_what_is_right(monkeypatch, tmp_path, words, says):
+def test_bad_input_names_the_place_and_what_is_accepted(monkeypatch, tmp_path, words, says):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     done = calling.here(*words.split())
     assert (done.returncode, done.stdout) == (2, "")

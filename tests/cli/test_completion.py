@@ -17,7 +17,9 @@ from tuilab.model.errors import InputError
         ("tuilab export la", "last"),
     ],
 )
-def test_bash_completes(typed: str, offered: str, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bash_completes_commands_and_options(
+    typed: str, offered: str, tmp_path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = {"_TUILAB_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
     for name, value in {**place, "TUILAB_DATA": str(tmp_path)}.items():
         monkeypatch.setenv(name, value)
@@ -25,12 +27,12 @@ def test_bash_completes(typed: str, offered: str, tmp_path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_gets_its_script(shell: str) -> None:
+def test_each_shell_has_its_completion_script(shell: str) -> None:
     script = here("completion", shell).stdout
     assert "_TUILAB_COMPLETE" in script and f"{shell}_complete" in script
 
 
-def test_a_name_that_is_nearly_right_gets_the_right_one() -> None:
+def test_a_mistyped_name_suggests_the_right_one() -> None:
     with pytest.raises(InputError, match="did you mean stft-small\\?"):
         load().find("stft-smal")
     with pytest.raises(InputError) as told:

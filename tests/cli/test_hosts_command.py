@@ -21,7 +21,7 @@ def recorded(host: str) -> list[e.Event]:
     return [*events, e.Finished(run=host, status="ok")]
 
 
-def test_machines_side_by_side_with_what_they_disagree_on(tmp_path, monkeypatch):
+def test_machines_are_compared_with_their_disagreements(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     assert here("hosts").stderr == "no runs yet\n"
     for host in MACHINES:

@@ -11,7 +11,7 @@ from tuilab.model.roofline import BUSY
 
 
 @pytest.mark.real_worker
-def test_measured_once_and_told_with_the_next_run(tmp_path: Path) -> None:
+def test_a_machine_is_measured_once_and_used_in_the_next_run(tmp_path: Path) -> None:
     own = {"env": {**os.environ, "TUILAB_DATA": str(tmp_path)}}  # not the roofs that the tests share
     first = calling.run(tmp_path, "machine", "--seconds", "0.5", "--json", **own)
     assert first.returncode == 0, first.stderr

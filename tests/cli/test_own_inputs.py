@@ -30,7 +30,7 @@ def own(tmp_path):
     return tmp_path
 
 
-def test_a_decorated_function_runs_as_it_is(own):
+def test_a_decorated_function_runs_unchanged(own):
     done = calling.run(own, "run", f"{own}/own.py:square", *QUICK)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -38,7 +38,7 @@ def test_a_decorated_function_runs_as_it_is(own):
     assert result["arms"][0]["status"] == "ok"
 
 
-def test_shapes_that_are_missing_are_asked_for_and_taken_from_the_command_line(own):
+def test_missing_shapes_are_requested_and_read_from_the_command_line(own):
     place = f"{own}/own.py:loss"
     refused = calling.run(own, "run", place, *QUICK)
     assert refused.returncode == 2 and not refused.stdout

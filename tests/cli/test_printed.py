@@ -30,7 +30,7 @@ NO_GPU = "no GPU is visible to TensorFlow: no NVIDIA driver is loaded on this ho
 STARTED = started("r", EAGER, GRAPH, *GPUS)
 
 
-def test_states_are_said_once_but_each_arm_that_warms_up_is_named(
+def test_states_are_printed_once_but_each_warming_arm_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     said = Narrator()
@@ -48,7 +48,7 @@ def test_states_are_said_once_but_each_arm_that_warms_up_is_named(
     ]
 
 
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     said = Narrator(quiet=True)
     for event in (e.Warming(stage="importing TensorFlow", elapsed_s=1.0), STARTED):
         said(event)
@@ -56,7 +56,7 @@ def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_the_first_process_answers_before_the_others_and_quiet_does_not(capsys) -> None:
+def test_the_first_process_prints_an_early_answer_unless_quiet(capsys) -> None:
     for quiet in (False, True):
         said = Narrator(quiet, lambda: "graph is 2 × faster")
         said(STARTED)
@@ -76,7 +76,7 @@ def test_on_a_terminal_lines_break_between_words_and_a_state_stays_on_one(monkey
     assert all(len(line) <= 80 for line in found) and " ".join(found[:-1]).count("words") == 40
 
 
-def test_tables_fit_80_columns_by_their_widest_text_and_leave_empty_columns_out() -> None:
+def test_tables_fit_80_columns_and_leave_out_empty_columns() -> None:
     rows = [("2 ×", "MatMul", "", "a reason of many words " * 6), ("1 ×", "Relu", "", "short")]
     found = list(aligned(rows, 80))
     assert all(len(line) <= 80 for line in found) and found[0].endswith("…")
@@ -86,7 +86,7 @@ def test_tables_fit_80_columns_by_their_widest_text_and_leave_empty_columns_out(
     assert all(len(line) <= 80 for line in lines) and lines[0].endswith("1.0 ms"), "figures are not cut"
 
 
-def test_prose_breaks_between_words_and_goes_on_below_its_beginning() -> None:
+def test_prose_breaks_between_words_and_keeps_its_indent() -> None:
     text = "  why        " + "registered for float32 " * 8
     first, *rest = wrapped([text], 80)
     assert first.startswith("  why        reg") and all(line.startswith(" " * 13) for line in rest)
@@ -100,7 +100,7 @@ def test_prose_breaks_between_words_and_goes_on_below_its_beginning() -> None:
         assert not any(re.search(r"([\d.]|±|\[[^\]]*)$|^(ms|%|×|GB)\b", line) for line in lines), most
 
 
-def test_times_are_local_and_utc_where_it_is_asked_for(monkeypatch, tmp_path) -> None:
+def test_times_are_local_or_utc_on_request(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     time.tzset()
@@ -139,13 +139,13 @@ def without_a_gpu() -> RunState:
     return folded(STARTED, *events, e.Finished(run="r", status="ok"))
 
 
-def test_arms_that_one_reason_keeps_from_running_are_one_row() -> None:
+def test_arms_unavailable_for_one_reason_share_a_row() -> None:
     text = table(summarise(without_a_gpu()))
     assert f"6 GPU arms: unavailable: {NO_GPU}" in text
     assert text.count(NO_GPU) == 1
 
 
-def test_caveats_are_summed_up_and_told_on_request() -> None:
+def test_caveats_are_summarised_and_listed_on_request() -> None:
     result = summarise(without_a_gpu())
     brief, whole = table(result, details=False), table(result, details=True)
     assert "⚠ busy host, unsteady host, ± " in brief and "--details shows all" in brief
@@ -163,7 +163,7 @@ def test_prose_is_wrapped_at_the_terminals_width_and_figures_stay_aligned(width:
     assert " ".join(shown.split()) == " ".join(" ".join(line for _, line in found).split())
 
 
-def test_a_figure_stays_with_its_unit_and_a_line_is_cut_after_a_word() -> None:
+def test_a_figure_stays_with_its_unit_and_lines_break_after_words() -> None:
     said = (
         "CPU xla spends 93 % of each call launching its program. Likewise CPU graph (92 %). Give it more work"
     )
@@ -209,14 +209,14 @@ print("GPU:", time.time() - start)
         (("history", "delete", "zzzzzz"), "expected the beginning of exactly one id"),
     ],
 )
-def test_on_80_columns_no_word_that_a_command_says_is_broken(beside, words, says) -> None:
+def test_no_command_breaks_a_word_at_80_columns(beside, words, says) -> None:
     done = here(*words)
     printed = (done.stdout + done.stderr).splitlines()
     assert all(len(line) <= 80 for line in printed)
     assert says in " ".join(" ".join(printed).split())
 
 
-def test_ending_that_names_no_format_is_refused(monkeypatch, tmp_path) -> None:
+def test_a_file_ending_without_a_format_is_refused(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     with contextlib.closing(Store.open()) as store:
         store.replace(STARTED, [e.encode(STARTED).rstrip()])

@@ -42,7 +42,7 @@ def begun(*arms: Arm, swept: bool = True, **about: object) -> e.RunStarted:
     return started("r", *arms, points=points, sweep=sweep, **about)
 
 
-def test_only_the_missing_sizes_of_the_host_that_dropped_are_measured_with_all_its_arms():
+def test_resume_measures_only_the_missing_sizes_of_a_dropped_host():
     whole = [event for point in range(3) for event in rounds("r", 20, HERE, point=point)]
     state = folded(
         begun(HERE, THERE, OTHER), *whole, *rounds("r", 20, THERE, OTHER), *rounds("r", 4, THERE, point=1)
@@ -53,13 +53,13 @@ def test_only_the_missing_sizes_of_the_host_that_dropped_are_measured_with_all_i
     assert (wanted.id, wanted.worker, wanted.sweep.refine) == ("r", 1, False)
 
 
-def test_an_arm_that_failed_by_itself_is_left_out():
+def test_resume_leaves_out_an_arm_that_failed_by_itself():
     error = e.ArmStatus(run="r", arm=OTHER.id, status="failed", error=("ValueError",))
     wanted = request(folded(begun(THERE, OTHER, swept=False), *rounds("r", 3, THERE), error))
     assert (wanted.arms, wanted.points) == ((THERE,), ())
 
 
-def test_a_complete_run_and_a_fleets_run_are_not_gone_on_with():
+def test_a_complete_run_and_a_fleet_run_are_not_resumed():
     with pytest.raises(InputError, match="complete"):
         request(folded(begun(THERE, swept=False), *rounds("r", 20, THERE)))
     joined = e.MachineJoined(run="r", host="node", machine=MACHINE, points=(0,))
@@ -67,7 +67,7 @@ def test_a_complete_run_and_a_fleets_run_are_not_gone_on_with():
         request(folded(begun(HERE), joined))
 
 
-def test_a_complete_run_is_gone_on_with_in_further_processes_until_it_is_precise():
+def test_an_imprecise_complete_run_is_resumed_in_further_processes():
     unequal = (1.0, 1.3, 1.3, 1.0, 1.1, 1.4, 0.9, 1.2, 1.0, 1.3) * 2
     here = [r for each in unequal for r in rounds("r", 1, HERE, seconds=each * 1e-3)]
     over = e.Finished(run="r", status="ok")
@@ -107,7 +107,7 @@ def by_turns(*processes: int, settings: tuple[str, ...] = ()) -> RunState:
 
 
 @pytest.mark.parametrize("processes", [(3,), (20,), (20, 20)])
-def test_environments_that_took_turns_lack_processes_and_go_on_together(processes: tuple[int, ...]):
+def test_alternating_environments_resume_together_with_missing_processes(processes: tuple[int, ...]):
     wanted = request(by_turns(*processes))
     assert (set(wanted.arms), wanted.worker) == ({OLD, NEW}, len(processes))
 
@@ -117,7 +117,7 @@ def test_environments_with_all_their_processes_are_complete():
         request(by_turns(20, 20, 20))
 
 
-def test_a_run_is_gone_on_with_in_the_environments_that_measured_it(monkeypatch):
+def test_a_run_resumes_in_the_environments_that_measured_it(monkeypatch):
     found: list[tuple[str, str]] = []
 
     def environment(place: str, where: str) -> Environment:
@@ -131,18 +131,18 @@ def test_a_run_is_gone_on_with_in_the_environments_that_measured_it(monkeypatch)
     assert (new.name, new.variables) == ("new", {"TF_ENABLE_ONEDNN_OPTS": "0"})
 
 
-def test_a_run_of_another_python_is_gone_on_with_in_that():
+def test_a_run_of_another_python_resumes_in_that_python():
     there = machine(environment=sys.prefix)
     (one,) = environments_of(folded(begun(HERE, swept=False, machine=there), *rounds("r", 3, HERE)))
     assert (one.name, one.folder, one.python) == ("", sys.prefix, sys.executable)
 
 
-def test_an_environment_that_is_gone_is_named():
+def test_a_missing_environment_is_named():
     with pytest.raises(InputError, match=r"run's environment old: got '/envs/old'"):
         environments_of(by_turns(3))
 
 
-def test_what_would_make_a_run_precise_is_told_after_it(capsys):
+def test_a_run_ends_with_the_command_that_makes_it_precise(capsys):
     unequal = (1.0, 1.3, 1.3, 1.0, 1.1, 1.4, 0.9, 1.2, 1.0, 1.3) * 2
     here = [r for each in unequal for r in rounds("r", 1, HERE, seconds=each * 1e-3)]
     over = e.Finished(run="r", status="ok")
@@ -156,14 +156,14 @@ def test_what_would_make_a_run_precise_is_told_after_it(capsys):
         assert bool(re.search(r"tuilab resume r goes on: ± 5 % in about \d+ s\n", said)) is told, said
 
 
-def test_a_host_that_is_not_what_it_was_begins_a_new_run():
+def test_a_host_that_has_changed_begins_a_new_run():
     check_same({"gpu-07": MACHINE}, {"gpu-07": MACHINE})
     newer = msgspec.structs.replace(MACHINE, tensorflow="2.22.0")
     with pytest.raises(InputError, match=r"gpu-07, tensorflow.*2\.22\.0.*2\.21\.0"):
         check_same({"gpu-07": MACHINE}, {"gpu-07": newer})
 
 
-def test_a_neighbours_memory_on_the_gpu_makes_no_other_machine():
+def test_gpu_memory_used_by_others_does_not_change_the_machine():
     """The memory that TensorFlow may use of a GPU is what is free when it opens it."""
     before, now, other = (
         msgspec.structs.replace(MACHINE, devices=(Device("CPU:0"), Device("GPU:0", name, "9.0", memory)))
@@ -176,7 +176,7 @@ def test_a_neighbours_memory_on_the_gpu_makes_no_other_machine():
     assert unlike(RunState(machine=before), RunState(machine=other))
 
 
-def test_the_rounds_that_follow_are_kept_behind_those_that_are_there(tmp_path):
+def test_resumed_rounds_are_stored_after_the_earlier_ones(tmp_path):
     store = Store.open(tmp_path)
     recorder = Recorder(store)
     for event in [begun(THERE, swept=False), *rounds("r", 3, THERE), e.Finished(run="r", status="failed")]:
@@ -215,7 +215,7 @@ def mine(size: int = 8):
 
 
 @pytest.mark.real_worker
-def test_a_run_of_a_persons_own_code_is_gone_on_with(tmp_path, monkeypatch):
+def test_a_run_of_own_code_is_resumed(tmp_path, monkeypatch):
     file = tmp_path / "own.py"
     file.write_text(OWN)
     words = ("--set", "size=16", "--device", "CPU", "--mode", "eager", "--budget", "quick", "--json")
@@ -256,7 +256,7 @@ def own_run(file: Path, at: str) -> RunState:
     return folded(began, *rounds("r", 3, HERE))
 
 
-def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
+def test_a_run_whose_code_has_changed_is_not_resumed(tmp_path):
     file = tmp_path / "own.py"
     with pytest.raises(InputError, match=r"own\.py.*can be read"):
         check_code(own_run(file, "2026-11-21T00:00:00+00:00"))
@@ -270,7 +270,7 @@ def test_code_that_has_changed_since_is_not_the_code_of_the_run(tmp_path):
 
 
 @pytest.mark.real_worker
-def test_a_run_of_two_environments_is_gone_on_with_in_both(tmp_path):
+def test_a_run_of_two_environments_resumes_in_both(tmp_path):
     file = tmp_path / "own.py"
     file.write_text(OWN)
     both = ("--env", "plain=.", "--env", "off=.,TF_ENABLE_ONEDNN_OPTS=0")

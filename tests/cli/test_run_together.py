@@ -16,7 +16,7 @@ WORDS = "run matmul-dtypes --dtype float32 --mode graph --set m=256 --device CPU
 
 @pytest.mark.long  # by default: tests/emulated_gpu/test_commands.py::test_two_gpus_together
 @pytest.mark.real_worker
-def test_each_device_is_measured_alone_and_beside_the_other(tmp_path, monkeypatch):
+def test_each_device_is_measured_alone_and_together_with_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_LOGICAL_CPUS", "2")
     done = calling.run(tmp_path, *WORDS.split(), "--budget", "quick", "--json")
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def test_each_device_is_measured_alone_and_beside_the_other(tmp_path, monkeypatc
         assert line["ci95"][0] <= line["ratio"] <= line["ci95"][1]
 
 
-def test_one_device_has_nothing_to_be_beside():
+def test_together_needs_more_than_one_device():
     begun = started("r", GRAPH)
     request = Measure(id="r", scenario=begun.scenario, arms=begun.arms, budget=begun.budget)
     two = machine(devices=(Device("CPU:0"), Device("CPU:1")))

@@ -47,7 +47,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[msgspec.Struct]:
     return answers
 
 
-def test_each_check_is_a_line_with_its_figure_and_its_limit(told: list[msgspec.Struct]) -> None:
+def test_each_check_prints_a_line_with_its_figure_and_limit(told: list[msgspec.Struct]) -> None:
     told += [GOOD, BAD, summary(GOOD, BAD)]
     done = CliRunner().invoke(selftest.selftest, [])
     assert done.exit_code == FINDINGS
@@ -65,7 +65,7 @@ def test_json_is_one_object(told: list[msgspec.Struct]) -> None:
     assert printed["passed"] is True
 
 
-def test_a_self_test_that_breaks_off_is_an_error(told: list[msgspec.Struct]) -> None:
+def test_an_interrupted_self_test_is_an_error(told: list[msgspec.Struct]) -> None:
     told += [GOOD]
     with pytest.raises(WorkerError, match="without its summary"):
         selftest.with_lab(lambda lab: selftest.ask(lab, selftest.Selftest()))

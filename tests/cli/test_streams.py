@@ -27,7 +27,7 @@ def shell(data, line, before="", **more):
 
 
 @pytest.mark.parametrize("line", ["export run1 --format csv", "check --rules", "presets", "--help"])
-def test_whoever_has_seen_enough_ends_nothing_with_the_code_of_findings(data, line):
+def test_a_reader_that_closes_the_pipe_does_not_cause_the_exit_code_of_findings(data, line):
     done = shell(data, f"{line} | head -1")
     assert (done.returncode, done.stderr) == (0, ""), done
 
@@ -35,14 +35,14 @@ def test_whoever_has_seen_enough_ends_nothing_with_the_code_of_findings(data, li
 @pytest.mark.skipif(not os.path.exists(FULL), reason="no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("line", ["history", "export run1 --format csv", "presets"])
-def test_a_full_output_is_named(data, line, unbuffered):
+def test_a_full_output_device_is_named(data, line, unbuffered):
     done = shell(data, f"{line} > {FULL}", PYTHONUNBUFFERED=unbuffered)
     assert (done.returncode, done.stderr) == (2, "tuilab: standard output: No space left on device\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_file_that_could_grow_no_further_is_no_success(data, tmp_path, unbuffered):
+def test_a_file_that_cannot_grow_is_a_failure(data, tmp_path, unbuffered):
     """Python's unbuffered output takes a partial write for a complete one."""
     out = tmp_path / "rules"
     done = shell(data, f"check --rules > {out}", "ulimit -f 4;", PYTHONUNBUFFERED=unbuffered)
@@ -52,7 +52,7 @@ def test_a_file_that_could_grow_no_further_is_no_success(data, tmp_path, unbuffe
 
 @pytest.mark.smoke
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed):
+def test_an_output_file_never_takes_the_number_of_a_closed_stream(data, tmp_path, closed):
     file = tmp_path / "page.csv"
     done = shell(data, f"export run1 --format csv -o {file} {closed}")
     assert done.returncode == 0 and file.read_text().startswith("run,arm"), done
@@ -68,14 +68,14 @@ def test_a_closed_stream_is_never_a_file_that_is_written(data, tmp_path, closed)
     "line",
     ["presets", "history", "hosts", "check --rules", "completion bash", "export run1 --format csv", "--help"],
 )
-def test_a_closed_stream_costs_nothing_but_what_goes_there(data, line, closed):
+def test_a_closed_stream_loses_only_its_own_output(data, line, closed):
     whole, done = shell(data, line), shell(data, f"{line} {closed}")
     assert whole.returncode == 0 == done.returncode, done
     assert done.stdout == whole.stdout * (">&-" not in closed.split()), done
     assert done.stderr == whole.stderr * ("2>&-" not in closed.split()), done
 
 
-def test_a_dash_is_standard_output(data, tmp_path, monkeypatch):
+def test_a_dash_means_standard_output(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for line in ("export run1 --format csv", "check --no-worker - <<< 'import tensorflow as tf'"):
         plain, dash = shell(data, line), shell(data, line.replace(" ", " -o - ", 1))
@@ -84,7 +84,7 @@ def test_a_dash_is_standard_output(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("size", ["99999999999", "-1", "0", "x", "\u0663"])
-def test_a_size_that_no_screen_has_is_not_believed(data, size):
+def test_an_impossible_screen_size_is_ignored(data, size):
     done = shell(data, "history", COLUMNS=size, LINES=size)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 3, done
     code = "from tuilab.streams import mend; import os; mend(); print({'COLUMNS', 'LINES'} & set(os.environ))"
@@ -106,7 +106,7 @@ def test_a_tag_is_one_word(data):
 
 
 @pytest.mark.parametrize("closed", ["</dev/null", "<&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
-def test_the_lab_without_a_terminal_is_bad_input_whatever_is_closed(data, closed):
+def test_the_lab_without_a_terminal_is_bad_input_whichever_streams_are_closed(data, closed):
     done = shell(data, closed)
     said = "tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n"
     assert done.returncode == 2 and done.stderr == said * ("2>" not in closed), done

@@ -17,7 +17,7 @@ def line(preset: str, verdict: str, example: int = 1) -> VerdictLine:
 
 
 @pytest.mark.parametrize("width", [20, 80, 200])
-def test_the_table_groups_by_preset_counts_and_fits(width):
+def test_the_table_of_verdicts_groups_by_preset_and_counts_and_fits(width):
     text = table([line("a", "refuted"), line("a", "confirmed"), line("b", "refuted", 0)], width)
     assert max(map(len, text.splitlines())) <= max(width, 60)
     assert text.count("000 1") == 1 and text.count("000 prose") == 1
@@ -26,7 +26,7 @@ def test_the_table_groups_by_preset_counts_and_fits(width):
     assert text.index("refuted") < text.index("A claim of") < text.index("Evidence with 3 figures.")
 
 
-def test_what_the_intervals_are_of_stands_below_them():
+def test_a_note_below_the_intervals_says_what_they_describe():
     within = msgspec.structs.replace(
         line("a", "confirmed"), evidence="1.2 × faster [1.1 1.3].", interval="within this process and minute"
     )
@@ -49,7 +49,7 @@ def test_verdicts_are_printed_for_the_presets_named(tmp_path):
 
 
 @pytest.mark.real_worker
-def test_the_starter_file_runs_as_it_is_and_with_its_parameters_set(tmp_path, monkeypatch):
+def test_the_starter_file_runs_unchanged_and_with_its_parameters_set(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert calling.here("new", "my-net").returncode == 0
     words = ("--budget", "quick", "--set", "batch=4", "--mode", "graph", "--json")
@@ -62,7 +62,7 @@ def test_the_starter_file_runs_as_it_is_and_with_its_parameters_set(tmp_path, mo
     assert {row["op"] for row in result["placement"]} & {"MatMul", "_FusedMatMul"}
 
 
-def test_a_starter_file_replaces_nothing(tmp_path, monkeypatch):
+def test_a_starter_file_overwrites_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("x = 1\n")
     for name, says in (("mine", "mine.py"), *((name, name) for name in ("class", "1st", "no/such/folder/x"))):
@@ -72,7 +72,7 @@ def test_a_starter_file_replaces_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.real_worker
-def test_own_code_that_fails_says_where_and_the_command_says_3(tmp_path, monkeypatch):
+def test_failing_own_code_is_located_and_exits_with_3(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text("def f(n=1):\n    raise KeyError('gone')\n")
     done = calling.run(tmp_path, "run", "mine.py:f", "--budget", "quick")

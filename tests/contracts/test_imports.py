@@ -8,7 +8,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "tuilab"
 
 
-def test_the_contracts_hold():
+def test_the_import_contracts_hold():
     """The contracts of pyproject.toml, over every import statement."""
     from importlinter.cli import lint_imports
 
@@ -33,7 +33,7 @@ ELSEWHERE = {"tuilab.runner.ssh", "dask", "distributed", "tornado"}
 """Needed only for measuring on other machines."""
 
 
-def test_the_screens_process_loads_no_tensorflow_no_plot_and_no_other_machine():
+def test_the_screen_loads_no_tensorflow_or_plot_or_fleet():
     loaded = loaded_after("import tuilab.tui.app, tuilab.cli.main, tuilab.runner.multi_host")
     assert {"textual", "tuilab.runner.supervisor"} <= loaded
     assert not loaded & {"tensorflow", "keras", "plotext", "numpy", "tuilab.runner.concurrent_devices"}
@@ -45,7 +45,7 @@ def test_the_first_paint_loads_neither_the_lab_nor_a_run():
     assert not loaded & {"tuilab.lab.lab", "tuilab.model.run", "tuilab.model.events", "msgspec", "sqlite3"}
 
 
-def test_the_commands_load_no_tensorflow_no_textual_and_dask_only_where_a_fleet_is_named():
+def test_commands_load_no_tensorflow_or_textual_and_dask_only_for_a_fleet():
     names = [p.stem for p in sorted((PACKAGE / "cli").glob("*.py")) if p.stem != "__init__"]
     loaded = loaded_after("import " + ", ".join(f"tuilab.cli.{name}" for name in names))
     assert {"click", "tuilab.fleet.scheduler"} <= loaded
@@ -53,7 +53,7 @@ def test_the_commands_load_no_tensorflow_no_textual_and_dask_only_where_a_fleet_
     assert not loaded & ELSEWHERE
 
 
-def test_the_workers_process_loads_no_textual_and_workloads_no_tensorflow():
+def test_workers_load_no_textual_and_workload_modules_no_tensorflow():
     loaded = loaded_after(
         "import tuilab.worker.main, tuilab.worker.measure.run\n"
         "from tuilab import workloads; assert workloads.shipped()"

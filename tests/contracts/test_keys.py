@@ -65,7 +65,7 @@ def test_no_help_names_a_key():
     assert found == []
 
 
-def test_every_action_that_a_sentence_names_is_there():
+def test_every_action_named_in_a_sentence_exists():
     ids = declared()
     found = [
         f"{file.name}:{line}: {name}"

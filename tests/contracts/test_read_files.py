@@ -46,7 +46,7 @@ def reads(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
-def test_files_are_read_through_one_door():
+def test_files_are_read_through_one_module():
     found = {
         str(path.relative_to(PACKAGE))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -55,7 +55,7 @@ def test_files_are_read_through_one_door():
     assert found - SYSTEM == set(OWN), (found - SYSTEM) ^ set(OWN)
 
 
-def test_the_contract_sees_each_way():
+def test_the_contract_detects_each_way():
     for code in ("p.read_text()", "p.read_bytes()", "open(p)", "open(p, 'rb')", "p.open('rb')"):
         assert list(reads(ast.parse(code))), code
     for code in ("os.open(p, os.O_RDONLY)", "lab.open(preset)", "p.open('wb')", "open_regular(p)"):
@@ -87,7 +87,7 @@ LOOKED_THROUGH = {
 }
 
 
-def test_bytes_that_nest_too_deeply_are_no_other_than_bytes_that_are_no_json():
+def test_json_nested_too_deeply_is_reported_like_invalid_json():
     found = {
         str(path.relative_to(PACKAGE))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -96,7 +96,7 @@ def test_bytes_that_nest_too_deeply_are_no_other_than_bytes_that_are_no_json():
     assert found <= set(LOOKED_THROUGH), found - set(LOOKED_THROUGH)
 
 
-def test_the_contract_sees_what_forgets_it():
+def test_the_contract_detects_a_forgotten_check():
     for code in (
         "try: decode(x)\nexcept msgspec.DecodeError: pass",
         "try: decode(x)\nexcept (OSError, msgspec.MsgspecError): pass",
@@ -122,7 +122,7 @@ def own_pythons(tree: ast.AST) -> Iterator[ast.List | ast.Tuple]:
                 yield node
 
 
-def test_no_module_of_the_folder_that_a_person_stands_in_is_run():
+def test_no_module_of_the_working_folder_is_run():
     found = {
         str(path.relative_to(PACKAGE))
         for path in sorted(PACKAGE.rglob("*.py"))

@@ -46,11 +46,11 @@ def reached(file: Path) -> list[str]:
     return found
 
 
-def test_the_faces_reach_measuring_and_history_through_the_lab_alone():
+def test_interfaces_reach_measuring_and_history_only_through_the_lab():
     files = [file for room in ("cli", "presentation", "tui") for file in (FOLDER / room).rglob("*.py")]
     assert [line for file in files for line in reached(file)] == []
 
 
-def test_no_face_writes_into_the_state():
+def test_no_interface_writes_into_the_state():
     files = [file for room in ("cli", "presentation", "tui") for file in (FOLDER / room).rglob("*.py")]
     assert [line for file in files for line in written(file)] == []

@@ -47,7 +47,7 @@ def test_private_names_of_textual_are_in_one_file():
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_that_file_has_them_and_says_of_each_why():
+def test_that_file_gives_a_reason_for_each_private_name():
     file = FOLDER / ALLOWED
     about = ast.get_docstring(ast.parse(file.read_text())) or ""
     replaced = [line.rpartition(".")[2] for line in used(file)]

@@ -53,7 +53,7 @@ def _writing(value: ast.expr) -> bool:
     return bool(names & {"O_TRUNC", "O_RDWR", "O_EXCL"})
 
 
-def test_a_file_is_written_in_one_way():
+def test_files_are_written_in_one_way():
     found = {
         str(path.relative_to(PACKAGE))
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -62,7 +62,7 @@ def test_a_file_is_written_in_one_way():
     assert found == {DOOR, *OTHER}
 
 
-def test_the_contract_sees_each_way():
+def test_the_contract_detects_each_way():
     for code in (
         "p.write_text('')",
         "p.write_bytes(b'')",

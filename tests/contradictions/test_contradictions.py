@@ -60,7 +60,7 @@ def test_recordings_do_not_contradict_themselves(file: Path) -> None:
 
 
 @given(st.tuples(PARTS, PARTS, PARTS, PARTS), st.tuples(*[st.floats(0.7, 1.4)] * 4), st.booleans())
-def test_whatever_a_call_consists_of(
+def test_generated_calls_give_consistent_figures(
     parts: tuple[dict[str, float], ...], paces: tuple[float, ...], work: bool
 ) -> None:
     arms = (EAGER, GRAPH, GPU_GRAPH, GPU_COPIED)
@@ -180,7 +180,7 @@ def end(preset: Preset, size: str) -> dict[str, int]:
 @pytest.mark.real_worker
 @pytest.mark.long
 @pytest.mark.parametrize("name", re.findall(r"(?m)^def ([a-z]\w*)", OWN.read_text()))
-def test_functions_as_people_write_them(worker: Worker, name: str) -> None:
+def test_hand_written_functions_give_consistent_figures(worker: Worker, name: str) -> None:
     every = ArmSelection(devices=("CPU:0",), modes=("eager", "graph", "xla"))
     state = run(worker, f"{OWN}:{name}", every)
     assert any(arm.median_s for arm in collected.summarise(state).arms), state.detail
@@ -190,5 +190,5 @@ def test_functions_as_people_write_them(worker: Worker, name: str) -> None:
 @pytest.mark.real_worker
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(TRUTHS))
-def test_own_functions(worker: Worker, name: str) -> None:
+def test_own_functions_give_consistent_figures(worker: Worker, name: str) -> None:
     assert contradictions(run_of(worker, name)) == []

@@ -118,7 +118,9 @@ def test_forward_compatibility_not_supported(machine: Machine):
         (100, "no-device", "", "dmesg"),
     ],
 )
-def test_what_the_drivers_first_call_says(machine: Machine, error: int, code: str, words: str, fix: str):
+def test_the_message_of_the_first_driver_call_is_reported(
+    machine: Machine, error: int, code: str, words: str, fix: str
+):
     machine.healthy()
     machine.environ |= {"STUB_CUINIT": str(error), "LD_LIBRARY_PATH": str(machine.lib)}
     report = machine.examine()
@@ -152,7 +154,7 @@ def test_cuda_wheel_never_installed(machine: Machine):
     assert [d.code for d in report.further] == ["libraries-not-found"]
 
 
-def test_library_where_tensorflow_does_not_look(machine: Machine):
+def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
     """This happens with TensorFlow 2.21's own wheels: libcusolver's folder is not on its search path."""
     machine.healthy()
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
@@ -419,7 +421,7 @@ def test_a_tensorflow_that_does_not_run(machine: Machine, stages, then: str, cod
 
 
 @pytest.mark.parametrize("work", ["XLA", "MatMul"])
-def test_a_pluggable_device_needs_no_wheels_of_cuda(machine: Machine, work: str):
+def test_a_pluggable_device_needs_no_cuda_wheels(machine: Machine, work: str):
     machine.healthy()
     machine.environ["TF_PLUGGABLE_DEVICE_LIBRARY_PATH"] = "/opt/maker/libdevice.so"
     gpu = ListedGpu(name="GPU:0", description="MAKER")

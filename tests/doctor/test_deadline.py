@@ -49,7 +49,7 @@ def test_a_probe_that_never_returns_is_named(machine: Machine, monkeypatch: pyte
     assert probe.status == "fail" and "did not answer within" in probe.detail
 
 
-def test_a_probe_that_raises_takes_no_other_along(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_a_probe_that_raises_does_not_affect_the_others(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     machine.healthy()
     machine.sees()
 
@@ -75,7 +75,7 @@ def test_grandchildren_die_with_the_child():
         pass
 
 
-def test_what_a_child_said_before_it_was_killed_is_kept():
+def test_output_of_a_killed_child_is_kept():
     ran = children.run(["sh", "-c", f"echo said; sleep {FOREVER_S}"], os.environ, time.monotonic() + 1.0)
     assert (ran.code, ran.out) == (None, b"said\n")
 
@@ -107,7 +107,7 @@ def compiling(machine: Machine, seconds: float) -> None:
     machine.says(IMPORTED, BUILT, Listed(gpus=(gpu,)), Began(what="Mul"), err=lines.newer("9.0"), then=then)
 
 
-def test_kernels_that_are_being_compiled_get_more_time(machine: Machine):
+def test_compiling_kernels_extends_the_deadline(machine: Machine):
     compiling(machine, 6.0)
     told = []
     report = examine(machine.place(), limit_s=4.0, wait=told.append)
@@ -116,7 +116,7 @@ def test_kernels_that_are_being_compiled_get_more_time(machine: Machine):
     assert {p.name: p.status for p in report.probes}["Mul on the GPU"] == "ok"
 
 
-def test_that_time_has_an_end_too(machine: Machine, monkeypatch: pytest.MonkeyPatch):
+def test_the_extended_deadline_ends_too(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(tensorflow, "COMPILING_S", 1.0)
     compiling(machine, FOREVER_S)
     report = machine.examine(limit_s=4.0)

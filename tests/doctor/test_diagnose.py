@@ -29,14 +29,14 @@ def said(text: str, **more: object) -> TensorFlow:
     return TensorFlow(imported=Imported(version="2.21.0"), listed=Listed(), log=TensorFlowLog(text), **more)
 
 
-def test_tensorflows_line_counts_where_our_own_call_says_nothing():
+def test_the_tensorflow_log_counts_if_the_driver_call_says_nothing():
     line = lines.CUINIT_303.replace("UNKNOWN ERROR (303)", "CUDA_ERROR_NO_DEVICE: no CUDA-capable device")
     environment = Environment({"CUDA_VISIBLE_DEVICES": "-1"})
     findings = Findings(packages=TENSORFLOW, environment=environment, tensorflow=said(line))
     assert [d.code for d in diagnose(findings)] == ["hidden"]
 
 
-def test_a_hiding_variable_is_told_beside_a_missing_driver():
+def test_a_hiding_variable_is_reported_with_a_missing_driver():
     findings = Findings(
         packages=TENSORFLOW,
         environment=Environment({"CUDA_VISIBLE_DEVICES": ""}),
@@ -56,7 +56,7 @@ def test_a_broken_driver_comes_before_a_hiding_variable():
     assert [d.code for d in diagnose(findings)] == ["driver-wedged", "hidden"]
 
 
-def test_denied_device_files():
+def test_unreadable_device_files_are_the_cause():
     kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True, {"/dev/nvidia0": "EACCES"}, "video")
     libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=100)
     findings = Findings(packages=TENSORFLOW, kernel=kernel, libcuda=libcuda, tensorflow=said(""))
@@ -67,7 +67,7 @@ def test_denied_device_files():
     )
 
 
-def test_a_reboot_is_said_to_be_for_the_host():
+def test_in_a_container_the_host_is_to_be_rebooted():
     libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=999)
     kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True)
     findings = Findings(
@@ -76,7 +76,7 @@ def test_a_reboot_is_said_to_be_for_the_host():
     assert diagnose(findings)[0].mend.endswith("# on the host, outside the container")
 
 
-def test_a_silent_tensorflow_is_the_cause_only_where_nothing_else_is():
+def test_a_silent_tensorflow_is_the_cause_only_without_another():
     silent = TensorFlow(hung="importing TensorFlow")
     works = Libcuda(path="/l/libcuda.so.570.1", init=0, count=1, cuda=12080)
     assert [d.code for d in diagnose(Findings(packages=TENSORFLOW, libcuda=works, tensorflow=silent))] == [
@@ -266,7 +266,7 @@ def test_a_processor_without_avx():
         (("nixos",), "sudo reboot  # after installing the driver from https://www.nvidia.com/drivers"),
     ],
 )
-def test_a_module_is_built_in_the_distributions_way(distribution: tuple[str, ...], fix: str):
+def test_a_module_is_built_as_the_distribution_does(distribution: tuple[str, ...], fix: str):
     findings = Findings(
         packages=TENSORFLOW,
         hardware=Hardware(gpus=(PciGpu("0", "0x10de", "0x1"),), distribution=distribution),

@@ -52,14 +52,14 @@ def test_cuda_visible_devices_is_read_as_cuda_reads_it(value: str, hides: bool):
     assert environment.hides_all(value) is hides
 
 
-def test_only_telling_variables_are_kept(tmp_path: Path):
+def test_only_relevant_variables_are_kept(tmp_path: Path):
     found = environment.look(
         place(tmp_path, TF_CLI_CONFIG_FILE="a", TF_CPP_MIN_LOG_LEVEL="3", HOME="/h", XLA_FLAGS="\x1b[31mred")
     )
     assert found.variables == {"TF_CPP_MIN_LOG_LEVEL": "3", "XLA_FLAGS": "red"}
 
 
-def test_packages_names_what_and_cuda_asks_for(machine: Machine):
+def test_packages_lists_what_the_and_cuda_extra_requires(machine: Machine):
     machine.tensorflow()
     machine.wheels(without=("nvidia-cudnn-cu12",))
     found = packages.look(machine.place())
@@ -112,7 +112,7 @@ def test_the_kernel_module_and_secure_boot(machine: Machine):
     assert found.release == "6.8.0-48-generic" and not found.secure_boot
 
 
-def test_hardware_tells_an_empty_bus_from_one_that_cannot_be_read(machine: Machine, tmp_path: Path):
+def test_an_empty_bus_and_an_unreadable_one_are_distinguished(machine: Machine, tmp_path: Path):
     assert hardware.look(machine.place()).none
     machine.gpu("vfio-pci")
     found = hardware.look(machine.place())
@@ -166,7 +166,7 @@ def test_search_path_of_any_bytes_never_raises(tmp_path_factory: pytest.TempPath
         (4711, "CUDA error 4711"),
     ],
 )
-def test_libcuda_codes_are_named_by_the_driver_or_by_us(machine: Machine, code: int, name: str):
+def test_libcuda_codes_have_names_from_the_driver_or_our_table(machine: Machine, code: int, name: str):
     machine.driver(cuinit=code)
     found = libcuda.look(machine.place(), time.monotonic() + 20)
     assert (found.init, found.init_text) == (code, name)
@@ -182,7 +182,7 @@ def test_libcuda_counts_and_names_the_devices(machine: Machine):
     ] * 2
 
 
-def test_a_library_that_is_no_driver(machine: Machine):
+def test_a_library_that_is_not_a_driver_is_reported(machine: Machine):
     machine.environ["LD_LIBRARY_PATH"] = str(machine.lib)
     libc = ctypes.util.find_library("m")
     assert libc
@@ -195,7 +195,7 @@ def test_lines_cut_off_by_a_kill_are_dropped():
     assert children.known(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
 
 
-def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
+def test_the_log_keeps_relevant_lines_once_without_prefixes():
     from tests.doctor.lines import NO_CUDART, dlopen
 
     log = TensorFlowLog((NO_CUDART + dlopen("libcudnn.so.9", "no such file")) * 2 + "I0000 idle chatter\n")
@@ -222,7 +222,7 @@ def test_the_log_keeps_telling_lines_once_and_without_their_prefix():
         ),
     ],
 )
-def test_one_trouble_in_the_words_of_several_versions(words: str, kind: str):
+def test_one_problem_is_recognised_in_the_wording_of_several_versions(words: str, kind: str):
     assert kind in TensorFlowLog(f"2024-01-01 00:00:00.1: E external/a.cc:1] {words}\n")
     assert (
         kind in TensorFlowLog(errors=[f"InternalError: {words}"]) and not TensorFlowLog(errors=[words]).lines
@@ -237,7 +237,7 @@ T4 = f"1, Tesla T4, GPU-bb, 7.5, 570.86.15, 15360{', [N/A]' * 16}"
 APPS = "GPU-aa, 4242, /usr/bin/python3, 900\nGPU-aa, [Not Found], x, 1\n"
 
 
-def test_nvidia_smi_where_nvml_cannot_be_had(machine: Machine):
+def test_nvidia_smi_replaces_a_missing_nvml(machine: Machine):
     """A fake nvidia-smi on the PATH; NVML's library is the stub, which lacks most calls."""
     machine.driver()
     program = machine.folder / "bin/nvidia-smi"
@@ -261,13 +261,13 @@ def test_nvidia_smi_where_nvml_cannot_be_had(machine: Machine):
     )
 
 
-def test_without_nvml_and_nvidia_smi_the_reason_is_told(machine: Machine):
+def test_without_nvml_and_nvidia_smi_the_reason_is_given(machine: Machine):
     machine.environ["PATH"] = str(machine.folder)
     found = devices.probe(devices.look(machine.place(), time.monotonic() + 20))
     assert found.status == "skip" and found.detail.startswith("no GPU figures: ")
 
 
-def test_nvmls_own_words_on_who_may_compute(machine: Machine):
+def test_compute_modes_are_read_from_nvml(machine: Machine):
     machine.nvml(nvmlDeviceGetComputeMode=3, nvmlDeviceGetMigMode=[1, 1], nvmlDeviceGetTotalEccErrors=7)
     found = devices.look(machine.place(), time.monotonic() + 20)
     assert found.source == "NVML"

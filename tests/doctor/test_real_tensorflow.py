@@ -49,7 +49,7 @@ def test_a_wedged_driver(machine: Machine):
 
 
 @pytest.mark.long
-def test_a_working_driver_without_nvml_is_passed_over_in_silence(machine: Machine):
+def test_tensorflow_uses_a_driver_without_nvml_silently(machine: Machine):
     machine.gpu()
     machine.kernel()
     machine.driver(nvml=False)

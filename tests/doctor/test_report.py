@@ -23,7 +23,7 @@ REPORT = DoctorReport(
 )
 
 
-def test_cause_and_fix_stand_on_top():
+def test_the_cause_and_its_fix_come_first():
     lines = doctor_text(REPORT, 80).splitlines()
     assert lines[0] == "GPU     not visible to TensorFlow"
     assert lines[1].startswith("cause   CUDA_VISIBLE_DEVICES='-1' hides every GPU")

@@ -68,7 +68,7 @@ def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunResult, Account]:
 
 
 @pytest.mark.parametrize("arm", [GRAPH, EAGER], ids=lambda arm: arm.mode)
-def test_waiting_for_an_op_of_the_host_is_a_part_of_its_own(gpu: Worker, arm: Arm) -> None:
+def test_waiting_for_a_host_op_is_a_separate_part(gpu: Worker, arm: Arm) -> None:
     result, account = looked_at(gpu, "stalled", arm)
     assert largest(account) == "stalls", account
     assert account.seconds("stall") >= 0.9 * HOST_S and account.seconds("compute") >= 1.8 * KERNEL_S, account
@@ -78,12 +78,12 @@ def test_waiting_for_an_op_of_the_host_is_a_part_of_its_own(gpu: Worker, arm: Ar
     assert codes["stalled"].remedy == "Remove the device scope that pins Digamma to the CPU."
 
 
-def test_a_device_waits_for_an_op_of_the_host_at_the_beginning_too(gpu: Worker) -> None:
+def test_a_device_also_waits_for_a_host_op_at_the_beginning(gpu: Worker) -> None:
     _, account = looked_at(gpu, "fed_by_host", GRAPH)
     assert account.seconds("stall") >= 0.9 * HOST_S, account
 
 
-def test_each_op_of_the_host_has_its_own_reason_and_remedy(gpu: Worker) -> None:
+def test_each_host_op_has_its_own_reason_and_remedy(gpu: Worker) -> None:
     state, result = run(gpu, "mixed", GRAPH)
     [found] = [each for each in result.diagnosis if each.code == "host-ops"]
     assert "Digamma (CPU:0 was asked for)" in found.sentence

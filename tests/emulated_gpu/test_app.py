@@ -24,7 +24,7 @@ VIEWS = {
 """What each view shows of a run, by its key."""
 
 
-def test_every_view_has_the_gpus_arms(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+def test_every_view_shows_the_gpu_arms(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     made = emulated_gpu(2)
     made["PYTHONPATH"] += f":{REPOSITORY}"
     here = environment(tmp_path, **made)

@@ -77,7 +77,7 @@ def seen(emulated_gpu: Environment) -> dict[str, Any]:
     return found
 
 
-def test_it_is_called_emulated_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
+def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
     assert seen["devices"] == ["/device:GPU:0", "/device:GPU:1"] and seen["named"] == "EMULATED"
     assert seen["matmul"] == ["GPU:0", "GPU:0", True] and seen["graph"]
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
@@ -85,19 +85,19 @@ def test_it_is_called_emulated_and_computes_what_the_cpu_does(seen: dict[str, An
     assert seen["refused"] == "ResourceExhaustedError", "its memory has an end"
 
 
-def test_it_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:
+def test_the_emulated_gpu_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:
     """The number of segments depends on the data, not only on shapes."""
     there, sums, lengths = seen["sparse"]
     assert there and sums == pytest.approx([5.0, 5.0, 6.0, 6.0, 2 * 1.609438], rel=1e-5)
     assert lengths == [3, 3, 2, 3, 2]
 
 
-def test_results_lie_in_host_memory_where_the_registry_says_so(seen: dict[str, Any]) -> None:
+def test_results_are_in_host_memory_if_the_registry_says_so(seen: dict[str, Any]) -> None:
     host = dict.fromkeys(("shape", "stack", "range"), "CPU:0")
     assert seen["on_host"] == host | {"unique": "GPU:0"}
 
 
-def test_its_work_is_asynchronous_takes_its_least_time_and_is_waited_for_alone(seen: dict[str, Any]) -> None:
+def test_emulated_work_is_asynchronous_with_a_set_time_and_is_waited_for(seen: dict[str, Any]) -> None:
     """An arm's figure includes the work of its own device, and of no other."""
     assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
     assert seen["copies_s"] > 5 * 0.010

@@ -40,7 +40,7 @@ def replayable(folder: Path) -> None:
 
 @pytest.mark.real_worker
 @pytest.mark.slow
-def test_a_day_keeps_everything_and_says_what_differed(
+def test_a_gpu_day_keeps_all_results_and_reports_differences(
     emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path
 ) -> None:
     """Short version: only the steps that no other test covers."""
@@ -54,7 +54,7 @@ def test_a_day_keeps_everything_and_says_what_differed(
 @pytest.mark.real_worker
 @pytest.mark.long
 @pytest.mark.timeout(1200)
-def test_the_whole_day(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
+def test_the_whole_gpu_day_runs(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Path) -> None:
     page, ended = rehearsed(emulated_gpu(), tmp_path)
     assert list(ended) == [s.name for s in gpu_day.steps(tmp_path, [], "", 64) if not (s.needs and NO_SMI)]
     told = {"profile-stft-small-mode-xla": 3, "interrupted": 130, "selftest": ended["selftest"]}
@@ -66,7 +66,7 @@ def test_the_whole_day(emulated_gpu: Callable[..., dict[str, str]], tmp_path: Pa
     replayable(tmp_path)
 
 
-def test_figures_are_told_beside_the_data_sheet() -> None:
+def test_figures_are_printed_with_those_of_the_data_sheet() -> None:
     roofs = {"triad": 3.0e12, "peaks": {"tf32": 600e12, "float32": 60e12}, "link": {"to_device": 50e9}}
     gpus = [
         {"name": "CPU:0", "description": "a CPU"},
@@ -80,7 +80,7 @@ def test_figures_are_told_beside_the_data_sheet() -> None:
     assert list(gpu_day.machine(Outcome(0, 1.0, json.dumps(found), ""))) == ["no data sheet of EMULATED"]
 
 
-def test_noise_is_nothing_that_the_code_believes() -> None:
+def test_noise_does_not_change_a_belief_of_the_code() -> None:
     flags = [{"code": "precision", "message": "time ran out"}, {"code": "emulated", "message": "no GPU"}]
     same = {"status": "ok", "device": "GPU:0", "requested_device": "GPU:0", "flags": flags}
     arms = [{"id": "a", **same}, {"id": "b", **same, "status": "failed", "reason": "out of memory"}]
@@ -88,7 +88,7 @@ def test_noise_is_nothing_that_the_code_believes() -> None:
     assert said == ["it ended with 3: the last line", "a: no GPU", "b is failed: out of memory", "b: no GPU"]
 
 
-def test_a_step_that_fails_or_hangs_does_not_end_the_day(tmp_path: Path) -> None:
+def test_a_step_that_fails_or_hangs_does_not_end_the_gpu_day(tmp_path: Path) -> None:
     chosen = [
         Step("fails", [sys.executable, "-c", "raise SystemExit('no GPU')"], 30, gpu_day.ended),
         Step("hangs", [sys.executable, "-c", "import time; time.sleep(60)"], 1, gpu_day.ended),
@@ -109,7 +109,7 @@ def test_a_step_that_fails_or_hangs_does_not_end_the_day(tmp_path: Path) -> None
     ("capability", "ratio", "differs"),
     [("(9, 0)", 8.0, False), ("(9, 0)", 1.0, True), ("(7, 5)", 1.0, False)],
 )
-def test_what_the_code_believes_of_tf32_is_held_against_the_gpu(
+def test_the_assumptions_about_tf32_are_checked_on_the_gpu(
     capability: str, ratio: float, differs: bool
 ) -> None:
     found = {

@@ -132,7 +132,7 @@ def run(worker: Worker, file: Path, *variants: str) -> RunResult:
     "name",
     ["wide", *(pytest.param(name, marks=pytest.mark.long) for name in ("deep", "heavy", "tall", "twice"))],
 )
-def test_the_largest_batch_of_an_inference_is_that_of_the_devices_memory(
+def test_the_largest_inference_batch_follows_from_the_device_memory(
     worker: Worker, small_gpu: dict[str, str], tmp_path: Path, name: str
 ) -> None:
     file = tmp_path / f"{name}.keras"
@@ -150,7 +150,7 @@ def test_the_largest_batch_of_an_inference_is_that_of_the_devices_memory(
     assert "fit into the " in result.batch.sentence
 
 
-def test_the_sliders_maximum_is_told_from_the_memory(worker: Worker, tmp_path: Path) -> None:
+def test_the_memory_sets_the_maximum_of_the_slider(worker: Worker, tmp_path: Path) -> None:
     file = tmp_path / "small.keras"
     alone({}, f"{MODELS}\nsmall().save({str(file)!r})")
     result = run(worker, file, "inference")

@@ -37,7 +37,7 @@ def nodes(state: RunState, arm: Arm, kind: str) -> list[Node]:
 
 
 @pytest.mark.smoke
-def test_each_arm_bears_the_device_that_computed(stft: tuple[list[Event], RunState]) -> None:
+def test_each_arm_names_the_device_that_computed(stft: tuple[list[Event], RunState]) -> None:
     _, state = stft
     assert {name: arm.device for name, arm in state.arms.items()} == {
         CPU.id: "CPU:0",
@@ -48,7 +48,7 @@ def test_each_arm_bears_the_device_that_computed(stft: tuple[list[Event], RunSta
     assert all(arm.status == "ok" and arm.cells[0].samples for arm in state.arms.values())
 
 
-def test_the_gpu_is_called_emulated_wherever_its_name_shows(
+def test_the_gpu_is_called_emulated_wherever_its_name_appears(
     gpu_worker: Worker, stft: tuple[list[Event], RunState]
 ) -> None:
     seen, _ = stft
@@ -65,7 +65,7 @@ def test_the_ops_run_on_the_gpu_with_reasons(stft: tuple[list[Event], RunState])
     assert {n.device for n in nodes(state, CPU, "op")} == {"CPU:0"}
 
 
-def test_a_copy_is_drawn_between_the_memories_that_hold_the_data(stft: tuple[list[Event], RunState]) -> None:
+def test_a_copy_is_drawn_between_the_memories_of_the_data(stft: tuple[list[Event], RunState]) -> None:
     """The host sends what a GPU op computes in host memory: `_HostSend`."""
     _, state = stft
     from_host = [n for n in nodes(state, RESIDENT, "copy") if n.op.startswith("_HostSend")]
@@ -118,7 +118,7 @@ def test_explaining_an_op_names_the_gpus_kernels(gpu_worker: Worker) -> None:
     assert found.gpu is False and "int32" in found.reason
 
 
-def test_a_copy_takes_the_links_time(gpu_worker: Worker) -> None:
+def test_a_copy_takes_the_time_of_the_link(gpu_worker: Worker) -> None:
     arms = [Arm("GPU:0", "eager", "resident", "", variant) for variant in ("block", "pieces")]
     values = {"bytes": 2**20, "pieces": 16, "direction": "to device"}
     seen, state = measure(gpu_worker, "copies", *arms, parameters=values)
@@ -126,7 +126,7 @@ def test_a_copy_takes_the_links_time(gpu_worker: Worker) -> None:
     assert not [e for e in seen if isinstance(e, events.ArmStatus) and e.status != "ok"]
 
 
-def test_what_the_cpu_copies_is_copied_by_the_cpu_beside_a_gpu(gpu_worker: Worker) -> None:
+def test_copies_by_the_cpu_stay_on_the_cpu_with_a_gpu_present(gpu_worker: Worker) -> None:
     """Without a requested device, a visible GPU would make the copy."""
     arm = Arm("CPU:0", "eager", "resident", "", "block")
     values = {"bytes": 2**16, "pieces": 4, "direction": "to device"}

@@ -17,25 +17,25 @@ def state() -> RunState:
     return folded(*events_of("run"))
 
 
-def test_the_machine_carries_it(state: RunState) -> None:
+def test_the_machine_is_marked_emulated(state: RunState) -> None:
     assert state.machine is not None and state.machine.emulated
 
 
-def test_the_answer_says_it_in_the_history_and_in_json(state: RunState) -> None:
+def test_the_answer_says_emulated_in_the_history_and_in_json(state: RunState) -> None:
     assert EMULATED in summarise(state).answer
 
 
-def test_every_gpus_row_of_a_table_of_samples_says_it(state: RunState) -> None:
+def test_every_gpu_row_of_a_sample_table_says_emulated(state: RunState) -> None:
     rows = samples(state).splitlines()[1:]
     assert any(EMULATED in row for row in rows)
     assert all((EMULATED in row) == ("GPU:0" in row) for row in rows)
 
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
-def test_a_report_says_it(state: RunState, name: str) -> None:
+def test_a_report_says_emulated(state: RunState, name: str) -> None:
     assert EMULATED in FORMATS[name][1](summarise(state), state)
 
 
 @pytest.mark.parametrize("details", [False, True])
-def test_the_text_says_it(state: RunState, details: bool) -> None:
+def test_the_text_says_emulated(state: RunState, details: bool) -> None:
     assert EMULATED in table(summarise(state), details=details)

@@ -61,14 +61,14 @@ USUAL = {
 """Each workload, and each reason why an arm cannot run; the other presets run in long mode."""
 
 
-def test_each_workload_is_among_the_usual() -> None:
+def test_each_workload_is_covered_by_a_usual_preset() -> None:
     assert {PRESETS[name].workload for name in USUAL} == {preset.workload for preset in PRESETS.values()}
 
 
 @pytest.mark.parametrize(
     "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in PRESETS]
 )
-def test_every_arm_that_can_run_does(one: Worker, name: str) -> None:
+def test_every_available_arm_runs(one: Worker, name: str) -> None:
     state = run(one, name)
     assert state.status == "ok", state.detail
     raised = {claim.when.error for claim in PRESETS[name].claims if hasattr(claim.when, "error")}
@@ -88,7 +88,7 @@ def test_every_arm_that_can_run_does(one: Worker, name: str) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", PRESETS)
-def test_what_is_said_of_cpu_and_gpu_is_the_same_everywhere(one: Worker, name: str) -> None:
+def test_statements_about_cpu_and_gpu_agree_everywhere(one: Worker, name: str) -> None:
     state = measured(one, name, LIGHTER, budget=TOUCH, points=2, phases=True)
     assert contradictions(state, PRESETS[name].claims) == []
 
@@ -108,7 +108,7 @@ def test_eight_gpus_have_as_many_arms_as_one() -> None:
 
 
 @pytest.mark.long
-def test_beside_eight_gpus_a_preset_opens_one_and_data_parallel_its_replicas(
+def test_of_eight_gpus_a_preset_opens_one_and_data_parallel_its_replicas(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
     worker = Worker(cpus=1, environment=emulated_gpu(8, asynchronous=False))

@@ -38,7 +38,7 @@ async def finished(asked: Measure, make: Callable[[Listener], Supervisor | Multi
     return state
 
 
-async def test_each_hosts_gpu_is_measured_under_its_hosts_name(
+async def test_the_gpu_of_each_host_is_measured_under_the_name_of_the_host(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
 
@@ -57,7 +57,7 @@ async def test_each_hosts_gpu_is_measured_under_its_hosts_name(
 
 
 @pytest.mark.long
-async def test_float32_and_tf32_share_no_process_and_are_compared(
+async def test_float32_and_tf32_run_in_separate_processes_and_are_compared(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
     full, tf32 = (Arm("GPU:0", "graph", "resident", dtype, "plain") for dtype in ("float32", "tf32"))

@@ -63,7 +63,7 @@ def crossover(worker: Worker, seed: int) -> Crossover:
     return found
 
 
-def test_a_crossover_is_found_where_it_lies(slow: Worker) -> None:
+def test_a_crossover_is_found_where_it_was_set(slow: Worker) -> None:
     assert crossover(slow, 1).at == pytest.approx(AT, rel=0.1)
 
 
@@ -90,12 +90,12 @@ def test_the_batch_from_which_a_model_is_faster_on_a_gpu_is_found(
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_its_interval_holds_the_size_in_nine_of_ten_trials(slow: Worker) -> None:
+def test_the_interval_of_a_crossover_holds_the_set_size_in_nine_of_ten_trials(slow: Worker) -> None:
     intervals = [crossover(slow, seed).ci95 for seed in range(10)]
     assert sum(low * (1 - OVERHEAD) <= AT <= high * (1 + OVERHEAD) for low, high in intervals) >= 9
 
 
-def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
+def test_arms_of_an_emulated_gpu_are_near_and_above_its_bound(
     slow: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(LEAST_LAUNCH, "Emulated", Rating(KERNEL_S, "as set"))
@@ -117,7 +117,7 @@ def test_the_arms_of_an_emulated_gpu_lie_above_its_bound_and_near_it(
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
-def test_an_arm_that_fails_tells_the_cause(slow: Worker, mode: str) -> None:
+def test_a_failed_arm_gives_the_cause(slow: Worker, mode: str) -> None:
     """For a graph, TensorFlow's message starts with the frames that created the node, interpreter first."""
     arm = Arm("GPU:0", mode, "resident", "float32", "plain")
     _, state = measure(slow, "matmul", arm, parameters={"m": 64, "k": 64, "n": 64})
@@ -127,7 +127,7 @@ def test_an_arm_that_fails_tells_the_cause(slow: Worker, mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [pytest.param("eager", marks=pytest.mark.long), "graph"])
-def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode: str) -> None:
+def test_running_out_of_memory_is_reported_with_the_requested_size(slow: Worker, mode: str) -> None:
     """TensorFlow waits ten seconds for free memory."""
     arm = Arm("GPU:0", mode, "resident", "float32", "add-multiply")
     _, state = measure(slow, "elementwise", arm, parameters={"side": 4096})
@@ -136,7 +136,7 @@ def test_memory_that_runs_out_is_told_with_what_was_asked_for(slow: Worker, mode
     assert not any(word in full.reason for word in ("frozen", "Detected at", "Hint"))
 
 
-def test_a_gpu_that_gives_no_memory_at_all_is_left_alone_with_a_sentence(
+def test_a_gpu_without_free_memory_is_skipped_with_a_message(
     emulated_gpu: Callable[..., dict[str, str]],
 ) -> None:
     """TensorFlow would retry forever for a tensor of a few bytes."""
@@ -150,7 +150,7 @@ def test_a_gpu_that_gives_no_memory_at_all_is_left_alone_with_a_sentence(
         worker.close()
 
 
-def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_node() -> None:
+def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
     """As TensorFlow 2.21 reports it for a product inside a loop on this device."""
     said = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
@@ -160,7 +160,7 @@ def test_the_cause_of_a_graphs_failure_stands_behind_the_frames_that_made_the_no
     assert cause(RuntimeError(said)) == "CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
 
 
-def test_memory_that_tensorflow_keeps_is_told_and_the_worker_measures_on(slow: Worker) -> None:
+def test_memory_kept_by_tensorflow_is_reported_and_the_worker_continues(slow: Worker) -> None:
     arm = Arm("GPU:0", "graph", "resident", "float32", "add-multiply")
     seen, _ = measure(slow, "elementwise", arm, parameters={"side": 1024, "ops": 4})
     (kept,) = caveats(seen, "gpu-memory-kept")

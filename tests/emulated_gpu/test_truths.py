@@ -65,7 +65,7 @@ TRIES = 5
 
 
 @pytest.mark.parametrize("name", TRUTHS)
-def test_kernels_and_copies_of_set_length(slow_gpu: Worker, name: str) -> None:
+def test_kernels_and_copies_have_the_set_length(slow_gpu: Worker, name: str) -> None:
     arm, binds, parts = TRUTHS[name]
     seen = []
     for _ in range(TRIES):

@@ -53,7 +53,7 @@ def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_its_arms_on_a_gpu_run_and_lie_above_their_bound(
+def test_gpu_arms_of_a_model_run_and_are_above_their_bound(
     gpu: Worker, tf: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setitem(LEAST_LAUNCH, "Emulated", Rating(KERNEL_S, "as set"))
@@ -104,7 +104,7 @@ def slow(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_put(
+def test_the_batch_from_which_a_gpu_is_faster_is_found_where_it_was_set(
     slow: Worker, tf: Any, tmp_path: Path, name: str
 ) -> None:
     """The model's graph plus an op whose CPU time per example makes the GPU, with constant kernel times,

@@ -11,7 +11,7 @@ from tests.terminal.lab import READY_S, environment, leave, opened
 pytestmark = [pytest.mark.real_worker, pytest.mark.terminal, pytest.mark.timeout(600)]
 
 
-def test_an_environment_is_added_chosen_and_measured_beside_the_labs_own(
+def test_an_environment_is_added_and_measured_together_with_the_default_one(
     tmp_path: Path, tensorflow_of: Callable[[str], Path]
 ) -> None:
     folder = tensorflow_of(build.OLDEST)

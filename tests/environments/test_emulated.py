@@ -19,7 +19,7 @@ def versions() -> list[object]:
 
 
 @pytest.mark.parametrize("version", versions())
-def test_its_arms_run_on_the_emulated_gpu_of_that_tensorflow(
+def test_arms_run_on_the_emulated_gpu_of_each_tensorflow(
     version: str, tensorflow_of: Callable[[str], Path], tmp_path: Path
 ):
     folder = tensorflow_of(version)

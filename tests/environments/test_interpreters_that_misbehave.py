@@ -46,7 +46,7 @@ def test_program_that_sleeps_is_ended_with_its_children(tmp_path, monkeypatch):
     assert left("7654") == []
 
 
-def test_child_that_holds_the_pipe_delays_no_answer(tmp_path, monkeypatch):
+def test_a_child_that_holds_the_pipe_does_not_delay_the_answer(tmp_path, monkeypatch):
     monkeypatch.setattr(interpreter, "LOOK_S", 60.0)
     began = time.monotonic()
     known = interpreter.look(script(tmp_path, f"sleep 7655 &\nsetsid sleep 7655 &\necho '{ANSWER}'"))

@@ -117,12 +117,12 @@ def test_where_each_op_ran_is_seen(said: dict[str, Done]):
     assert "RFFT" in {row["op"] for row in placed if row["device"] == "CPU:0"}
 
 
-def test_own_code_finds_what_its_environment_holds_and_no_more(said: dict[str, Done]):
+def test_own_code_finds_only_the_packages_of_its_environment(said: dict[str, Done]):
     (arm,) = (arm for arm in answer(said, "own")["arms"] if arm["requested_device"] == "CPU:0")
     assert arm["status"] == "ok"
 
 
-def test_the_checkers_names_of_that_version_are_what_it_has(folder: Path):
+def test_the_names_known_to_the_checker_exist_in_that_version(folder: Path):
     made = names.difference(shipped(), names.asked(folder))
     known = names.difference(shipped(), table_of(build.OLDEST))
     assert made.more == known.more and made.less == known.less
@@ -143,7 +143,7 @@ def test_a_call_is_profiled_op_by_op(said: dict[str, Done]):
     assert "RFFT" in json.dumps(answer(said, "profile"))
 
 
-def test_the_doctor_examines_that_tensorflow(said: dict[str, Done], folder: Path):
+def test_the_doctor_examines_the_tensorflow_of_the_environment(said: dict[str, Done], folder: Path):
     report = answer(said, "doctor")
     probes = {probe["name"]: probe["detail"] for probe in report["probes"]}
     assert build.OLDEST in probes["TensorFlow import"] and build.OLDEST in probes["packages"]
@@ -156,9 +156,7 @@ def test_a_program_is_watched_in_its_environment(said: dict[str, Done], folder: 
     assert "product" in json.dumps(page["functions"])
 
 
-def test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment(
-    said: dict[str, Done], folder: Path
-):
+def test_two_environments_alternate_and_each_arm_names_its_environment(said: dict[str, Done], folder: Path):
     result = answer(said, "beside")
     assert result["machines"]["old"]["environment"] == str(folder)
     assert result["machines"]["new"]["environment"] == sys.prefix

@@ -14,12 +14,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
 
 
-async def test_of_one_environment_under_two_names_hardly_ever_a_difference_is_claimed(tmp_path: Path):
+async def test_one_environment_under_two_names_rarely_shows_a_difference(tmp_path: Path):
     claimed = [pair async for pair in trials(30, ".", tmp_path) if any(row.differs for row in pair.arms)]
     assert len(claimed) <= 2, [pair.sentences[0] for pair in claimed]
 
 
-async def test_a_tenth_more_in_one_of_them_is_found_and_named(tmp_path: Path):
+async def test_ten_percent_more_time_in_one_environment_is_found_and_named(tmp_path: Path):
     """Only eager calls reach the slowed function; a graph reaches it once, when it is built."""
     place = str(slowed(tmp_path / "slowed", 1.1))
     (pair,) = [pair async for pair in trials(1, place, tmp_path, "standard")]

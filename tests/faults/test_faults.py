@@ -85,19 +85,19 @@ def attempts(plan: list[tuple[str, int]], folder: Path) -> dict[tuple[str, int],
 @pytest.mark.parametrize(
     "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in FAULTS]
 )
-def test_a_fault_is_said_the_history_kept_and_the_lab_works(name, tmp_path):
+def test_a_fault_is_reported_and_the_history_and_the_lab_survive(name, tmp_path):
     tmp_path.chmod(0o755)
     outcome = attempt(name, 1, tmp_path)
     assert outcome.fine, outcome.report
 
 
-def test_there_are_as_many_faults_as_were_promised():
+def test_the_number_of_faults_is_as_promised():
     assert len(FAULTS) >= 30 and FAULTS.keys() > USUAL
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
-def test_at_random_points_again_and_again(tmp_path_factory):
+def test_repeated_faults_at_random_points_are_survived(tmp_path_factory):
     plan = [(name, seed) for seed in range(2, 2 + LONG) for name in FAULTS]
     random.Random(0).shuffle(plan)
     found = attempts(plan, tmp_path_factory.mktemp("trials"))

@@ -38,7 +38,7 @@ def ends(made: Trial, terminal: Terminal) -> None:
     assert not any("Traceback" in each.last_words for each in made.terminals)
 
 
-def test_what_fails_in_tensorflow_is_said_and_the_lab_goes_on(tmp_path):
+def test_failures_in_tensorflow_are_reported_and_the_lab_goes_on(tmp_path):
     with trial(tmp_path / "t") as made:
         terminal = made.program([sys.executable, "-m", "tuilab", "--preset", "stft-small"])
         terminal.see("ready", seconds=MEASURED_S)

@@ -48,7 +48,7 @@ def test_verdicts_over_real_workers(address, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.real_worker
-def test_ctrl_c_stops_the_nodes_and_keeps_what_was_measured(address, tmp_path):
+def test_ctrl_c_stops_the_nodes_and_keeps_the_measurements(address, tmp_path):
     process = calling.begun(tmp_path, *SWEEP, "--axis", "samples=256:1M:x2", "--on", address)
     for line in process.stderr:
         if line.startswith("[2 of "):
@@ -65,7 +65,7 @@ def test_ctrl_c_stops_the_nodes_and_keeps_what_was_measured(address, tmp_path):
     ("missing", "on", "says"),
     [("dask_jobqueue", "slurm", "pip install dask-jobqueue"), ("dask", "tcp://h:1", "tuilab[fleet]")],
 )
-def test_what_is_not_installed_is_named(monkeypatch, missing, on, says):
+def test_a_missing_package_is_named(monkeypatch, missing, on, says):
     monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.delitem(sys.modules, "tuilab.fleet.dask_grid", raising=False)
     done = calling.here(*SWEEP, "--on", on)

@@ -80,7 +80,7 @@ def kept(folder) -> list[e.Event]:
         store.close()
 
 
-def test_24_cells_with_a_node_killed_in_the_middle_are_each_measured_once(cluster, tmp_path):
+def test_each_of_24_cells_is_measured_once_though_a_node_is_killed(cluster, tmp_path):
     async def run() -> FleetSweep:
         rig = Rig(tmp_path)
         work = await rig.begin(cluster.scheduler_address)
@@ -121,7 +121,7 @@ def alone(visits: list[e.MachineJoined]) -> None:
             assert ended <= began
 
 
-def test_the_nodes_get_what_the_sweep_asks_for(cluster, tmp_path):
+def test_the_nodes_receive_the_request_of_the_sweep(cluster, tmp_path):
     """Each cell is one size of the axis; everything else is as in the scenario."""
     from tuilab.fleet.jobs import job_of
 
@@ -131,9 +131,7 @@ def test_the_nodes_get_what_the_sweep_asks_for(cluster, tmp_path):
     assert (own.sweep, own.arms, own.budget) == (None, request.arms, request.budget)
 
 
-def test_a_stop_reaches_every_node_and_keeps_what_was_measured_and_progress_names_node_and_cell(
-    cluster, tmp_path
-):
+def test_a_stop_reaches_every_node_and_progress_names_node_and_cell(cluster, tmp_path):
     async def run() -> tuple[Rig, FleetSweep]:
         rig = Rig(tmp_path)
         work = await rig.begin(cluster.scheduler_address)
@@ -154,7 +152,7 @@ def test_a_stop_reaches_every_node_and_keeps_what_was_measured_and_progress_name
     assert any(news.text == "samples 256: begins" for news in rig.news)
 
 
-def test_nobody_at_the_address_and_no_address_say_what_to_do(monkeypatch):
+def test_a_missing_or_silent_address_says_what_to_do(monkeypatch):
     monkeypatch.setattr("tuilab.fleet.dask_grid.CONNECT_S", 0.5)
     with pytest.raises(WorkerError, match="dask scheduler"):
         asyncio.run(DaskGrid.open("tcp://127.0.0.1:1", 1))
@@ -162,7 +160,7 @@ def test_nobody_at_the_address_and_no_address_say_what_to_do(monkeypatch):
         asyncio.run(DaskGrid.open("nonsense://x", 1))
 
 
-def test_workers_without_the_resource_are_no_nodes(tmp_path):
+def test_workers_without_the_resource_are_not_used(tmp_path):
     async def run() -> None:
         with LocalCluster(n_workers=1, processes=False, dashboard_address=None) as bare:
             rig = Rig(tmp_path)

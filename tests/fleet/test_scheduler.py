@@ -122,7 +122,7 @@ class Rig:
     count=st.integers(0, 24),
     revive=st.booleans(),
 )
-def test_each_cell_is_taken_once_or_given_up_once(lives, count, revive):
+def test_each_cell_is_measured_once_or_given_up_once(lives, count, revive):
     rig = Rig(Fake(dict(lives), revive=revive))
     asyncio.run(rig.run(count))
     keys = [key for key, _ in rig.taken]
@@ -168,20 +168,20 @@ async def test_nodes_of_another_version_or_without_tuilab_are_named_and_left_out
     assert "not installed" in said["c"]
 
 
-async def test_two_nodes_on_one_machine_are_warned_of():
+async def test_two_nodes_on_one_machine_raise_a_warning():
     rig = Rig(Fake({"host~1": 9, "host~2": 9}))
     await rig.run(4)
     assert any("disturb each other" in news.text for news in rig.news)
     assert len({label for _, label in rig.taken}) == 2
 
 
-async def test_without_a_node_nothing_is_waited_for_for_ever():
+async def test_without_a_node_the_wait_ends():
     rig = Rig(Fake({}))
     await rig.run(3)
     assert set(rig.spread.failed) == {0, 1, 2}
 
 
-async def test_a_stop_takes_what_was_measured_and_gives_out_nothing_more():
+async def test_a_stop_keeps_the_measurements_and_assigns_no_more_cells():
     rig = Rig(Fake({"a": 99, "b": 99}, slow=True))
     async with asyncio.timeout(20):
         await rig.spread.machines()
@@ -195,7 +195,7 @@ async def test_a_stop_takes_what_was_measured_and_gives_out_nothing_more():
     assert len(rig.grid.measured) == 2
 
 
-async def test_a_fault_of_ours_is_raised_not_waited_for():
+async def test_an_internal_error_is_raised():
     rig = Rig(Fake({"a": 9}))
 
     def broken(machine: Machine) -> Measure:

@@ -27,7 +27,7 @@ def python(path: Path, version: str = "3, 10, 4", tensorflow: str = '"2.18.1"') 
     return program(path, f"echo '{known}'")
 
 
-def test_a_folder_stands_for_its_python(tmp_path: Path):
+def test_a_folder_names_its_python(tmp_path: Path):
     inside = program(tmp_path / "venv" / "bin" / "python", "true")
     assert python_of(str(tmp_path / "venv")) == inside == python_of(str(inside))
     assert python_of(str(tmp_path)) is None
@@ -35,18 +35,18 @@ def test_a_folder_stands_for_its_python(tmp_path: Path):
     assert python_of(str(inside)) is None
 
 
-def test_a_link_to_python_is_kept_as_it_is(tmp_path: Path):
+def test_a_link_to_python_is_not_resolved(tmp_path: Path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").symlink_to(sys.executable)
     assert python_of(str(tmp_path)) == tmp_path / "bin" / "python"
 
 
-def test_the_labs_own_python_is_no_other_environment():
+def test_the_python_of_the_lab_is_not_another_environment():
     assert environment(sys.executable) is None
     assert environment(".") is None
 
 
-def test_an_environment_is_known_by_what_its_python_says(tmp_path: Path):
+def test_an_environment_is_identified_by_what_its_python_reports(tmp_path: Path):
     found = environment(str(python(tmp_path / "bin" / "python")))
     assert found is not None
     assert (found.name, found.folder) == ("", str(tmp_path))
@@ -67,7 +67,7 @@ def test_an_environment_is_known_by_what_its_python_says(tmp_path: Path):
         ("""echo '{"python": [3, 9, 1], "tensorflow": null}'""", "-m pip install tensorflow` puts one there"),
     ],
 )
-def test_what_cannot_be_measured_in_is_refused_in_a_sentence(tmp_path: Path, says: str, expected: str):
+def test_unusable_environments_are_refused_with_a_message(tmp_path: Path, says: str, expected: str):
     place = str(program(tmp_path / "bin" / "python", says))
     with pytest.raises(InputError) as refused:
         environment(place)
@@ -86,7 +86,7 @@ def test_a_path_that_is_not_there_is_named_with_its_control():
     assert "--python: got '/no/such/place'; expected a Python" in done.stderr
 
 
-def test_environments_are_named_with_what_is_set_for_them(tmp_path: Path):
+def test_environments_are_named_with_their_variables(tmp_path: Path):
     place = python(tmp_path / "bin" / "python")
     old, new = environments([f"old={place},XLA_FLAGS=--a=1,b,TF_ENABLE_ONEDNN_OPTS=0", "new=."])
     assert (old.name, old.folder) == ("old", str(tmp_path))
@@ -105,13 +105,13 @@ def test_environments_are_named_with_what_is_set_for_them(tmp_path: Path):
         (["a=/no/such/place"], "a Python, or the folder"),
     ],
 )
-def test_names_and_paths_that_cannot_be(words: list[str], expected: str):
+def test_invalid_names_and_paths_are_refused(words: list[str], expected: str):
     with pytest.raises(InputError, match="--env") as refused:
         environments(words)
     assert expected in str(refused.value)
 
 
-def test_two_names_of_one_environment_are_told():
+def test_two_names_for_one_environment_are_reported():
     same = "a and b are the same environment: what differs between them is chance"
     assert alike(environments(["a=.", "b=."])) == same
     assert alike(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
@@ -126,7 +126,7 @@ def test_a_worker_is_started_by_path_and_told_to_write_nothing(tmp_path: Path):
     assert env["PATH"].split(os.pathsep)[0] == str(tmp_path / "bin")
 
 
-def test_this_python_says_what_it_is():
+def test_this_python_reports_what_it_is():
     known = look(sys.executable)
     assert known["python"] == list(sys.version_info[:3])
     assert known["tensorflow"].startswith("2.")

@@ -64,7 +64,7 @@ def test_every_recorded_event_is_read_and_written_as_by_msgspec():
         assert json.loads(mine) == json.loads(as_msgspec(events, line))
 
 
-def test_what_msgspec_refuses_is_refused_as_by_it():
+def test_input_refused_by_msgspec_is_refused_with_the_same_message():
     wrong = b"\n".join(
         [
             b"no JSON",
@@ -120,7 +120,7 @@ def test_plain_values_are_written_as_by_msgspec(structs: Any, value: object):
     assert msgspec.json.decode(written) == msgspec.json.decode(msgspec.json.encode(value))
 
 
-def test_a_struct_is_frozen_equal_hashed_replaced_and_pickled_as_msgspecs(structs: Any):
+def test_a_struct_behaves_like_one_of_msgspec(structs: Any):
     import copy
 
     class Pair(structs.Struct, frozen=True):  # type: ignore[misc, name-defined]

@@ -25,7 +25,7 @@ def day(number):
     return f"2026-01-{number:02}T00:00:00Z"
 
 
-def test_pages_follow_each_other_and_hold_every_run_once(store):
+def test_pages_of_the_history_contain_every_run_once(store):
     for number in range(1, 26):
         keep(store, f"r{number:02}", at=day(number))
     seen = [run for offset in range(0, 30, 10) for run in runs(store, limit=10, offset=offset)]
@@ -34,7 +34,7 @@ def test_pages_follow_each_other_and_hold_every_run_once(store):
     assert browse.extent(store).runs == 25
 
 
-def test_a_page_says_what_was_measured_and_who_was_fastest(store):
+def test_a_page_lists_what_was_measured_and_the_fastest_arm(store):
     keep(store)
     store.answer("r1", "words", Brief(3, "CPU graph", 1e-3, "GPU graph", 1.4, 1.3, 1.5))
     (entry,) = browse.page(store)
@@ -42,7 +42,7 @@ def test_a_page_says_what_was_measured_and_who_was_fastest(store):
     assert entry.brief.fastest == "CPU graph" and entry.brief.leads
 
 
-def test_a_brief_of_fewer_rounds_is_none(store):
+def test_a_brief_of_fewer_rounds_is_not_used(store):
     keep(store)
     store.keep_brief("r1", Brief(2, "CPU graph", 1e-3))
     assert browse.entry(store, "r1").brief is None
@@ -50,7 +50,7 @@ def test_a_brief_of_fewer_rounds_is_none(store):
     assert browse.entry(store, "r1").brief.fastest == "CPU graph"
 
 
-def test_runs_alike_are_of_the_same_settings_budget_and_machine(store):
+def test_similar_runs_have_the_same_settings_and_budget_and_machine(store):
     like = {"brief": Brief(3, "CPU graph", 2e-3)}
     other = {
         "b": {"scenario": Scenario("stft", {"samples": 512})},
@@ -70,14 +70,14 @@ def test_runs_alike_are_of_the_same_settings_budget_and_machine(store):
     assert browse.medians_alike(store, state, "CPU graph") == [2e-3]
 
 
-def test_the_recorder_keeps_it_with_the_answer(store):
+def test_the_recorder_stores_the_brief_with_the_answer(store):
     recorder = keep(store)
     recorder.conclude("r1", "the answer", Brief(3, "CPU graph", 2e-3))
     entry = browse.entry(store, "r1")
     assert (entry.line.answer, entry.brief.median_s) == ("the answer", 2e-3)
 
 
-def test_the_order_is_by_the_figure_that_the_list_shows(store):
+def test_runs_are_ordered_by_the_figure_that_the_list_shows(store):
     """By the fastest median, and by its ratio, not by an end of the ratio's interval."""
     for run, median, ratio, low in (("r1", 3e-3, 1.2, 1.15), ("r2", 1e-3, 1.4, 1.1), ("r3", 2e-3, 1.3, 1.0)):
         keep(store, run)
@@ -89,7 +89,7 @@ def test_the_order_is_by_the_figure_that_the_list_shows(store):
 
 @pytest.mark.parametrize("order", browse.ORDERS)
 @pytest.mark.parametrize("rising", [True, False])
-def test_every_order_has_every_run_and_what_is_missing_comes_last(store, order, rising):
+def test_every_order_lists_every_run_with_missing_values_last(store, order, rising):
     for number in (1, 2, 3):
         keep(store, f"r{number}", at=day(number), preset=f"p{number}")
         if number > 1:
@@ -105,7 +105,7 @@ def test_every_order_has_every_run_and_what_is_missing_comes_last(store, order, 
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[1,2", b"\xff\xfe", "[]", 7, "[3,{}]"])
-def test_what_is_no_brief_and_no_scenario_is_left_out(store, broken):
+def test_invalid_briefs_and_scenarios_are_left_out(store, broken):
     keep(store)
     store.connection.execute("UPDATE runs SET brief = ?, scenario = ?", (broken, broken))
     (entry,) = browse.page(store, order="fastest")
@@ -123,7 +123,7 @@ def test_texts_of_the_store_are_clean(store):
     assert texts == ["ab[red]"] * 5
 
 
-def test_words_can_be_looked_for_in_one_place(store):
+def test_a_search_can_be_limited_to_one_field(store):
     keep(store, "r1", preset="nightly")
     keep(store, "r2")
     store.tag("r2", "nightly")
@@ -136,7 +136,7 @@ def test_words_can_be_looked_for_in_one_place(store):
     assert {word: sorted(runs(store, word)) for word in wanted} == wanted
 
 
-def test_a_run_is_found_by_the_words_of_its_presets_title(store):
+def test_a_run_is_found_by_words_of_its_preset_title(store):
     keep(store, "r1", preset="stft-crossover")
     keep(store, "r2", preset="other")
     titles = {"stft-crossover": "Where the GPU overtakes the CPU", "other": "A loop"}
@@ -155,7 +155,7 @@ def test_a_run_is_found_by_the_words_of_its_presets_title(store):
 
 
 @given(st.text(max_size=40))
-def test_nothing_that_is_typed_breaks_the_search(search):
+def test_no_typed_text_breaks_the_search(search):
     store = Store.in_memory("a test")
     keep(store, "r1")
     where, values = condition(search, titles={"small": "Small STFT, “fast” and 'slow'"})
@@ -163,7 +163,7 @@ def test_nothing_that_is_typed_breaks_the_search(search):
     assert browse.extent(store, search).runs == len(browse.page(store, search)) == len(store.runs(search))
 
 
-def test_what_a_prune_would_delete_is_known_before(store):
+def test_a_prune_can_be_previewed(store):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
     store.pin("r1", "baseline")
@@ -177,7 +177,7 @@ def test_what_a_prune_would_delete_is_known_before(store):
     assert store.prune(size=sizes["r4"] + sizes["r3"]) == ["r2"]
 
 
-def test_a_prune_is_undone_as_a_whole_but_spares_what_was_pinned_meanwhile(store):
+def test_a_prune_is_undone_as_a_whole_except_runs_pinned_since(store):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
     found = store.prune_candidates(days=1)
@@ -188,7 +188,7 @@ def test_a_prune_is_undone_as_a_whole_but_spares_what_was_pinned_meanwhile(store
     assert store.bring_back() == []
 
 
-def test_the_last_deletion_is_undone_first_also_by_another_program(store, tmp_path):
+def test_undo_restores_the_last_deletion_first_from_any_program(store, tmp_path):
     for number in range(1, 5):
         keep(store, f"r{number}", at=day(number))
     store.pin("r1", "ghost")

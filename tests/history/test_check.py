@@ -35,7 +35,7 @@ def rounds(folder):
         store.close()
 
 
-def test_a_sound_history_is_said_to_be(tmp_path):
+def test_a_sound_history_is_reported_as_sound(tmp_path):
     report = check(filled(tmp_path))
     assert (report.runs, report.rounds, report.findings) == (6, 1_800, ())
 
@@ -85,7 +85,7 @@ def test_a_repair_keeps_runs_tags_and_notes_and_the_damaged_file(tmp_path):
     store.close()
 
 
-def test_a_file_without_its_header_is_read_all_the_same(tmp_path):
+def test_a_file_without_its_header_is_still_read(tmp_path):
     file = filled(tmp_path)
     with file.open("r+b") as stream:
         stream.write(b"\0" * 100)

@@ -26,7 +26,7 @@ def data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("count", [20, 40, 60])
-def test_an_import_brings_it_back(data, tmp_path, count):
+def test_an_import_restores_a_deleted_run(data, tmp_path, count):
     write(tmp_path / "run.jsonl", regular_run(RUN, count))
     done = here("history", "import", str(tmp_path / "run.jsonl"))
     assert (done.returncode, done.stderr) == (0, "1 run imported\n")
@@ -35,7 +35,7 @@ def test_an_import_brings_it_back(data, tmp_path, count):
     store.close()
 
 
-def test_what_its_worker_left_stays_deleted_and_can_be_brought_back(data):
+def test_rounds_left_by_the_worker_stay_deleted_and_can_be_restored(data):
     write(folder(data) / f"{RUN}{DONE}", regular_run(RUN, 60))
     done = here("history", "unattended")
     assert done.returncode == 0, done.stderr
@@ -46,7 +46,7 @@ def test_what_its_worker_left_stays_deleted_and_can_be_brought_back(data):
     store.close()
 
 
-def test_the_lab_says_what_became_of_a_deleted_run(data):
+def test_the_lab_says_what_happened_to_a_deleted_run(data):
     from tuilab.lab.recorder import RunRecorder
     from tuilab.lab.state import LabState
 
@@ -59,7 +59,7 @@ def test_the_lab_says_what_became_of_a_deleted_run(data):
     recorder.close()
 
 
-def test_a_whole_id_is_found_though_another_begins_with_it(data, tmp_path):
+def test_a_full_id_is_found_though_another_begins_with_it(data, tmp_path):
     write(tmp_path / "two.jsonl", [*regular_run(RUN, 20), *regular_run(OTHER, 20)])
     done = here("history", "import", str(tmp_path / "two.jsonl"))
     assert (done.returncode, done.stderr) == (0, "2 runs imported\n")

@@ -32,7 +32,7 @@ def test_a_finished_run_is_summed_up_once(store):
     assert [s.on_cpu.median_s for s in latest(store)] == [1e-3]
 
 
-def test_a_run_that_goes_on_is_not_summed_up_yet(store):
+def test_a_running_run_is_not_summed_up_yet(store):
     record(store, "r1")
     store.connection.execute("UPDATE runs SET status = NULL")
     assert unsummed(store) == []
@@ -55,7 +55,7 @@ def test_the_latest_run_of_a_machine_counts_in_whatever_order_they_come(store):
     assert sorted(standing(store)) == [("g", "other"), ("h", "new")]
 
 
-def test_where_the_latest_is_deleted_the_one_before_counts_again(store):
+def test_deleting_the_latest_run_makes_the_previous_one_count(store):
     record(store, "old", at="2026-11-20T00:00:00Z")
     record(store, "new", at="2026-11-22T00:00:00Z")
     assert standing(store) == [("h", "new")]
@@ -68,7 +68,7 @@ def test_where_the_latest_is_deleted_the_one_before_counts_again(store):
     assert standing(store) == []
 
 
-def test_a_purged_run_leaves_nothing(store):
+def test_a_purged_run_leaves_no_summary(store):
     record(store, "r1")
     standing(store)
     store.delete("r1")
@@ -76,7 +76,7 @@ def test_a_purged_run_leaves_nothing(store):
     assert store.connection.execute("SELECT count(*) FROM standings").fetchone() == (0,)
 
 
-def test_other_parameters_stand_for_themselves(store):
+def test_runs_with_other_parameters_have_their_own_summaries(store):
     record(store, "r1")
     standing(store)
     (one,) = latest(store)
@@ -84,14 +84,14 @@ def test_other_parameters_stand_for_themselves(store):
     assert {s.parameters for s in latest(store)} == {'{"samples":256}', '{"samples":512}'}
 
 
-def test_a_standing_of_another_version_is_left_out(store):
+def test_a_summary_of_another_version_is_left_out(store):
     record(store, "r1")
     standing(store)
     store.connection.execute("UPDATE standings SET standing = x'00'")
     assert latest(store) == []
 
 
-def test_a_store_that_cannot_be_written_says_so(store):
+def test_a_read_only_store_is_reported(store):
     record(store, "r1")
     store.connection.execute("PRAGMA query_only = ON")
     assert "cannot be written" in sum_up(store)

@@ -37,7 +37,7 @@ some_rounds = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(some_rounds, min_size=1, max_size=12))
-def test_what_is_packed_comes_back_bit_by_bit(rounds):
+def test_packed_samples_are_restored_exactly(rounds):
     numbered = [(3 * i + 2, r) for i, r in enumerate(rounds) if r.worker == rounds[0].worker]
     data = packed.pack(numbered)
     assert data is not None
@@ -48,7 +48,7 @@ def test_what_is_packed_comes_back_bit_by_bit(rounds):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(some_rounds, max_size=12), st.integers(1, 4_000))
-def test_a_run_from_the_store_is_the_run_as_it_was_live(tmp_path_factory, rounds, piece):
+def test_a_run_from_the_store_equals_the_live_run(tmp_path_factory, rounds, piece):
     events = [
         started("r1", *MODES),
         *sorted(rounds, key=lambda r: r.worker),
@@ -81,7 +81,7 @@ def test_a_long_run_takes_few_bytes_a_sample(tmp_path):
     store.close()
 
 
-def test_a_damaged_piece_is_told_and_the_rest_is_there(tmp_path):
+def test_a_damaged_piece_is_reported_and_the_rest_is_read(tmp_path):
     store = Store.open(tmp_path)
     events = regular_run(count=4_000)
     store.replace(events[0], [e.encode(event).rstrip() for event in events])
@@ -95,7 +95,7 @@ def test_a_damaged_piece_is_told_and_the_rest_is_there(tmp_path):
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 50, 400])
-def test_no_damage_of_a_piece_raises_anything_else(length):
+def test_every_damaged_piece_raises_the_same_error(length):
     data = packed.pack(list(enumerate(regular(30))))
     rng = random.Random(length)
     for _ in range(200):

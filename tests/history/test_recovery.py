@@ -80,7 +80,7 @@ def full(tmp_path, monkeypatch):
 # Temporarily unreadable
 
 
-def test_a_read_error_while_it_is_opened_sets_nothing_aside(data, faulty):  # noqa: F811
+def test_a_read_error_while_opening_sets_nothing_aside(data, faulty):  # noqa: F811
     whole = {f"run{number}": 300 for number in range(3)}
     calls = faulty.play(["history"], ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
     assert calls > 3
@@ -96,7 +96,7 @@ def test_a_read_error_while_it_is_opened_sets_nothing_aside(data, faulty):  # no
     assert rounds(data) == whole
 
 
-def test_a_fault_that_passes_while_a_run_goes_on_loses_and_doubles_nothing(data, monkeypatch):
+def test_a_temporary_fault_during_a_run_loses_and_repeats_nothing(data, monkeypatch):
     store = Store.open()
     recorder = Recorder(store)
     for event in [started("r1"), *some_rounds("r1", 200)]:
@@ -115,7 +115,7 @@ def test_a_fault_that_passes_while_a_run_goes_on_loses_and_doubles_nothing(data,
     assert rounds(data) == {"run0": 300, "run1": 300, "run2": 300, "r1": 400}
 
 
-def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(data, monkeypatch):
+def test_an_unreadable_disk_leaves_the_file_in_place_until_it_recovers(data, monkeypatch):
     store = Store.open()
     recorder = Recorder(store)
     recorder.record(started("r1"))
@@ -136,7 +136,7 @@ def test_a_disk_that_gives_nothing_leaves_the_file_where_it_is_until_it_does(dat
     assert recorder.close() == "" and rounds(data)["r1"] == 5
 
 
-def test_a_lock_that_the_file_system_has_kept_is_given_back_with_the_connection(data, monkeypatch):
+def test_a_lock_kept_by_the_file_system_is_released_with_the_connection(data, monkeypatch):
     """It would block this connection's writes until its end, and each attempt takes SQLite ten seconds."""
     store = Store.open()
     recorder, stuck = Recorder(store), store.connection
@@ -163,7 +163,7 @@ def malformed():
 
 
 @pytest.mark.parametrize(("kind", "at"), [("write", 2), ("write", 20), ("open", 4)])
-def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp_path, faulty, kind, at):  # noqa: F811
+def test_a_run_that_was_never_stored_is_kept_by_its_worker(data, tmp_path, faulty, kind, at):  # noqa: F811
     """There was no other place either: the first fault came before the history was opened, or during an
     import.
     """
@@ -183,7 +183,7 @@ def test_a_run_that_the_history_never_took_is_where_its_worker_kept_it(data, tmp
     assert rounds(data)[truth.suffix[1:]] == truth.stat().st_size == 6
 
 
-def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_round(data, monkeypatch):
+def test_a_failed_new_history_leaves_the_old_one_and_repeats_no_round(data, monkeypatch):
     store = Store.open()
     recorder = Recorder(store)
     for event in [started("r1"), *some_rounds("r1", 200)]:
@@ -202,7 +202,7 @@ def test_a_new_history_that_cannot_be_made_leaves_the_old_one_and_doubles_no_rou
     assert recorder.close() == "" and rounds(data)["r1"] == 201
 
 
-def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatch):
+def test_temporarily_unreadable_rounds_are_read_again(data, monkeypatch):
     whole = here("export", "run1", "--format", "csv").stdout
     execute, failed = connection.Connection.execute, []
 
@@ -216,7 +216,7 @@ def test_rounds_that_cannot_be_read_for_a_moment_are_read_again(data, monkeypatc
     assert here("export", "run1", "--format", "csv").stdout == whole and failed
 
 
-def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data, tmp_path, faulty):  # noqa: F811
+def test_a_read_error_ends_an_export_and_keeps_the_existing_file(data, tmp_path, faulty):  # noqa: F811
     """It is not damage, and the export would lack the rounds that are unreadable now."""
     out, words = tmp_path / "out.csv", ["export", "run1", "--format", "csv", "-o", str(tmp_path / "out.csv")]
     calls = faulty.play(words, ("read", FOREVER, 1, errno.EIO), below=data, TUILAB_DATA=str(data)).calls
@@ -231,7 +231,7 @@ def test_a_disk_that_stops_giving_a_run_ends_its_export_and_the_file_stays(data,
 
 
 @pytest.mark.parametrize("damaged", [False, True])
-def test_a_disk_that_stops_giving_what_was_set_aside_leaves_it_to_be_taken_in_later(data, faulty, damaged):  # noqa: F811
+def test_a_file_set_aside_that_becomes_unreadable_is_imported_later(data, faulty, damaged):  # noqa: F811
     """Unreadable data is not damage: the file keeps the name by which it is offered again."""
     whole, aside = {f"run{number}": 300 for number in range(3)}, data / "history-damaged-20260101-000000.db"
     if damaged:
@@ -257,7 +257,7 @@ def test_a_disk_that_stops_giving_what_was_set_aside_leaves_it_to_be_taken_in_la
     assert ended[True] and ended[False], ended
 
 
-async def test_what_of_a_run_is_damaged_is_said_whenever_it_is_written(data, tmp_path):
+async def test_damaged_parts_of_a_run_are_reported_in_every_output(data, tmp_path):
     store = Store.open()
     store.connection.execute("UPDATE pieces SET data = substr(data, 1, 100) WHERE run = 'run1'")
     client, going = HistoryClient(store), CancellableProgress("Writing")
@@ -274,7 +274,7 @@ async def test_what_of_a_run_is_damaged_is_said_whenever_it_is_written(data, tmp
     assert here("export", "run2").stderr == ""
 
 
-def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch):
+def test_files_left_by_a_worker_stay_until_they_can_be_read(data, monkeypatch):
     write(folder(data) / f"left{DONE}", regular_run("left", 100))
     event = recording._event
 
@@ -296,9 +296,7 @@ def test_what_a_worker_left_stays_until_all_of_it_can_be_read(data, monkeypatch)
 # Set aside
 
 
-def test_a_history_from_before_the_first_release_is_set_aside_and_one_command_takes_it_in(
-    tmp_path, monkeypatch
-):
+def test_a_history_from_before_the_first_release_is_set_aside_and_imported_by_command(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     runs = [regular_run(f"run{number}", 30) for number in range(3)]
     older(tmp_path, runs)
@@ -315,7 +313,7 @@ def test_a_history_from_before_the_first_release_is_set_aside_and_one_command_ta
             assert store.find(events[0].run).tags == ("kept",)
 
 
-def test_what_was_set_aside_is_told_until_it_is_taken_in(data):
+def test_files_set_aside_are_reported_until_they_are_imported(data):
     whole = (data / FILE).read_bytes()
     (data / FILE).write_bytes(b"no database" * 1_000)
     first = here("history")
@@ -334,7 +332,7 @@ def test_what_was_set_aside_is_told_until_it_is_taken_in(data):
     assert list(data.glob("history-recovered-*.db")), "and still there"
 
 
-def test_a_run_that_went_on_elsewhere_is_joined_to_its_beginning(data, tmp_path):
+def test_a_run_continued_elsewhere_is_joined_to_its_beginning(data, tmp_path):
     events = regular_run("run1", 450)
     store = Store.open(tmp_path / "new")
     later = [events[0], *events[301:]]
@@ -349,7 +347,7 @@ def test_a_run_that_went_on_elsewhere_is_joined_to_its_beginning(data, tmp_path)
     store.close()
 
 
-def test_another_program_sets_it_aside_and_this_one_says_what_became_of_it(data):
+def test_a_history_set_aside_by_another_program_is_reported_here(data):
     store = Store.open()
     recorder = Recorder(store)
     recorder.record(started("r1"))
@@ -397,7 +395,7 @@ def test_a_history_on_a_full_disk_is_read_and_pruned(full):
     store.close()
 
 
-def test_a_prune_in_its_place_that_breaks_leaves_a_whole_copy(full, monkeypatch):
+def test_an_interrupted_prune_in_place_leaves_a_whole_copy(full, monkeypatch):
     said = []
     with pytest.raises(RuntimeError), recovery.cramped(full / FILE) as (connection, copy):
         said.append(copy)
@@ -408,7 +406,7 @@ def test_a_prune_in_its_place_that_breaks_leaves_a_whole_copy(full, monkeypatch)
     assert rounds(said[0].parent) == {f"run{number}": 300 for number in range(3)}
 
 
-def test_a_prune_in_its_place_that_spoils_the_history_leaves_a_whole_copy(data):
+def test_a_prune_in_place_that_damages_the_history_leaves_a_whole_copy(data):
     with recovery.cramped(data / FILE) as (connection, copy):
         connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("CREATE TABLE spoilt (never CHECK (never IS NULL))")
@@ -418,7 +416,7 @@ def test_a_prune_in_its_place_that_spoils_the_history_leaves_a_whole_copy(data):
     assert rounds(copy.parent) == {f"run{number}": 300 for number in range(3)}
 
 
-def test_a_history_that_may_only_be_read_is_read(tmp_path, monkeypatch):
+def test_a_read_only_history_is_read(tmp_path, monkeypatch):
     with disk(tmp_path / "disk", "4m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -428,7 +426,7 @@ def test_a_history_that_may_only_be_read_is_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("readonly", [False, True])
-def test_what_was_written_last_is_read_too(tmp_path, monkeypatch, readonly):
+def test_the_last_writes_are_read_too(tmp_path, monkeypatch, readonly):
     with disk(tmp_path / "disk", "4m") as place:
         monkeypatch.setenv("TUILAB_DATA", str(place / "data"))
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -449,7 +447,7 @@ def test_what_was_written_last_is_read_too(tmp_path, monkeypatch, readonly):
         reads(place / "data")
 
 
-def test_what_is_measured_meanwhile_is_found_beside_it(full):
+def test_runs_measured_meanwhile_are_found_next_to_it(full):
     store = Store.open()
     assert store.file is not None and store.file.parent != full
     events = run_of("later", 5)
@@ -468,7 +466,7 @@ def test_what_is_measured_meanwhile_is_found_beside_it(full):
 # Created on a disk that fills up
 
 
-def test_a_disk_that_fills_while_the_history_is_made_leaves_no_upgrade(tmp_path, faulty):  # noqa: F811
+def test_a_disk_that_fills_while_the_history_is_created_leaves_no_upgrade(tmp_path, faulty):  # noqa: F811
     place = tmp_path / "data"
     place.mkdir()
     for kind in ("write", "sync"):
@@ -491,7 +489,7 @@ def test_a_disk_that_fills_while_the_history_is_made_leaves_no_upgrade(tmp_path,
 # Clocks
 
 
-def test_last_is_the_run_made_last_whatever_the_clock_said(tmp_path, monkeypatch):
+def test_last_is_the_run_made_last_regardless_of_the_clock(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     store = Store.open()
     for run, at in (("ahead", "2036-01-01"), ("today", "2026-01-01"), ("behind", "1963-01-01")):
@@ -509,7 +507,7 @@ def test_last_is_the_run_made_last_whatever_the_clock_said(tmp_path, monkeypatch
     assert here("export", "last", "--format", "csv").stdout.splitlines()[1].startswith("foreign,")
 
 
-def test_a_machine_that_was_measured_when_its_clock_was_ahead_is_measured_again(tmp_path):
+def test_a_machine_measured_with_a_fast_clock_is_measured_again(tmp_path):
     from tuilab.history.machine_summaries import latest
     from tuilab.lab.machines import sum_up
 
@@ -523,7 +521,7 @@ def test_a_machine_that_was_measured_when_its_clock_was_ahead_is_measured_again(
     store.close()
 
 
-def test_whether_a_history_is_sound_is_told_in_time_or_not_at_all(tmp_path):
+def test_the_check_of_a_history_ends_in_time_or_gives_no_result(tmp_path):
     store = Store.open(tmp_path)
     keep(store)
     with store.connection as connection:

@@ -29,7 +29,7 @@ def peaks() -> dict[str, float]:
     return {each.machine: each.devices["CPU:0"].peaks["float32"] for each in store.known()}
 
 
-def test_each_machine_has_its_own_best_and_no_others() -> None:
+def test_each_machine_has_its_own_best_roofs() -> None:
     here, other = MACHINES
     assert here.key != other.key
     store.keep(seen(other.key, 900e9), better)

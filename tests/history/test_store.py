@@ -36,7 +36,7 @@ def keep(store: Store, run: str = "r1", count: int = 3, **about: str) -> Recorde
     return recorder
 
 
-def test_a_run_is_listed_and_folds_to_what_it_was(store):
+def test_a_stored_run_is_listed_and_reads_back_equal(store):
     keep(store)
     (line,) = store.runs()
     assert (line.preset, line.status, line.rounds, line.answer) == (
@@ -50,7 +50,7 @@ def test_a_run_is_listed_and_folds_to_what_it_was(store):
     assert store.scenario("r1") == (Scenario("stft", {"samples": 256}), MACHINE)
 
 
-def test_each_round_is_there_as_soon_as_it_was_recorded(store, tmp_path):
+def test_each_round_is_readable_as_soon_as_it_is_recorded(store, tmp_path):
     recorder = Recorder(store)
     other = Store.open(tmp_path)
     recorder.record(started())
@@ -76,7 +76,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
     assert [line.run for line in store.runs()] == ["failed"]
 
 
-def test_a_run_without_one_figure_is_failed_however_its_worker_ended(store):
+def test_a_run_without_figures_has_failed_however_its_worker_ended(store):
     recorder = Recorder(store)
     fact = e.Fact(run="seen", name="reaches", value=2, text="It reaches 2 GB.")
     for event in (started("none"), e.Finished(run="none", status="ok"),
@@ -118,7 +118,7 @@ def test_a_profile_waits_for_a_store_that_is_locked(store, tmp_path):
     assert recorder.flush() and store.state("r1").arms[GRAPH.id].profile is not None
 
 
-def test_kill_9_loses_no_round_that_was_recorded(tmp_path):
+def test_kill_9_loses_no_recorded_round(tmp_path):
     code = (
         "import os, signal, sys; from pathlib import Path; from tests import made\n"
         "from tuilab.history.recorder import Recorder; from tuilab.history.store import Store\n"
@@ -161,7 +161,7 @@ def test_a_full_disk_delays_but_loses_nothing(store):
     assert store.state("r1").rounds == 400
 
 
-def test_a_damaged_file_is_set_aside_and_nothing_deleted(tmp_path):
+def test_a_damaged_file_is_set_aside_and_nothing_is_deleted(tmp_path):
     (tmp_path / FILE).write_bytes(b"this is no database at all" * 100)
     store = Store.open(tmp_path)
     keep(store)
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_set_aside_and_nothing_deleted(tmp_path):
     assert aside.read_bytes().startswith(b"this is no database")
 
 
-def test_a_later_tuilabs_store_is_left_alone(tmp_path):
+def test_a_store_of_a_later_tuilab_is_not_changed(tmp_path):
     Store.open(tmp_path).close()
     connection = sqlite3.connect(tmp_path / FILE)
     connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
@@ -187,7 +187,7 @@ def test_a_later_tuilabs_store_is_left_alone(tmp_path):
     assert again.file == store.file
 
 
-def test_what_was_kept_beside_a_later_tuilabs_store_is_taken_back(tmp_path, monkeypatch):
+def test_runs_kept_next_to_a_store_of_a_later_tuilab_are_restored(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     Store.open().close()
     connection = sqlite3.connect(tmp_path / FILE)
@@ -209,12 +209,12 @@ def test_what_was_kept_beside_a_later_tuilabs_store_is_taken_back(tmp_path, monk
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
-def test_a_read_only_home_keeps_runs_in_memory_as_a_user(tmp_path):
+def test_with_a_read_only_home_a_user_has_runs_in_memory(tmp_path):
     tmp_path.chmod(0o500)
     assert Store.open(tmp_path / "data").file is None
 
 
-def test_where_no_folder_can_be_made_runs_are_kept_in_memory(tmp_path):
+def test_without_a_writable_folder_runs_are_kept_in_memory(tmp_path):
     (tmp_path / "file").write_text("in the way")
     store = Store.open(tmp_path / "file" / "data")
     assert store.file is None
@@ -243,7 +243,7 @@ def test_search_looks_in_every_text_and_in_tags(store):
     assert not store.runs("driver")
 
 
-def test_deleting_can_be_undone_until_it_is_purged(store):
+def test_a_deletion_can_be_undone_until_the_purge(store):
     keep(store)
     store.delete("r1")
     assert not store.runs()
@@ -257,7 +257,7 @@ def test_deleting_can_be_undone_until_it_is_purged(store):
     assert store.connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
 
 
-def test_the_room_of_removed_runs_goes_back_to_the_disk(store, tmp_path, monkeypatch):
+def test_the_space_of_purged_runs_is_freed(store, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.history.runs.COMPACT_BYTES", 2**16)
     log = [e.encode(e.Log(text=str(n) * 9_000, level="info", run="r1")).rstrip() for n in range(40)]
     store.append("r1", 0, log, started())
@@ -279,7 +279,7 @@ def test_a_prune_by_days_counts_back_from_now(store):
     assert set(store.prune_candidates(days=28).runs) == {"old", "new"}
 
 
-def test_after_a_failure_the_next_try_comes_after_ten_times_as_long_as_it_took(store, monkeypatch):
+def test_after_a_failure_the_next_try_waits_ten_times_its_duration(store, monkeypatch):
     """Otherwise a store that is slow to fail would delay every round."""
     now, tries = [100.0], []
     recorder = Recorder(store, clock=lambda: now[0])
@@ -303,7 +303,7 @@ def test_after_a_failure_the_next_try_comes_after_ten_times_as_long_as_it_took(s
 
 
 @pytest.mark.parametrize("written", [0, 8])
-def test_what_a_store_does_not_take_is_a_whole_recording_beside_it(tmp_path, monkeypatch, written):
+def test_runs_that_a_store_refuses_become_recordings_next_to_it(tmp_path, monkeypatch, written):
     """Including the part of the run that the store has already, with each event once."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     recorder, events = Recorder(Store.open(tmp_path / "data")), run_of("r1", 20)
@@ -321,7 +321,7 @@ def test_what_a_store_does_not_take_is_a_whole_recording_beside_it(tmp_path, mon
     assert [event for event in read(file) if not isinstance(event, e.Hello)] == events
 
 
-def test_pruning_spares_the_pinned_the_running_and_the_young(store):
+def test_pruning_spares_pinned_and_running_and_recent_runs(store):
     for number in range(4):
         keep(store, f"r{number}", at=f"2026-01-0{number + 1}T00:00:00Z")
     keep(store, "young", at="2999-01-01T00:00:00Z")
@@ -344,7 +344,7 @@ def test_an_id_is_found_by_its_beginning(store):
             store.find(wrong)
 
 
-def test_two_programs_write_at_once(store, tmp_path):
+def test_two_programs_can_write_at_once(store, tmp_path):
     second = Store.open(tmp_path)
     one, two = Recorder(store), Recorder(second)
     one.record(started("a"))
@@ -357,7 +357,7 @@ def test_two_programs_write_at_once(store, tmp_path):
     second.close()
 
 
-def test_a_stored_line_that_cannot_be_read_is_skipped_and_said(store):
+def test_an_unreadable_stored_line_is_skipped_and_reported(store):
     keep(store)
     store.connection.execute("UPDATE events SET event = '{' WHERE number = 4")
     state = store.state("r1")
@@ -365,7 +365,7 @@ def test_a_stored_line_that_cannot_be_read_is_skipped_and_said(store):
     assert "cannot be read" in state.log[0].text
 
 
-def test_a_recording_read_back_folds_to_the_same_state(store, tmp_path):
+def test_a_recording_read_back_gives_the_same_state(store, tmp_path):
     keep(store)
     write(tmp_path / "run.jsonl", store.events("r1"))
     assert folded(*read(tmp_path / "run.jsonl")) == store.state("r1")
@@ -381,7 +381,7 @@ def test_a_recording_read_back_folds_to_the_same_state(store, tmp_path):
         b'{"type":"log","text":"x"}',
     ],
 )
-def test_what_is_no_recording_is_refused_by_name(tmp_path, data):
+def test_a_file_that_is_not_a_recording_is_refused_by_name(tmp_path, data):
     file = tmp_path / "bad.jsonl"
     file.write_bytes(data)
     with pytest.raises(InputError, match=r"bad\.jsonl"):
@@ -399,7 +399,7 @@ def test_a_hostile_recording_is_cleaned_as_it_is_read(tmp_path):
     assert (event.preset, event.scenario) == ("[@click=x]", Scenario("stft", {"samples": "1"}))
 
 
-def test_a_folder_that_was_there_and_was_named_keeps_its_mode(tmp_path, monkeypatch):
+def test_a_named_folder_that_existed_keeps_its_mode(tmp_path, monkeypatch):
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o1777)
@@ -414,7 +414,7 @@ def test_a_folder_that_was_there_and_was_named_keeps_its_mode(tmp_path, monkeypa
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
-def test_runs_of_a_lab_that_was_killed_come_back_from_the_temporary_folder(tmp_path, monkeypatch):
+def test_runs_of_a_killed_lab_are_restored_from_the_temporary_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "file" / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "file").write_text("in the way")
@@ -430,7 +430,7 @@ def test_runs_of_a_lab_that_was_killed_come_back_from_the_temporary_folder(tmp_p
     second.close()
 
 
-def test_a_history_that_is_removed_while_a_run_goes_on_is_begun_anew_with_all_of_it(tmp_path):
+def test_a_history_removed_during_a_run_is_created_again_with_the_whole_run(tmp_path):
     import shutil
 
     store = Store.open(tmp_path / "data")
@@ -447,7 +447,7 @@ def test_a_history_that_is_removed_while_a_run_goes_on_is_begun_anew_with_all_of
     again.close()
 
 
-def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store, tmp_path):
+def test_only_interrupted_runs_are_reported_as_interrupted(store, tmp_path):
     """For runs that a worker left: with an end, or without."""
     whole, torn = run_of("whole", 3), run_of("torn", 3)
     assert isinstance(whole[-1], e.Finished)
@@ -458,7 +458,7 @@ def test_a_run_that_was_broken_off_is_said_to_be_and_one_that_ended_is_not(store
     assert [store.state(run).message for run in ("whole", "torn")] == [whole[-1].message, BROKEN_OFF]
 
 
-def test_another_folders_store_leaves_alone_what_waits_in_the_temporary_one(tmp_path, monkeypatch):
+def test_the_store_of_another_folder_ignores_runs_waiting_in_the_temporary_one(tmp_path, monkeypatch):
     """Its contents belong to the folder that the user's runs go to."""
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

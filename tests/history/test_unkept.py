@@ -82,7 +82,7 @@ def data(tmp_path, monkeypatch):
     return tmp_path / "data"
 
 
-def test_without_locks_anywhere_a_run_is_not_kept_and_its_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
+def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tmp_path, faulty):  # noqa: F811
     """A network file system may have no locks: SQLite can use neither it nor the temporary folder."""
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
@@ -95,7 +95,7 @@ def test_without_locks_anywhere_a_run_is_not_kept_and_its_exit_code_says_so(data
     assert rounds(data)[truth.suffix[1:]] == truth.stat().st_size == 6
 
 
-def test_without_locks_at_home_a_run_is_kept_elsewhere_until_they_are_back(data, tmp_path, faulty):  # noqa: F811
+def test_without_file_locks_at_home_a_run_is_kept_elsewhere_until_they_work(data, tmp_path, faulty):  # noqa: F811
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK), below=data)
     assert done.code == 0 and done.said.count("runs are kept in ") == 1, done
     (truth,) = tmp_path.glob("truth.*")
@@ -124,7 +124,7 @@ def test_a_run_in_a_read_only_home_is_kept_elsewhere(tmp_path, monkeypatch):
     assert rounds(home) == {f"run{number}": 300 for number in range(3)}
 
 
-def test_a_history_on_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
+def test_a_history_behind_a_link_stays_where_the_link_leads(tmp_path, monkeypatch):
     """Even if it is damaged: the link leads to the new one, and the old one is next to that."""
     elsewhere, folder = tmp_path / "elsewhere", tmp_path / "data"
     monkeypatch.setenv("TUILAB_DATA", str(folder))

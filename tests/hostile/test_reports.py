@@ -65,7 +65,7 @@ class Tags(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def test_reports_hold_text_alone(tmp_path):
+def test_reports_contain_only_text(tmp_path):
     supply = Supply()
     _, state, preset = measured(tmp_path, supply)
     result = summarise(state, preset.claims)
@@ -84,7 +84,7 @@ def test_reports_hold_text_alone(tmp_path):
         assert not re.search(r"(?<!\\)<|(?<!\\)\[", line.replace("---|", "")), line
 
 
-def test_a_cell_of_a_report_is_one_line(tmp_path):
+def test_each_cell_of_a_report_is_one_line(tmp_path):
     assert "\n" not in markdown.escape("x\n# y\r\n| z |")
 
 
@@ -95,13 +95,13 @@ def test_ten_million_characters_cost_no_more_than_a_few(name):
 
 
 @pytest.mark.parametrize("name", SURROGATES)
-def test_what_no_encoding_holds_is_left_out(name):
+def test_characters_without_an_encoding_are_left_out(name):
     for function in (sanitize_line, sanitize_block):
         function(SURROGATES[name]).encode("utf-8")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_message_is_clean_wherever_its_parts_came_from(kind):
+def test_a_message_is_clean_wherever_its_parts_come_from(kind):
     supply = Supply({kind: KINDS[kind]})
     message = str(InputError(supply.text(), supply.text(), supply.text()))
     assert not faults_of(message.replace("\n", "")), message

@@ -38,7 +38,7 @@ FAULTS = (
     ),
     Fault(
         "an option is renamed", "tuilab/cli/check.py", '"--diff"', '"--differences"',
-        "test_an_article_is_checked_proved_and_imported",
+        "test_an_article_is_checked_and_proved_and_imported",
     ),
     Fault(
         "the wheel lacks the presets", "pyproject.toml", '"presets" = "tuilab/_presets"', '"LICENSE" = "tuilab/L"',
@@ -66,7 +66,7 @@ FAULTS = (
     ),
     Fault(
         "a dropped line ends the run", "tuilab/cli/main.py", 'default="finish"', 'default="end"',
-        "test_a_line_drops_and_the_user_comes_back",
+        "test_a_run_survives_a_dropped_connection_and_is_shown_again",
     ),
     Fault(
         "temporary files are left", "tuilab/processes.py", "if folder and os.path.isdir(folder):", "if False:",

@@ -22,7 +22,7 @@ print(time.time() - start)
 """
 
 
-def test_an_article_is_checked_proved_and_imported(user: User) -> None:
+def test_an_article_is_checked_and_proved_and_imported(user: User) -> None:
     user.write("article.md", ARTICLE)
     user.write("docs/further.md", ARTICLE)
     found = user.run("tuilab check article.md", code=(0, 1))

@@ -7,7 +7,7 @@ from tests.journeys.user import User
 pytestmark = pytest.mark.timeout(300)
 
 
-def test_a_line_drops_and_the_user_comes_back(user: User) -> None:
+def test_a_run_survives_a_dropped_connection_and_is_shown_again(user: User) -> None:
     """The run is finished without the lab, and the history has all of it."""
     with user.opens("tuilab --preset stft-small") as lab:
         lab.see("ready", seconds=120)
@@ -26,7 +26,7 @@ def test_a_line_drops_and_the_user_comes_back(user: User) -> None:
 
 
 @pytest.mark.long
-def test_a_line_drops_and_nothing_is_to_go_on(user: User) -> None:
+def test_with_hangup_end_a_dropped_connection_ends_everything(user: User) -> None:
     """`--hangup end` stops at once, and keeps the measurements."""
     with user.opens("tuilab --preset stft-small --hangup end") as lab:
         lab.see("ready", seconds=120)

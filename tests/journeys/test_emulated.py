@@ -22,7 +22,7 @@ def gpu(user: User) -> User:
 
 
 @pytest.mark.long
-def test_from_the_first_run_to_the_crossover(gpu: User) -> None:
+def test_a_user_gets_from_the_first_run_to_the_crossover(gpu: User) -> None:
     with gpu.opens("tuilab --preset stft-small") as lab:
         lab.see("ready", "EMULATED", seconds=120)
         lab.press("r")

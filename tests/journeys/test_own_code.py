@@ -66,7 +66,7 @@ def test_a_starter_file_runs_as_it_is(user: User) -> None:
     assert measured(user.run("tuilab run mine.py:mine --budget quick --json").out)
 
 
-def test_an_own_decorated_function_is_measured(user: User) -> None:
+def test_a_decorated_function_is_measured(user: User) -> None:
     """`@tf.function`, with and without a signature; missing shapes are requested in a sentence."""
     user.write("mine.py", FUNCTIONS)
     found = user.run("tuilab run mine.py:step --budget quick --set n=64 --json")
@@ -79,7 +79,7 @@ def test_an_own_decorated_function_is_measured(user: User) -> None:
 
 
 @pytest.mark.long
-def test_an_own_model_and_a_captured_step_are_measured(user: User) -> None:
+def test_a_model_and_a_captured_step_are_measured(user: User) -> None:
     """A model that would write files is rejected and writes none."""
     user.write("model.py", MODEL)
     user.run("python model.py", own_traceback=True)

@@ -23,7 +23,7 @@ for output in book.cells[-1].outputs:
 """
 
 
-def test_readmes_script_measures(user: User) -> None:
+def test_the_script_of_the_readme_measures(user: User) -> None:
     (script,) = re.findall(
         r"```python\n(from tuilab.lab.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL
     )

@@ -43,7 +43,7 @@ def test_a_sweep_is_stopped_and_resumed(user: User) -> None:
 
 
 @pytest.mark.long
-def test_where_the_time_goes_and_why_there(user: User) -> None:
+def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
     """Phases, placement, an op's kernels, the machine's roofs, the GPUs to compare with."""
     assert "CPU" in user.run("tuilab explain stft-small").out
     assert "GPU" in user.run("tuilab explain MatMul --dtype int32").out

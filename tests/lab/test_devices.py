@@ -5,7 +5,7 @@ from tuilab.model.telemetry import CpuSample, DeviceSample, GpuSample, Link
 from tuilab.presentation.devices import UNKNOWN, devices, link_words
 
 
-def test_what_a_device_does_not_tell_is_said_and_never_nought():
+def test_a_missing_device_figure_is_reported_as_missing_and_not_as_zero():
     silent = GpuSample(index=0, name="GPU")
     sample = DeviceSample(at=0.0, interval_s=None, cpu=CpuSample(), gpus=(silent,))
     for device in devices(sample):
@@ -14,7 +14,7 @@ def test_what_a_device_does_not_tell_is_said_and_never_nought():
     assert [figure.label for figure in devices(sample)[1].figures] == ["use", "memory", "power"]
 
 
-def test_each_figure_says_its_value_and_the_most_that_it_can_be():
+def test_each_figure_has_its_value_and_maximum():
     host, gpu = devices(device_sample())
     found = {f"{d.name} {f.label}": f for d in (host, gpu) for f in d.figures}
     assert found["host use"].words == "41 %" and len(found["host use"].each) == 96
@@ -26,7 +26,7 @@ def test_each_figure_says_its_value_and_the_most_that_it_can_be():
     assert found["GPU:0 held"].warn and "2 %" in found["host held"].words
 
 
-def test_a_link_that_trained_down_says_what_it_can_do():
+def test_a_slowed_link_says_what_it_can_do():
     assert link_words(Link(generation=1, width=16, max_generation=5, max_width=16)) == (
         "PCIe 1 ×16 now, up to 5 ×16"
     )

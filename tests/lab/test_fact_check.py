@@ -27,7 +27,7 @@ async def test_every_statement_of_a_bundled_document_gets_a_verdict(tmp_path):
     assert f"{len(check.statements)} of {len(check.statements)} measured: " in check.summary()
 
 
-async def test_it_stops_and_goes_on_where_it_stopped(tmp_path):
+async def test_a_fact_check_continues_where_it_stopped(tmp_path):
     check, presets = bundled("000")
     made, _ = lab(tmp_path, rounds=6)
     async with made:
@@ -45,7 +45,7 @@ async def test_it_stops_and_goes_on_where_it_stopped(tmp_path):
     assert [s.run for s in check.statements if s.run][: len(kept)] == kept
 
 
-async def test_the_page_is_stamped_with_machine_and_date_and_takes_nothing_for_markup(tmp_path):
+async def test_the_page_names_machine_and_date_and_escapes_markup(tmp_path):
     check = await checked(tmp_path)
     check.statements[0].text = "<script>alert(1)</script> | *bold*"
     page, paper, plain = html(check), markdown(check), text(check)
@@ -56,7 +56,7 @@ async def test_the_page_is_stamped_with_machine_and_date_and_takes_nothing_for_m
     assert stamp(FactCheck(title="t", statements=[])) == "Not measured yet."
 
 
-def test_an_unknown_document_names_those_there_are(tmp_path):
+def test_an_unknown_document_lists_the_known_ones(tmp_path):
     with pytest.raises(InputError, match=r"000 \("):
         opened("999")
 
@@ -75,14 +75,14 @@ TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time
         ),
     ],
 )
-def test_a_document_without_a_claim_to_measure_says_what_was_found_and_what_is_missing(tmp_path, text, says):
+def test_a_document_without_measurable_claims_says_what_is_missing(tmp_path, text, says):
     (tmp_path / "article.md").write_text(f"# An article\n\n{text}\n")
     with pytest.raises(InputError) as raised:
         opened(str(tmp_path / "article.md"))
     assert says in str(raised.value) and "got" not in str(raised.value)
 
 
-def test_an_articles_own_claims_are_found(tmp_path):
+def test_the_claims_of_an_article_are_found(tmp_path):
     documents = Path(__file__).resolve().parents[3] / "shared" / "documents"
     if not documents.is_dir():
         pytest.skip("the source documents are not next to this checkout")
@@ -91,7 +91,7 @@ def test_an_articles_own_claims_are_found(tmp_path):
     assert all(s.line for s in check.statements)
 
 
-def test_the_command_tells_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):
+def test_the_command_prints_each_verdict_and_writes_a_page(tmp_path, monkeypatch, capsys):
     """`tuilab check 000 --measure -o page.html`."""
     from tuilab.cli import fact_check as command
 

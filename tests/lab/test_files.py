@@ -22,7 +22,7 @@ def fault() -> Exception:
         return error
 
 
-def test_a_fault_is_written_down_where_it_is_said_to_be(state):
+def test_a_crash_report_is_written_where_the_message_says(state):
     said = files.keep_fault(fault())
     file = state / "tuilab-fault.txt"
     assert said == (
@@ -31,19 +31,19 @@ def test_a_fault_is_written_down_where_it_is_said_to_be(state):
     assert "ValueError: a figure" in file.read_text() and 'raise ValueError("a figure")' in file.read_text()
 
 
-def test_a_fault_that_cannot_be_written_down_is_told_whole(state, monkeypatch):
+def test_a_crash_that_cannot_be_written_is_printed_in_full(state, monkeypatch):
     monkeypatch.setattr(files, "write_private", lambda *_: False)
     said = files.keep_fault(fault())
     assert said.startswith("tuilab stopped on an internal error. Runs are kept.\nTraceback")
     assert "ValueError: a figure" in said and "details" not in said
 
 
-def test_a_copied_command_is_kept_too(state, monkeypatch):
+def test_a_copied_command_is_also_stored(state, monkeypatch):
     kept = files.keep_command("tuilab run x")
     assert kept == state / "command.txt" and kept.read_text() == "tuilab run x\n"
     monkeypatch.setattr(files, "write_private", lambda *_: False)
     assert files.keep_command("tuilab run x") is None
 
 
-def test_the_first_visit_is_the_first_alone(state):
+def test_only_the_first_visit_counts_as_first(state):
     assert [files.first_visit() for _ in range(3)] == [True, False, False]

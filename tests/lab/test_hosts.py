@@ -5,7 +5,7 @@ from tuilab.lab.hosts import Hosts
 from tuilab.model.events import Ready, Refused, Warming, WorkerExited
 
 
-def test_a_host_is_said_to_be_ready_when_it_becomes_so_and_not_each_time():
+def test_a_host_is_reported_ready_only_when_it_becomes_so():
     hosts = Hosts()
     hosts.add("gpu-07")
     ready = Ready(machine=GPU_MACHINE, import_s=1.0, start_s=1.0, origin="gpu-07")

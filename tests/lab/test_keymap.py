@@ -17,7 +17,7 @@ def read(tmp_path: Path, content: str | bytes) -> tuple[dict[str, str], list[str
     return keymap.read(file, lambda: IDS)
 
 
-def test_no_file_is_no_fault(tmp_path):
+def test_a_missing_file_is_not_an_error(tmp_path):
     assert keymap.read(tmp_path / "none.toml", lambda: pytest.fail("nobody needs them")) == ({}, [])
 
 
@@ -40,18 +40,18 @@ def test_a_good_file(tmp_path):
         ('[keys]\n"\\u001b[31m" = "m"', "no such action"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, content, said):
+def test_errors_in_a_keymap_are_reported(tmp_path, content, said):
     _, problems = read(tmp_path, content)
     assert any(said in problem for problem in problems), problems
     assert all("\x1b" not in problem for problem in problems)
 
 
-def test_the_rest_of_a_bad_file_counts(tmp_path):
+def test_the_valid_lines_of_a_bad_file_apply(tmp_path):
     keys, problems = read(tmp_path, '[keys]\nrnu = "m"\nstop = "z"\n')
     assert keys == {"stop": "z"} and len(problems) == 1
 
 
-def test_the_same_key_in_two_places_is_no_clash():
+def test_the_same_key_in_two_places_does_not_clash():
     assert keymap.clashes({"run": "h", "slider.less": "h"}) == []
 
 
@@ -61,7 +61,7 @@ def test_no_file_breaks_it(tmp_path_factory, content):
     assert isinstance(keys, dict) and all(isinstance(p, str) for p in problems)
 
 
-def test_a_link_to_itself_or_to_nowhere_is_said(tmp_path):
+def test_a_circular_or_dangling_link_is_reported(tmp_path):
     for name in ("keymap.toml", "nowhere"):
         file = tmp_path / "keymap.toml"
         file.symlink_to(name)

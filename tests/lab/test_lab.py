@@ -45,7 +45,7 @@ def lab(tmp_path: Path, **given: object) -> tuple[Lab, Runners]:
     return Lab(runner=runners, store=lambda: Store.open(tmp_path)), runners
 
 
-async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
+async def test_a_preset_is_measured_and_stored_and_replayed(tmp_path):
     made, _ = lab(tmp_path, rounds=6)
     heard: list[tuple[Change, Event | None]] = []
     end = made.subscribe(lambda change, event: heard.append((change, event)))
@@ -70,7 +70,7 @@ async def test_a_preset_is_measured_kept_told_of_and_replayed(tmp_path):
         assert len(heard) == number, "who has unsubscribed hears nothing"
 
 
-async def test_a_run_says_where_it_and_others_like_it_lay_from_the_sixth_on(tmp_path):
+async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp_path):
     made, _ = lab(tmp_path, rounds=6)
     async with made:
         results = [await made.measure(SMALL, budget="quick") for _ in range(6)]
@@ -89,7 +89,7 @@ async def test_a_run_says_where_it_and_others_like_it_lay_from_the_sixth_on(tmp_
         assert not other.confidence.alike, "a run of another size is not similar"
 
 
-async def test_settings_are_given_as_they_are_typed_and_bad_ones_name_what_would_be_right(tmp_path):
+async def test_settings_are_read_as_typed_and_errors_name_what_is_accepted(tmp_path):
     from tuilab.lab.settings import choose
 
     made, runners = lab(tmp_path)
@@ -114,7 +114,7 @@ async def test_a_sweep_finds_its_sizes_and_is_compared_with_another(tmp_path):
         assert {arm.at["samples"] for arm in compared.arms} == {256, 1024, 4096}
 
 
-async def test_a_run_is_stopped_with_what_it_has_measured_also_by_a_script_that_is_broken_off(tmp_path):
+async def test_a_stopped_run_keeps_its_measurements_even_if_the_script_is_interrupted(tmp_path):
     made, runners = lab(tmp_path, hold=3)
     async with made:
         assert not made.stop(), "nothing runs yet"
@@ -142,7 +142,7 @@ async def begun(made: Lab) -> None:
         await asyncio.sleep(0.001)
 
 
-async def test_an_imprecise_run_is_gone_on_with_until_it_is_as_precise_as_the_budget_asks(tmp_path):
+async def test_an_imprecise_run_is_continued_until_it_meets_the_budget(tmp_path):
     made, runners = lab(tmp_path, rounds=7)
     async with made:
         first = await made.measure(SMALL, budget="quick")
@@ -187,7 +187,7 @@ async def test_a_worker_that_dies_or_a_run_that_does_not_begin_is_an_error(tmp_p
             await made.measure(SMALL)
 
 
-async def test_questions_are_answered_or_refused(tmp_path):
+async def test_questions_are_answered_or_refused_with_a_message(tmp_path):
     made, runners = lab(tmp_path)
     async with made:
         question = ExplainScenario(scenario=(await made.settings(SMALL)).scenario, arms=())
@@ -221,7 +221,7 @@ def test_the_lines_of_the_readme_measure_and_print_the_answer(tmp_path):
     kept.close()
 
 
-async def test_what_comes_while_a_long_run_is_summed_up_waits_and_is_not_lost(tmp_path):
+async def test_events_that_arrive_during_a_long_summary_are_not_lost(tmp_path):
     """The summary is computed in a thread, so the figures must not change meanwhile."""
     made, _ = lab(tmp_path, rounds=3)
     async with made:

@@ -6,7 +6,7 @@ from tuilab.presentation.pages import fact_check_page, observed
 from tuilab.report.fact_check import FactCheck, Statement
 
 
-def test_what_was_observed_names_the_arms_unless_it_is_so_of_all():
+def test_observations_name_their_arms_unless_they_hold_for_all():
     state = run_state()
     arms = [arm for arm in state.arms.values() if arm.status == "ok"]
     for number, arm in enumerate(arms):
@@ -21,7 +21,7 @@ def test_what_was_observed_names_the_arms_unless_it_is_so_of_all():
     ]
 
 
-def test_a_fact_check_says_what_was_measured_is_measured_and_waits():
+def test_a_fact_check_lists_measured_and_running_and_waiting_claims():
     done = Statement(preset="a", text="A graph wins.", line=7, verdict="refuted", evidence="It took longer.")
     waits = [Statement(preset=name, text="The GPU wins.") for name in "bc"]
     page = fact_check_page(FactCheck(title="t", statements=[done, *waits], going="b"))

@@ -14,7 +14,7 @@ from tuilab.model.requests import Painted
 from tuilab.presentation.painter import Pacing, Painter
 
 
-def test_the_first_round_at_once_then_the_more_seldom_the_older_the_run():
+def test_the_first_round_is_painted_at_once_and_later_ones_less_often():
     now = [0.0]
     pacing = Pacing(lambda: now[0])
     pacing.painting()
@@ -71,7 +71,7 @@ def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
     return pass_
 
 
-async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_free(passes):
+async def test_the_worker_does_not_wait_for_an_idle_painter(passes):
     canvas = Canvas()
     painter, lab, runners, batches = painting(canvas)
     for event in batches[0]:
@@ -87,7 +87,7 @@ async def test_the_worker_does_not_wait_for_what_is_painted_when_the_line_is_fre
     await lab.close()
 
 
-async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered(passes):
+async def test_a_burst_of_rounds_is_painted_once_and_every_report_is_answered(passes):
     canvas = Canvas()
     painter, lab, runners, batches = painting(canvas)
     rounds = [batch[0] for batch in batches if isinstance(batch[0], Round)]
@@ -113,7 +113,7 @@ async def test_a_burst_of_rounds_is_one_paint_and_every_report_is_answered(passe
     await lab.close()
 
 
-def test_a_run_that_takes_long_to_draw_is_drawn_the_more_seldom():
+def test_a_run_that_is_slow_to_draw_is_drawn_less_often():
     now = [0.0]
     pacing = Pacing(lambda: now[0])
     pacing.painting(0.9)
@@ -124,7 +124,7 @@ def test_a_run_that_takes_long_to_draw_is_drawn_the_more_seldom():
     assert pacing.wait(1.0, 9) == 0.25
 
 
-def test_a_paint_that_sent_much_keeps_the_next_one_waiting():
+def test_a_paint_that_sent_much_delays_the_next():
     now, sent = [0.0], [0]
     pacing = Pacing(lambda: now[0], lambda: sent[0])
     pacing.painting()

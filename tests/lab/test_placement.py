@@ -12,7 +12,7 @@ def placed() -> list[Node]:
     return [Node(f"n{i}", "Mul", "CPU:0", kind=KINDS[i % 3], count=1 + i % 2) for i in range(7)]
 
 
-def test_the_rows_of_several_arms_and_points():
+def test_placement_rows_of_several_arms_and_points_are_joined():
     state = run_state(1)
     wanted = []
     for arm, point, nodes in ((ARMS[0].id, 0, placed()), (ARMS[4].id, 0, placed()[:1]), (ARMS[4].id, 3, [])):
@@ -50,7 +50,7 @@ def test_rows_are_grouped_by_device_and_reason_with_counts():
     assert groups(state)[0].ops == ("MatMul",)
 
 
-def test_what_did_not_run_where_it_was_asked_to_comes_first():
+def test_ops_that_ran_on_another_device_come_first():
     state = run_state(1)
     asked = [Node(f"n{i}", "Mul", "GPU:0", requested="GPU:0") for i in range(9)]
     here = Node("h", "Mul", "CPU:0", requested="CPU:0", reason="CPU:0 was asked for", count=5)

@@ -41,14 +41,14 @@ def shown(code: str, text: str, *arms: ArmResult):
     return proven(proof_of(code, text), result)
 
 
-def test_a_finding_is_measured_with_the_documents_own_op_and_shape():
+def test_a_finding_is_measured_with_the_op_and_shape_of_the_document():
     proof = proof_of("TL103", NO_WAIT)
     assert proof.preset.workload == "matmul"
     assert [proof.preset.parameters[side] for side in "mkn"] == [256] * 3
     assert len(proof.preset.arms.modes) == 1 and proof.preset.arms.variants == ("plain",)
 
 
-def test_of_a_million_ops_a_thousand_are_measured_and_that_is_said():
+def test_of_a_million_ops_a_thousand_are_measured_and_the_proof_says_so():
     many = (
         "t = time.perf_counter()\nfor _ in range(1000000):\n    y = x + x\nprint(time.perf_counter() - t)\n"
     )
@@ -57,11 +57,11 @@ def test_of_a_million_ops_a_thousand_are_measured_and_that_is_said():
     assert "measured with 1,000 of the 1,000,000 ops" in shown("TL103", many, arm()).sentence
 
 
-def test_what_was_not_recognised_is_not_measured():
+def test_unrecognised_code_is_not_measured():
     assert proof_of("TL103", UNKNOWN).preset is None
 
 
-def test_the_first_call_against_later_ones():
+def test_the_first_call_is_compared_with_later_ones():
     made = shown("TL105", FIRST, arm(first_call_s=0.5, median_s=1e-3))
     assert made.factor == pytest.approx(500)
     assert made.sentence.startswith("timed that way it is 500 ms, in truth 1.00 ms, 500 × too large")
@@ -87,7 +87,7 @@ def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
     assert made.factor is None and "of how many the figure is was not seen" in made.sentence
 
 
-def test_without_waiting_a_gpus_call_returns_early_and_a_cpus_does_not():
+def test_without_waiting_only_a_gpu_call_returns_early():
     gpu = arm(
         device="GPU:0", label="GPU eager", median_s=9e-3, account=account(dispatch=3e-4, compute=8.7e-3)
     )
@@ -98,7 +98,7 @@ def test_without_waiting_a_gpus_call_returns_early_and_a_cpus_does_not():
     assert cpu.factor == 1 and "no GPU computed here" in cpu.sentence
 
 
-def test_a_step_fed_by_a_map_against_one_that_does_its_work():
+def test_a_step_fed_by_a_map_is_compared_with_one_that_does_the_work_itself():
     fed, inside = arm(variant="parallel", median_s=0.2), arm(variant="in-step", median_s=0.1)
     text = (
         "d = tf.data.Dataset.from_tensor_slices(tf.zeros((64, 32, 32, 3))).map(\n"
@@ -112,13 +112,13 @@ def test_a_step_fed_by_a_map_against_one_that_does_its_work():
     assert proven(found[0], result).factor == pytest.approx(2)
 
 
-def test_where_nothing_ran_the_reason_is_told():
+def test_a_proof_that_ran_nothing_gives_the_reason():
     failed = arm(status="unavailable", reason="no GPU is visible", median_s=None)
     assert "no GPU is visible" in shown("TL105", FIRST, failed).sentence
 
 
 @pytest.mark.parametrize(("device", "named"), [("GPU:0", "GPU:0"), (None, "the device")])
-def test_a_mapped_function_against_the_same_work_in_the_step(device, named):
+def test_a_mapped_function_is_compared_with_the_same_work_in_the_step(device, named):
     fed, inside = (
         arm(variant="parallel", median_s=30e-3),
         arm(variant="in-step", device=device, median_s=5e-3),
@@ -133,7 +133,7 @@ def test_a_mapped_function_against_the_same_work_in_the_step(device, named):
     )
 
 
-def test_what_was_not_timed_is_no_factor():
+def test_untimed_arms_give_no_factor():
     """A first call that was not observed, and a call of a GPU that was not inspected."""
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
@@ -141,13 +141,13 @@ def test_what_was_not_timed_is_no_factor():
     assert unseen.factor is None and "a call takes 2.00 ms; when it returns was not seen" in unseen.sentence
 
 
-def test_each_pattern_is_of_a_rule_that_there_is():
+def test_each_pattern_belongs_to_an_existing_rule():
     from tuilab.documents import RULES
 
     assert set(PATTERNS) <= {rule.code for rule in RULES}
 
 
-def test_the_command_says_where_nothing_can_be_measured(tmp_path):
+def test_the_command_says_what_cannot_be_measured(tmp_path):
     article = tmp_path / "article.md"
     article.write_text("```python\nprint(1)\n```\n")
     done = here("check", "--prove", str(article))
@@ -171,7 +171,7 @@ class Bench:
         return SimpleNamespace(arms=(made,), status="ok", preset=preset.name, run="r1")
 
 
-async def test_what_an_article_times_on_a_gpu_is_proved_on_the_cpu_where_there_is_none():
+async def test_gpu_timings_of_an_article_are_proved_on_the_cpu_without_a_gpu():
     wanted = [proof_of("TL105", f"with tf.device('/GPU:0'):\n{indent(FIRST, '    ')}")]
     assert wanted[0].preset.arms.devices == ("GPU",)
     without, beside = Bench(), Bench("GPU:0")

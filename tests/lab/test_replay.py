@@ -71,7 +71,7 @@ def same(a: RunState, b: RunState) -> bool:
     )  # fmt: skip
 
 
-async def test_at_every_place_it_shows_what_the_events_come_to(tmp_path):
+async def test_every_position_of_a_replay_shows_the_state_of_its_events(tmp_path):
     store, events = kept(tmp_path)
     replay, screen = load(store, RUN + "r1"), Screen()
     assert replay.rounds == ROUNDS
@@ -88,7 +88,7 @@ async def test_at_every_place_it_shows_what_the_events_come_to(tmp_path):
     store.close()
 
 
-async def test_a_recording_in_a_file_is_played_as_the_run_it_was_made_of(tmp_path):
+async def test_a_recording_file_replays_like_its_run(tmp_path):
     from tuilab.history.recording import write
 
     store, events = kept(tmp_path)
@@ -97,7 +97,7 @@ async def test_a_recording_in_a_file_is_played_as_the_run_it_was_made_of(tmp_pat
     store.close()
 
 
-async def test_a_run_that_was_broken_off_is_played_to_its_last_round(tmp_path):
+async def test_an_interrupted_run_is_replayed_to_its_last_round(tmp_path):
     store, events = Store.open(tmp_path), [started("r1", *MODES), *regular(5)]
     store.append("r1", 0, [e.encode(event).rstrip() for event in events], events[0])
     replay, screen = load(store, RUN + "r1"), Screen()
@@ -106,7 +106,7 @@ async def test_a_run_that_was_broken_off_is_played_to_its_last_round(tmp_path):
     store.close()
 
 
-async def test_the_historys_runs_are_offered_by_what_opens_them(tmp_path):
+async def test_runs_of_the_history_are_offered_by_preset_or_file(tmp_path):
     store, _ = kept(tmp_path)
     store.append("empty", 0, [e.encode(started("empty", *MODES)).rstrip()], started("empty", *MODES))
     store.conclude("r1", "ok", "CPU graph is fastest.")
@@ -117,7 +117,7 @@ async def test_the_historys_runs_are_offered_by_what_opens_them(tmp_path):
     store.close()
 
 
-async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
+async def test_unreadable_rounds_are_reported_and_skipped(tmp_path):
     store, _ = kept(tmp_path)
     store.connection.execute("UPDATE pieces SET data = x'00' WHERE first = (SELECT MIN(first) FROM pieces)")
     (lost,) = store.connection.execute("SELECT rounds FROM pieces ORDER BY first LIMIT 1").fetchone()
@@ -130,7 +130,7 @@ async def test_rounds_that_cannot_be_read_are_said_and_passed_over(tmp_path):
     store.close()
 
 
-async def test_rounds_are_shown_no_sooner_than_they_came():
+async def test_rounds_are_not_shown_before_their_time():
     """Each came 20 ms after the previous one; a busy machine may show them later."""
     screen, shown = Screen(), []
     begun = time.monotonic()

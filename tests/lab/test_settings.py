@@ -27,7 +27,7 @@ def chosen() -> s.Settings:
     return s.Settings.of(PRESET, DECLARATION)
 
 
-def test_a_preset_is_its_documents_settings(chosen):
+def test_a_preset_has_the_settings_of_its_document(chosen):
     assert chosen.values["samples"] == 4096 and chosen.original
     assert not chosen.with_value("samples", 8192).original
 
@@ -52,7 +52,7 @@ def test_a_constraint_refuses_and_several_values_change_at_once(chosen):
         (TWO_GPUS, ("CPU", "GPU:0", "GPU:1", "both", "all")),
     ],
 )
-def test_device_stops(chosen, machine, options):
+def test_the_device_slider_has_a_stop_for_each_selection(chosen, machine, options):
     choice = s.device_choice(chosen, machine)
     assert choice.parameter.options == options
     assert choice.value == "both"
@@ -61,14 +61,14 @@ def test_device_stops(chosen, machine, options):
         assert s.device_choice(at, machine).value == stop or (stop == "GPU" and machine is TWO_GPUS)
 
 
-def test_an_unusual_selection_is_a_stop_of_its_own(chosen):
+def test_an_unusual_selection_becomes_another_stop(chosen):
     unusual = chosen.with_arms(devices=("CPU:0", "CPU:1"))
     choice = s.device_choice(unusual, CPU_MACHINE)
     assert choice.value == "CPU:0+CPU:1" in choice.parameter.options
     assert chosen.at_stop("device", "CPU:0+CPU:1") == unusual
 
 
-def test_dtype_all_where_the_preset_compares_several():
+def test_a_preset_that_compares_dtypes_offers_all():
     preset = Preset(title="t", workload="stft", arms=ArmSelection(dtypes=("float32", "float64")))
     chosen = s.Settings.of(preset, DECLARATION)
     choice = s.dtype_choice(chosen)
@@ -78,7 +78,7 @@ def test_dtype_all_where_the_preset_compares_several():
     assert s.dtype_choice(one.at_stop("dtype", "all")).value == "all"
 
 
-def test_each_parameter_has_a_control_with_what_the_others_leave_it(chosen):
+def test_each_parameter_has_a_control_limited_by_the_others(chosen):
     crossover = Crossover(a="a", b="b", at=18_300.0, ci95=(15_000.0, 22_000.0), status="found")
     found = {control.parameter.name: control for control in s.controls(chosen, GPU_MACHINE, (), crossover)}
     assert list(found)[-3:] == ["dtype", "variant", "device"] and next(iter(found)) == "samples"
@@ -115,13 +115,13 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
     assert s.default_sweep(s.Settings.of(preset, DECLARATION)) is own
 
 
-def test_a_sweep_looks_around_a_crossover_unless_told_not_to(chosen):
+def test_a_sweep_refines_a_crossover_unless_switched_off(chosen):
     assert s.chosen_sweep(chosen).refine and s.chosen_sweep(chosen, ["samples=256,1024"]).refine
     assert not s.chosen_sweep(chosen, refine=False).refine
     assert not s.chosen_sweep(chosen, ["samples=256,1024"], refine=False).refine
 
 
-def test_a_folder_is_a_model_where_it_holds_one_or_is_written_as_one(tmp_path, monkeypatch):
+def test_a_folder_is_a_model_if_it_contains_one_or_is_written_as_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("plain", "saved"):
         (tmp_path / name).mkdir()
@@ -142,7 +142,7 @@ def test_a_folder_is_a_model_where_it_holds_one_or_is_written_as_one(tmp_path, m
         resolve("plain/")
 
 
-def test_the_command_says_only_what_differs(chosen):
+def test_the_command_names_only_changed_settings(chosen):
     assert command_line(chosen) == "tuilab run stft-small"
     changed = chosen.with_value("samples", 65_536).with_value("pad_end", True).with_arms(modes=("graph",))
     assert command_line(changed, "quick") == (
@@ -201,7 +201,7 @@ def test_a_name_that_a_file_cannot_define_is_refused_without_running_it(tmp_path
         resolve(f"{file}:forward")
 
 
-def test_a_file_that_is_not_there_or_no_python_is_refused(tmp_path):
+def test_a_missing_file_or_one_that_is_not_python_is_refused(tmp_path):
     with pytest.raises(InputError):
         resolve(f"{tmp_path}/none.py:f")
     (tmp_path / "bad.py").write_text("def f(:")
@@ -209,7 +209,7 @@ def test_a_file_that_is_not_there_or_no_python_is_refused(tmp_path):
         resolve(f"{tmp_path}/bad.py:f")
 
 
-def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):
+def test_each_device_is_represented_by_its_graph_on_resident_data(chosen):
     every = chosen.with_arms(modes=("eager", "graph", "xla"), inputs=("copied", "resident"))
     picked = s.representative(every, GPU_MACHINE)
     assert [(arm.device, arm.mode, arm.input) for arm in picked] == [
@@ -220,7 +220,7 @@ def test_of_each_device_its_graph_on_what_lies_there_stands_for_it(chosen):
     assert {arm.mode for arm in s.representative(without, GPU_MACHINE)} == {"eager"}
 
 
-def test_a_file_without_a_name_says_what_can_be_named(tmp_path):
+def test_a_file_without_a_function_name_lists_the_functions(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def f(n=3):\n    return n\n")
     with pytest.raises(InputError) as refused:

@@ -61,7 +61,7 @@ def allowed(parameter: Integer | LogInteger, value: int) -> bool:
 
 
 @given(numbers(), st.integers(8, 200), st.data())
-def test_a_cell_gives_an_allowed_value_shown_there_again(parameter, cells, data):
+def test_each_cell_gives_an_allowed_value_that_is_shown_at_that_cell(parameter, cells, data):
     cell = data.draw(st.integers(0, cells - 1))
     value = value_at(parameter, cell, cells)
     assert allowed(parameter, value)
@@ -84,7 +84,7 @@ def test_the_thumb_stays_on_the_track_and_grows_with_the_value(number, cells):
 
 
 @given(numbers_with_value(), st.sampled_from([-1, 1]), st.integers(1, 6))
-def test_stops_lead_to_the_end_and_not_beyond(number, direction, times):
+def test_stops_reach_the_end_and_not_beyond(number, direction, times):
     parameter, value = number
     moved = next_stop(parameter, value, direction, times)
     assert allowed(parameter, moved)
@@ -139,7 +139,7 @@ def test_fraction_of_a_log_scale_is_equal_for_equal_ratios():
 @pytest.mark.parametrize(
     ("value", "direction", "expected"), [(5, 1, 10), (10, 1, 2), (2, -1, 10), (7, -1, 2), (1, -1, 10)]
 )
-def test_marks_are_visited_in_turn_and_round(value, direction, expected):
+def test_marks_are_visited_in_a_cycle(value, direction, expected):
     parameter = LogInteger(name="n", help="", default=1, low=1, high=100)
     assert next_mark(parameter, [2, 10, 2], value, direction) == expected
     assert next_mark(parameter, [], value, direction) is None
@@ -149,7 +149,7 @@ def test_marks_are_visited_in_turn_and_round(value, direction, expected):
     st.sampled_from([AtMost, MultipleOf]), st.integers(1, 10_000), st.integers(1, 10_000),
     st.integers(-5_000, 20_000), st.sampled_from([-1, 1]), st.booleans(),
 )  # fmt: skip
-def test_what_is_held_is_allowed_and_what_is_not_has_a_reason(kind, one, other, wanted, direction, first):
+def test_a_held_value_is_allowed_and_a_refused_one_has_a_reason(kind, one, other, wanted, direction, first):
     """Whatever another parameter's value forbids, the slider stops at the nearest allowed one."""
     low, high = sorted((one, other))
     a, b = (high // low * low, low) if kind is MultipleOf else (low, high)
@@ -166,6 +166,6 @@ def test_what_is_held_is_allowed_and_what_is_not_has_a_reason(kind, one, other, 
         assert f"{kept} = {values[kept]:,}: it fits" in found.why_not(wanted) or not 1 <= wanted <= 10_000
 
 
-def test_a_word_is_always_in_reach():
+def test_every_choice_can_be_reached():
     words = Choice(name="c", help="", default="a", options=("a", "b"))
     assert reach(words).why_not("b") == "" and reach(words).held("b", 1) == "b"

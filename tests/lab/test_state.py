@@ -68,7 +68,7 @@ def play(made: LabState, rounds: int = 6, stop_after: int | None = None, **asked
             made.apply(event)
 
 
-def test_a_run_and_its_verdict_which_is_only_of_the_presets_own_settings():
+def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     made = lab_state()
     made.change(made.settings.with_value("samples", 512))
     play(made)
@@ -82,7 +82,7 @@ def test_a_run_and_its_verdict_which_is_only_of_the_presets_own_settings():
     assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 5 %\)", status(made).text)
 
 
-def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
+def test_a_sweep_names_its_current_size_and_the_time_left():
     made = lab_state()
     request = made.request(sweep=Sweep(axes=(Axis("samples", (256, 1024, 4096)),)))
     points = tuple(Point(i, {"samples": size}) for i, size in enumerate((256, 1024, 4096)))
@@ -110,7 +110,7 @@ def test_a_sweep_says_which_of_its_sizes_it_is_at_and_what_is_left():
     assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
 
 
-def test_what_a_sweep_has_left_knows_how_its_work_grows_before_a_call_is_long():
+def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
     """Attention's work grows with the square of its tokens, which small calls do not show yet."""
     made, sizes = lab_state(), (16, 256, 4096, 65536)
     request = made.request("quick", sweep=Sweep(axes=(Axis("samples", sizes),)))
@@ -135,14 +135,14 @@ def test_what_a_sweep_has_left_knows_how_its_work_grows_before_a_call_is_long():
     assert re.search("at least (5[5-9]|6[0-4]) s left", status(made).text)
 
 
-def test_runs_of_before_are_ghosts_of_the_same_workload_but_for_one_of_a_few_rounds():
+def test_earlier_runs_of_a_workload_are_ghosts_unless_they_have_few_rounds():
     made = lab_state()
     for rounds in (6, 2, 6, 6, 6, 6):
         play(made, rounds=rounds)
     assert [g.run for g in made.ghosts_of(made.shown)] == ["run5", "run4", "run3"]
 
 
-def test_a_sweep_and_a_run_that_had_not_begun_become_no_ghosts():
+def test_sweeps_and_runs_without_rounds_do_not_become_ghosts():
     made = lab_state()
     play(made, rounds=6, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
     play(made, rounds=1)
@@ -152,7 +152,7 @@ def test_a_sweep_and_a_run_that_had_not_begun_become_no_ghosts():
     assert [(g.run, g.sweep) for g in made.ghosts] == [("run3", None)]
 
 
-def test_a_ghost_has_the_samples_and_lets_the_rest_go():
+def test_a_ghost_keeps_only_the_samples():
     state = run_state(20)
     state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(Node("n", "Mul", "CPU:0"),)))
     left = ghost(state)
@@ -164,7 +164,7 @@ def test_a_ghost_has_the_samples_and_lets_the_rest_go():
     assert state.arms[ARMS[0].id].placement and state.arms[ARMS[0].id].cells[0].latencies
 
 
-def test_undo_and_redo():
+def test_undo_and_redo_restore_settings():
     made = lab_state()
     first = made.settings
     second = first.with_value("samples", 512)
@@ -177,7 +177,7 @@ def test_undo_and_redo():
     assert not made.redo(), "a new change leaves nothing to redo"
 
 
-def test_events_of_a_run_that_was_replaced_change_nothing():
+def test_events_of_a_replaced_run_change_nothing():
     made = lab_state()
     old = Script(made.request(), GPU_MACHINE, 4)
     new = Script(made.request(), GPU_MACHINE, 4)
@@ -193,7 +193,7 @@ def test_events_of_a_run_that_was_replaced_change_nothing():
     assert made.asked == "run2"
 
 
-def test_what_the_worker_is_at():
+def test_the_state_says_what_the_worker_does():
     made = lab_state(machine=None)
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=3.0))
     assert status(made).text == "importing TensorFlow… 3 s"
@@ -223,7 +223,7 @@ def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
     assert any("SIGSEGV" in line.text for line in made.log)
 
 
-def test_progress_says_how_far():
+def test_progress_gives_the_finished_share():
     made = lab_state()
     play(made, stop_after=1)
     made.apply(Progress(run="run1", stage="writing records", done=340, total=1000, unit="records"))
@@ -233,7 +233,7 @@ def test_progress_says_how_far():
     assert status(made).text == "building, 25 %"
 
 
-def test_a_refusal_and_a_log_line_are_in_the_log_which_is_bounded():
+def test_refusals_and_log_lines_are_in_a_log_of_limited_length():
     made = lab_state()
     assert made.apply(Log(text="hello")) == Change.LOG
     assert made.apply(Refused(request="q", message="no such op")) == Change.LOG
@@ -243,7 +243,7 @@ def test_a_refusal_and_a_log_line_are_in_the_log_which_is_bounded():
     assert len(made.log) <= 100_000 and made.log[-1].text == "100499"
 
 
-def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
+def test_a_failed_summary_is_reported_and_the_samples_stay(monkeypatch):
     import tuilab.analysis.summary as summary
 
     def fails(*_, **__):
@@ -256,7 +256,7 @@ def test_a_summary_that_fails_is_said_and_the_samples_stay(monkeypatch):
     assert any("ZeroDivisionError" in line.text for line in made.log)
 
 
-def test_a_replay_is_labelled_and_takes_its_settings():
+def test_a_replay_is_labelled_and_has_the_settings_of_its_run():
     made = lab_state()
     request = made.request()
     started = next(iter(Script(request, CPU_MACHINE, 2).batches()))[0]
@@ -270,7 +270,7 @@ def test_a_replay_is_labelled_and_takes_its_settings():
     assert made.replay == ""
 
 
-def test_one_word_for_several_claims():
+def test_several_claims_have_one_word_together():
     assert overall(["confirmed", "refuted"]) == "refuted"
     assert overall(["confirmed", "untestable"]) == "confirmed"
     assert overall(["confirmed", "undecided"]) == "undecided"
@@ -284,7 +284,7 @@ def test_before_a_run_the_answer_says_what_it_would_measure():
     assert "{run} measures" in said.detail and "One frame of 256 points" in said.detail
 
 
-def test_undo_begins_with_settings_and_goes_no_further_than_there_are():
+def test_undo_stops_at_the_first_settings():
     made = lab_state()
     first = made.settings
     assert not made.undo() and made.settings is first and not made.future
@@ -292,7 +292,7 @@ def test_undo_begins_with_settings_and_goes_no_further_than_there_are():
     assert made.undo() and made.settings == first and not made.undo()
 
 
-def test_a_presets_usual_values_are_its_documents_and_a_workloads_its_own():
+def test_default_values_come_from_the_document_or_the_workload():
     made = lab_state()
     assert made.usual(SMALL.name, "stft")["samples"] == SMALL.parameters["samples"]
     assert made.usual("none", "stft")["samples"] != SMALL.parameters["samples"]
@@ -300,7 +300,7 @@ def test_a_presets_usual_values_are_its_documents_and_a_workloads_its_own():
     assert made.usual(SMALL.name, "matmul").keys() >= {"m", "k", "n"} and made.usual("x", "none") is None
 
 
-def test_a_preset_that_is_asked_for_is_chosen_and_one_that_is_not_there_is_said():
+def test_a_requested_preset_is_chosen_and_a_missing_one_reported():
     made = lab_state()
     lab = Lab(state=made)
     assert lab.open_first(MEDIUM.name) == "" and made.settings.preset is MEDIUM
@@ -308,7 +308,7 @@ def test_a_preset_that_is_asked_for_is_chosen_and_one_that_is_not_there_is_said(
     assert lab.open_first("") == "" and made.settings.preset is made.presets[0]
 
 
-def test_a_crossover_is_of_the_preset_that_was_swept():
+def test_a_crossover_belongs_to_the_preset_that_was_swept():
     made = lab_state()
     assert made.crossover is None
     sizes = Axis("samples", tuple(2**n for n in range(8, 25, 2)))
@@ -323,7 +323,7 @@ def test_a_crossover_is_of_the_preset_that_was_swept():
     assert made.crossover is None
 
 
-def test_while_a_summary_is_worked_out_the_last_one_of_that_run_is_shown():
+def test_during_a_summary_the_previous_one_of_the_run_is_shown():
     made = lab_state()
     play(made)
     before = made.result()
@@ -335,7 +335,7 @@ def test_while_a_summary_is_worked_out_the_last_one_of_that_run_is_shown():
     assert made.result() is None
 
 
-def test_further_processes_are_counted_and_a_run_that_is_gone_on_with_is_under_way():
+def test_further_processes_are_counted_and_a_continued_run_is_running():
     made = lab_state()
     play(made, budget="quick")
     again = made.shown
@@ -357,7 +357,7 @@ def test_further_processes_are_counted_and_a_run_that_is_gone_on_with_is_under_w
 
 
 @pytest.mark.parametrize("sweep", [None, Sweep(axes=(Axis("samples", (256, 1024, 4096)),))])
-def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not(sweep):
+def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     made = lab_state()
     assert made.further() is None
     for batch in Script(made.request(sweep=sweep), GPU_MACHINE, 6).batches():
@@ -379,7 +379,7 @@ def test_a_run_that_was_stopped_is_gone_on_with_and_one_of_other_settings_is_not
     assert made.further() is None
 
 
-def test_a_sweep_that_is_too_rough_is_swept_again_and_not_measured_at_one_size():
+def test_an_imprecise_sweep_is_repeated_as_a_sweep():
     made = lab_state()
     play(made, rounds=2, sweep=Sweep(axes=(Axis("samples", (256, 512)),), refine=False))
     assert status(made).tone == "doubtful"

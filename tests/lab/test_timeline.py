@@ -28,7 +28,7 @@ def test_tracks_hold_every_span_once_and_do_not_overlap(spans):
         assert sum(len(track.spans) for track in found) == len(spans)
 
 
-def test_the_work_itself_is_drawn_however_deep_it_lies():
+def test_computing_is_drawn_at_any_nesting_depth():
     """Its launch is nested deeper than there are tracks; the last track shows the work instead."""
     nested = [Span(0, 0.0 + depth, 10.0 - 2 * depth, "start", "dispatch") for depth in range(4)]
     work = [Span(0, 3.5, 0.2, "op", "compute"), Span(0, 4.0, 0.5, "op", "copy")]
@@ -37,7 +37,7 @@ def test_the_work_itself_is_drawn_however_deep_it_lies():
 
 
 @given(SPANS, st.floats(0, 9), st.floats(0.01, 12), st.integers(1, 200))
-def test_pieces_cover_what_lies_in_the_window(spans, begin, length, columns):
+def test_pieces_cover_the_spans_in_the_window(spans, begin, length, columns):
     for track in tracks(spans):
         drawn = stretches(track, begin, begin + length, columns)
         assert all(0 <= piece.first < piece.end <= columns for piece in drawn)

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_what_was_kept_is_there_at_the_next_start(folder: Path):
+def test_titles_are_kept_for_the_next_start(folder: Path):
     assert titles.kept([folder]) == ()
     titles.keep([folder], ROWS)
     assert titles.kept([folder]) == ROWS
@@ -28,7 +28,7 @@ def test_what_was_kept_is_there_at_the_next_start(folder: Path):
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "damage"])
-def test_a_change_of_any_file_makes_it_stale(folder: Path, change: str):
+def test_a_change_of_any_file_makes_the_titles_stale(folder: Path, change: str):
     titles.keep([folder], ROWS)
     file = folder / "one.toml"
     match change:
@@ -45,7 +45,7 @@ def test_a_change_of_any_file_makes_it_stale(folder: Path, change: str):
     assert titles.kept([folder]) == ()
 
 
-def test_rows_are_the_documents_and_their_presets_and_what_could_not_be_read():
+def test_rows_list_documents_and_presets_and_unreadable_files():
     found = catalogue.load(catalogue.folders()[0])
     rows = titles.titles(found.presets, [catalogue.Problem("/x/broken.toml", "arms", "got 1")])
     assert rows[0].kind == "heading" and rows[0].text.startswith("000 ")
@@ -53,7 +53,7 @@ def test_rows_are_the_documents_and_their_presets_and_what_could_not_be_read():
     assert rows[-1] == titles.Title("broken", "broken", "/x/broken.toml: arms: got 1", "problem")
 
 
-def test_what_a_filter_lists():
+def test_a_filter_lists_matching_presets():
     rows = (
         titles.Title("000 STFT and the GPU", kind="heading"),
         titles.Title("1 small input", "small", "a graph wins"),

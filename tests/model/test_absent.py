@@ -44,7 +44,7 @@ def _defaults(kind: type) -> Iterator[tuple[str, Any]]:
                 yield one.name, one.default
 
 
-def test_verdicts_are_marked_and_called_alike_everywhere() -> None:
+def test_verdicts_have_the_same_mark_and_word_everywhere() -> None:
     assert {word: (look.mark, look.tone, look.words) for word, look in VERDICTS.items()} == {
         "confirmed": ("✓", "success", "confirmed"),
         "refuted": ("✗", "error", "refuted"),
@@ -54,7 +54,7 @@ def test_verdicts_are_marked_and_called_alike_everywhere() -> None:
     }
 
 
-def test_what_is_left_out_means_what_it_meant() -> None:
+def test_omitted_fields_keep_their_meaning() -> None:
     """A new field is allowed; `python -m tests.model.test_absent` records it."""
     now, kept = absent(), json.loads(KEPT.read_text())
     assert {name: now.get(name, "no default") for name in kept} == kept

@@ -13,7 +13,7 @@ VALUES = defaults(STFT.parameters)
 WHOLE = ArmSelection(variants=("whole",))
 
 
-def test_without_a_gpu_its_arms_are_still_asked_for():
+def test_gpu_arms_are_requested_even_without_a_gpu():
     arms = expand(WHOLE, STFT, VALUES, ("CPU:0",))
     assert [a.id for a in arms if a.device == "CPU:0"] == [
         f"cpu0.{mode}.resident.float32.whole" for mode in MODES
@@ -41,7 +41,7 @@ def test_a_variant_needs_its_flag():
     assert {a.variant for a in expand(only, STFT, VALUES, ("CPU:0",))} == {"whole"}
 
 
-def test_a_variant_is_named_where_there_is_more_than_one():
+def test_a_variant_is_named_if_there_are_several():
     assert labels(expand(WHOLE, STFT, VALUES, ("CPU:0",)))[:2] == ["CPU eager", "CPU graph"]
     both = labels(expand(ArmSelection(modes=("graph",)), STFT, {**VALUES, "filter": True}, ("CPU:0",)))
     assert both[:2] == ["CPU whole", "GPU whole resident"]
@@ -59,7 +59,7 @@ arms = st.builds(
 
 
 @given(st.lists(arms, unique=True, max_size=12))
-def test_labels_and_ids_tell_arms_apart(some):
+def test_labels_and_ids_distinguish_arms(some):
     assert len(set(labels(some))) == len(some)
     assert len({a.id for a in some}) == len(some)
 
@@ -74,7 +74,7 @@ def test_a_pattern_made_of_an_arm_matches_it(arm):
     assert not ArmPattern(device="TPU").matches(arm)
 
 
-def test_what_one_host_has_not_another_stands_for():
+def test_an_arm_missing_on_one_host_is_represented_by_another():
     chosen = ArmSelection(modes=("graph",), inputs=("resident",), variants=("whole",))
 
     def made(**devices: list[str]) -> set[tuple[str, str]]:

@@ -16,7 +16,7 @@ def test_every_figure_has_a_source(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(SHEETS))
-def test_a_narrower_dtype_is_no_slower(name: str) -> None:
+def test_a_narrower_dtype_is_not_slower(name: str) -> None:
     peaks = [SHEETS[name].peak(dtype) for dtype in ("float64", "float32", "tf32", "bfloat16", "float16")]
     values = [peak.value for peak in peaks if peak is not None]
     assert len(values) == 5 and values == sorted(values)
@@ -38,17 +38,17 @@ def test_a_narrower_dtype_is_no_slower(name: str) -> None:
         ("", ""),
     ],
 )
-def test_a_gpu_by_what_its_driver_calls_it(said: str, name: str) -> None:
+def test_a_gpu_is_found_by_the_name_of_its_driver(said: str, name: str) -> None:
     assert recognised(said) == name
 
 
-def test_a_name_however_it_is_written() -> None:
+def test_a_name_is_found_in_any_spelling() -> None:
     assert sheet("H100") is sheet("h100") and sheet("RTX 4090").name == "RTX 4090"
     with pytest.raises(InputError, match="t4, l4, a10, a100"):
         sheet("voodoo2")
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_figures_are_left_out() -> None:
     assert set(LEAST_LAUNCH) == {"Ampere", "Blackwell"}
     assert SHEETS["h100"].launch == min(LEAST_LAUNCH.values(), key=lambda rating: rating.value)
 
@@ -116,5 +116,5 @@ def test_no_published_stream_is_faster_than_memory(name: str, moved: int, second
         ("Ampere", 1.844e-6),
     ],
 )
-def test_no_published_launch_is_cheaper_than_the_least(family: str, seconds: float) -> None:
+def test_no_published_launch_is_cheaper_than_the_minimum(family: str, seconds: float) -> None:
     assert LEAST_LAUNCH[family].value <= seconds

@@ -31,7 +31,7 @@ def special(request, tmp_path):
     return path
 
 
-def test_what_is_no_file_is_refused_by_every_door(special):
+def test_paths_that_are_not_files_are_refused_by_every_reader(special):
     with pytest.raises(InputError):
         read_regular(special, 100)
     with pytest.raises(InputError):
@@ -41,7 +41,7 @@ def test_what_is_no_file_is_refused_by_every_door(special):
     assert "could not be read" in read_file(special).message
 
 
-def test_a_link_to_itself_is_told_and_one_to_a_file_is_followed(tmp_path):
+def test_a_circular_link_is_reported_and_a_link_to_a_file_followed(tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     for path in (tmp_path / "loop", tmp_path / "loop" / "out.md"):
         with pytest.raises(OSError, match="symbolic links"):
@@ -52,7 +52,7 @@ def test_a_link_to_itself_is_told_and_one_to_a_file_is_followed(tmp_path):
     assert (tmp_path / "one").is_symlink() and (tmp_path / "out.md").read_text() == "after"
 
 
-def test_a_file_is_whole_or_as_it_was(tmp_path):
+def test_a_file_is_completely_written_or_unchanged(tmp_path):
     path = tmp_path / "out.md"
     path.write_text("before")
     with pytest.raises(RuntimeError), written(path) as stream:
@@ -68,7 +68,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path):
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace", "fchmod"])
-def test_a_call_that_fails_leaves_the_file_and_nothing_beside_it(tmp_path, monkeypatch, call):
+def test_a_failed_write_leaves_the_file_and_no_temporary_one(tmp_path, monkeypatch, call):
     path = tmp_path / "article.md"
     path.write_text("before")
 
@@ -96,7 +96,7 @@ with written(Path(sys.argv[1])) as stream:
 """
 
 
-def test_what_a_killed_writer_left_is_taken_away_and_what_a_live_one_writes_is_not(tmp_path):
+def test_only_temporary_files_of_dead_writers_are_removed(tmp_path):
     path = tmp_path / "out.md"
     words = [sys.executable, "-c", ENDLESS, str(path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as writer:
@@ -115,7 +115,7 @@ def test_what_a_killed_writer_left_is_taken_away_and_what_a_live_one_writes_is_n
     assert path.read_bytes() == b"after" and {*os.listdir(tmp_path)} == {"out.md", *others}
 
 
-def test_a_file_keeps_its_mode_its_owner_and_the_link_that_leads_to_it(tmp_path):
+def test_a_file_keeps_its_mode_and_owner_and_link(tmp_path):
     path, link = tmp_path / "article.md", tmp_path / "link.md"
     path.write_text("before")
     path.chmod(0o754)
@@ -129,7 +129,7 @@ def test_a_file_keeps_its_mode_its_owner_and_the_link_that_leads_to_it(tmp_path)
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
 
 
-def test_a_new_file_that_others_may_read_has_what_the_umask_leaves(tmp_path):
+def test_a_new_public_file_follows_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         write_bytes(tmp_path / "baseline.json", b"{}", SHARED)
@@ -139,7 +139,7 @@ def test_a_new_file_that_others_may_read_has_what_the_umask_leaves(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["no/such/folder/out", "/proc/x", "/dev/full", "", "a\0b"])
-def test_what_cannot_be_written_says_so(tmp_path, monkeypatch, name):
+def test_a_file_that_cannot_be_written_is_reported(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with (
         pytest.raises(OSError),
@@ -161,7 +161,7 @@ def test_what_cannot_be_written_says_so(tmp_path, monkeypatch, name):
         "a=\xff",
     ],
 )
-def test_no_toml_costs_more_than_its_size(text):
+def test_reading_toml_costs_time_in_proportion_to_its_size(text):
     begun = time.process_time()
     assert read_bytes(text.encode("latin-1"), "file", "name").message
     assert time.process_time() - begun < 20  # minutes without the limit

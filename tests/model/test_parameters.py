@@ -47,7 +47,7 @@ def test_a_wrong_value_names_the_parameter_the_value_and_what_is_allowed(paramet
 
 
 @given(st.integers(256, 2**24))
-def test_a_value_typed_is_the_value(value):
+def test_a_typed_value_is_parsed_exactly(value):
     assert parse_value(SAMPLES, f"{value:,}") == value
 
 
@@ -66,6 +66,6 @@ def test_constraints_hold_between_values():
         check_values(ALL, (MultipleOf("frame", "step", "whole steps"),), {"step": 24, "frame": 256})
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones():
+def test_an_unknown_name_is_refused_with_the_known_names():
     with pytest.raises(InputError, match="samples, frame, step, dtype, pad"):
         check_values(ALL, (), {"smaples": 256})

@@ -29,14 +29,14 @@ from tuilab.model.quantity import (
         (" 16 M ", True, 16_777_216),
     ],
 )
-def test_typed_numbers(text, binary, value):
+def test_typed_numbers_are_parsed(text, binary, value):
     assert parse_integer(text, binary=binary) == value
 
 
 @pytest.mark.parametrize(
     "text", ["", "k", "-5", "1.5", "1e3", "64kk", "٣", "0x10", "nan", "1" + "0" * 400 + ".5"]
 )
-def test_what_is_no_whole_number_is_refused(text):
+def test_anything_but_a_whole_number_is_refused(text):
     with pytest.raises(ValueError):
         parse_integer(text)
 
@@ -55,7 +55,7 @@ def test_digits_follow_the_interval(value, half, text):
 
 
 @given(st.floats(1e-9, 1e4), st.floats(1e-6, 1.0))
-def test_what_is_shown_is_the_value_to_within_the_interval(value, relative):
+def test_the_printed_value_is_within_the_interval(value, relative):
     digits = digits_for(value, value * relative)
     shown = float(significant(value, digits).replace(",", ""))
     assert abs(shown - value) <= max(value * relative, value * 10 ** (1 - digits))
@@ -85,7 +85,7 @@ def test_the_unit_is_chosen_after_rounding(shown, text):
 
 
 @given(st.floats(1e-9, 999.9), st.floats(1e-6, 1.0), st.floats(1.0, 999e15))
-def test_nothing_is_shown_as_a_thousand_of_a_unit_that_has_a_greater(time, relative, amount):
+def test_no_figure_is_shown_as_a_thousand_of_a_smaller_unit(time, relative, amount):
     for text in (
         seconds(time, time * relative),
         seconds(time),

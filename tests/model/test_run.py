@@ -29,7 +29,7 @@ def story() -> list[e.Event]:
     ]
 
 
-def test_the_fold():
+def test_events_fold_into_the_state_of_a_run():
     state = folded(*story())
     cell = state.arms[CPU.id].cells[0]
     assert list(cell.samples) == [0.001, 0.0015]
@@ -57,7 +57,7 @@ def test_events_of_other_runs_and_arms_change_nothing():
     assert set(state.arms) == {CPU.id, GPU.id}
 
 
-def test_a_second_worker_adds_to_the_run():
+def test_events_of_a_second_worker_extend_the_run():
     first, *rest = story()
     again = started("r", CPU, GPU, worker=1)
     more = next(event for event in rest if isinstance(event, e.Round))
@@ -66,7 +66,7 @@ def test_a_second_worker_adds_to_the_run():
     assert len(state.arms[CPU.id].cells[0].samples) == 3
 
 
-def test_a_new_run_begins_afresh():
+def test_a_new_run_starts_with_an_empty_state():
     state = folded(*story(), *story())
     assert state.rounds == 2
 
@@ -85,7 +85,7 @@ def test_a_cell_knows_its_extremes():
     assert (cell.fastest, cell.slowest) == (min(cell.samples), max(cell.samples))
 
 
-def test_it_says_which_events_are_of_its_run():
+def test_a_run_recognises_its_events():
     """Also the first round's index of each further process, which is not counted twice."""
     state = folded(*story()[:1])
     assert state.apply(e.Caveat(run="r", code="c", message="m", arm=CPU.id)) is True
@@ -97,7 +97,7 @@ def test_it_says_which_events_are_of_its_run():
     assert list(state.arms[CPU.id].cells[0].begun) == [state.rounds] and state.workers == 2
 
 
-def test_the_first_call_is_that_of_the_first_process():
+def test_the_first_call_comes_from_the_first_process():
     state = folded(*story())
     first = state.arms[CPU.id].cells[0].first_s
     state.apply(started("r", CPU, GPU, worker=1))
@@ -105,7 +105,7 @@ def test_the_first_call_is_that_of_the_first_process():
     assert state.arms[CPU.id].cells[0].first_s == first
 
 
-def test_a_run_is_expected_to_take_what_its_budget_says():
+def test_the_expected_duration_follows_from_the_budget():
     quick = Budget(name="quick", warm_s=0.5, warm_limit_s=1.0, precision=0.05, rounds=20, limit_s=6.0)
     assert quick.expected_s(arms=4, start_s=3.0) == 4 * (0.5 + AROUND_S) + 6.0
     two = replace(quick, workers=2)

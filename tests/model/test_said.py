@@ -18,7 +18,7 @@ def test_a_figure_beyond_every_unit_has_an_exponent(value):
     assert float(seconds(value).split()[0].replace(",", "")) != 0 or abs(value) < 1e-310
 
 
-def test_usual_figures_have_none():
+def test_ordinary_figures_have_no_exponent():
     assert [seconds(v) for v in (4.83e-4, 1e-9, 1e-12, 12.0, 0.0)] == [
         "483 µs",
         "1.00 ns",
@@ -29,12 +29,12 @@ def test_usual_figures_have_none():
     assert significant(123_456.0, 3) == "123,000" and significant(0.000123, 2) == "0.00012"
 
 
-def test_a_whole_number_is_read_as_it_stands():
+def test_whole_numbers_are_read_exactly():
     assert parse_integer("922337203685477580") == 922_337_203_685_477_580
     assert parse_integer("64k", binary=True) == 65_536 and parse_integer("1.5M") == 1_500_000
 
 
-def test_a_preset_that_asks_too_much_is_refused_in_one_sentence(tmp_path):
+def test_a_preset_that_demands_too_much_is_refused_in_one_sentence(tmp_path):
     file = tmp_path / "big.toml"
     file.write_text('title = "T"\nworkload = "stft"\n\n[parameters]\nsamples = 9223372036854775807\n')
     with pytest.raises(InputError) as refused:
@@ -44,7 +44,7 @@ def test_a_preset_that_asks_too_much_is_refused_in_one_sentence(tmp_path):
     assert "parameters.samples: got 9223372036854775807; expected" in said and "big.toml" in said
 
 
-def test_a_hostile_machines_name_is_cut(tmp_path, monkeypatch):
+def test_a_hostile_machine_name_is_cut(tmp_path, monkeypatch):
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "data"))
     events = regular_run("a" * 32, 40)
     huge = machine(**dict.fromkeys(("host", "cpu", "os"), "x" * 200_000))

@@ -22,7 +22,7 @@ from tuilab.model.shapes import Argument, Constant, Shape, Size, checked, parse,
         ("mask=None", Constant("mask", None)),
     ],
 )
-def test_an_argument_is_read_and_written_again(text, argument):
+def test_an_argument_is_parsed_and_printed_back(text, argument):
     assert parse(text) == argument
     assert parse(text_of(argument)) == argument
     assert msgspec.json.decode(msgspec.json.encode(argument), type=Argument) == argument

@@ -31,11 +31,11 @@ def test_no_control_character_survives(text):
         "red\x1b",
     ],
 )
-def test_escape_sequences_go_with_their_arguments(hostile):
+def test_escape_sequences_are_removed_with_their_arguments(hostile):
     assert sanitize_line(hostile) == "red"
 
 
-def test_brackets_stay_because_they_are_only_text():
+def test_brackets_are_kept():
     assert sanitize_line("[/x] [@click=app.quit]") == "[/x] [@click=app.quit]"
 
 

@@ -24,14 +24,14 @@ def test_a_change_is_one_replacement_that_still_parses() -> None:
         assert [i for i, (a, b) in enumerate(zip(one, other, strict=True), 1) if a != b] == [change.line]
 
 
-def test_changes_are_of_all_rooms_and_of_all_kinds() -> None:
+def test_changes_come_from_all_packages_and_kinds() -> None:
     chosen = seeded(ROOT, seed=7, number=200)
     assert {change.file.split("/")[1] for change in chosen} == set(ROOMS)
     assert {change.kind for change in chosen} == {"comparison", "arithmetic", "condition", "constant", "word"}
     assert seeded(ROOT, seed=7, number=200) == chosen != seeded(ROOT, seed=8, number=200)
 
 
-def test_a_new_line_leaves_the_others_of_a_hundred_where_they_are(tmp_path: Path) -> None:
+def test_adding_a_line_does_not_change_the_other_chosen_changes(tmp_path: Path) -> None:
     room = tmp_path / "tuilab" / "room"
     room.mkdir(parents=True)
     text = "".join(f"a{i} = b{i} + {i}\n" for i in range(300))
@@ -46,7 +46,7 @@ def test_a_new_line_leaves_the_others_of_a_hundred_where_they_are(tmp_path: Path
     assert [f"{c.line - 2} {c.before}" for c in seeded(tmp_path, 1, 50, ["room"])] == named
 
 
-def test_what_a_user_never_reads_is_left_alone() -> None:
+def test_text_that_users_never_read_is_not_changed() -> None:
     source = '''"""Is a docstring of two words."""
 from typing import Literal
 def f(x: Literal["one word"] = 1) -> "a b":
@@ -62,12 +62,12 @@ def f(x: Literal["one word"] = 1) -> "a b":
     }  # fmt: skip
 
 
-def test_what_is_worked_out_at_import_is_no_single_tests_line() -> None:
+def test_lines_run_at_import_belong_to_no_single_test() -> None:
     source = "A = 1\ndef f(\n    x=2,\n):\n    return 3\nclass B:\n    c = 4\n    def d(self): return 5\n"
     assert [n for n in range(1, 9) if in_body(source, n)] == [5, 8]
 
 
-def test_a_line_that_a_task_or_a_thread_runs_is_its_tests(tmp_path: Path) -> None:
+def test_lines_run_in_a_task_or_thread_belong_to_their_test(tmp_path: Path) -> None:
     """An awaiting test is not the innermost frame; by frames alone, most lines of the lab would belong to no
     test.
     """

@@ -50,52 +50,52 @@ FINE = {"check": (0, 1), "run": (0, 2, 4)}
 
 # Each of the others, and the test that runs it.
 ELSEWHERE = {
-    "tuilab --hangup end": "tests/journeys/test_dropped.py::test_a_line_drops_and_nothing_is_to_go_on",
-    "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
-    "tuilab run stft-small --env old=~/venvs/tf216 --env new=.": "tests/environments/test_oldest.py::test_beside_the_labs_own_it_takes_turns_and_each_arm_names_its_environment",
+    "tuilab --hangup end": "tests/journeys/test_dropped.py::test_with_hangup_end_a_dropped_connection_ends_everything",
+    "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_two_environments_alternate_and_each_arm_names_its_environment",
+    "tuilab run stft-small --env old=~/venvs/tf216 --env new=.": "tests/environments/test_oldest.py::test_two_environments_alternate_and_each_arm_names_its_environment",
     "tuilab --python ~/venvs/mine run stft-small": "tests/environments/test_oldest.py::test_a_preset_is_measured_and_says_where",
-    "tuilab check --prove article.md": "tests/lab/test_proof.py::test_the_command_says_where_nothing_can_be_measured",
-    "tuilab run MODEL.keras": "tests/worker/test_models.py::test_a_compiled_model_runs_in_every_arm_and_says_what_it_holds",
-    "tuilab run step": "tests/worker/test_models.py::test_a_captured_step_tells_where_it_comes_from",
-    "tuilab --preset stft-small": "tests/emulated_gpu/test_app.py::test_every_view_has_the_gpus_arms",
-    "tuilab check 000 --measure -o page.html": "tests/lab/test_fact_check.py::test_the_command_tells_each_verdict_and_writes_a_page",
-    "tuilab check article.md --measure": "tests/lab/test_fact_check.py::test_an_articles_own_claims_are_found",
+    "tuilab check --prove article.md": "tests/lab/test_proof.py::test_the_command_says_what_cannot_be_measured",
+    "tuilab run MODEL.keras": "tests/worker/test_models.py::test_a_compiled_model_runs_in_every_arm_and_describes_itself",
+    "tuilab run step": "tests/worker/test_models.py::test_a_captured_step_names_its_origin",
+    "tuilab --preset stft-small": "tests/emulated_gpu/test_app.py::test_every_view_shows_the_gpu_arms",
+    "tuilab check 000 --measure -o page.html": "tests/lab/test_fact_check.py::test_the_command_prints_each_verdict_and_writes_a_page",
+    "tuilab check article.md --measure": "tests/lab/test_fact_check.py::test_the_claims_of_an_article_are_found",
     "tuilab doctor": "tests/doctor/test_report.py::test_the_text_names_every_probe",
     "tuilab explain MatMul --dtype int32": "tests/worker/placement/test_explain.py::test_command_prints_one_object_and_refuses_an_unknown_op",
     "tuilab explain stft-small": "tests/worker/placement/test_explain.py::test_command_explains_a_preset",
-    "tuilab machine": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
-    "tuilab machine --again": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
+    "tuilab machine": "tests/cli/test_machine.py::test_a_machine_is_measured_once_and_used_in_the_next_run",
+    "tuilab machine --again": "tests/cli/test_machine.py::test_a_machine_is_measured_once_and_used_in_the_next_run",
     "tuilab profile stft-small": "tests/worker/profile/test_real_profile.py::test_command_writes_the_folder_and_prints_one_object",
-    "tuilab resume last": "tests/cli/test_resume.py::test_a_run_of_a_persons_own_code_is_gone_on_with",
-    "tuilab run data-parallel": "tests/workloads/test_presets.py::test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure",
+    "tuilab resume last": "tests/cli/test_resume.py::test_a_run_of_own_code_is_resumed",
+    "tuilab run data-parallel": "tests/workloads/test_presets.py::test_every_cpu_arm_runs_here_and_no_other_arm_has_a_figure",
     "tuilab run matmul-dtypes --device GPU:0 --device GPU:1 --together": "tests/emulated_gpu/test_commands.py::test_two_gpus_together",
     "tuilab run stft-small": "tests/cli/test_commands.py::test_run_prints_one_object_with_real_medians",
-    "tuilab run stft-small --against h100": "tests/cli/test_machine.py::test_measured_once_and_told_with_the_next_run",
-    "tuilab run stft-small --check": "tests/cli/test_commands.py::test_a_setting_changes_what_is_measured_and_a_claim_not_confirmed_sets_the_exit_code",
-    "tuilab run stft-small --host local --host gpu-07": "tests/remote/test_ssh_commands.py::test_arms_of_two_hosts_stand_side_by_side",
+    "tuilab run stft-small --against h100": "tests/cli/test_machine.py::test_a_machine_is_measured_once_and_used_in_the_next_run",
+    "tuilab run stft-small --check": "tests/cli/test_commands.py::test_a_setting_changes_the_run_and_an_unconfirmed_claim_sets_the_exit_code",
+    "tuilab run stft-small --host local --host gpu-07": "tests/remote/test_ssh_commands.py::test_arms_of_two_hosts_are_compared",
     "tuilab run stft-small --json | head -50": "tests/cli/test_commands.py::test_run_prints_one_object_with_real_medians",
-    "tuilab run stft-small --set samples=64k --budget quick": "tests/cli/test_commands.py::test_a_setting_changes_what_is_measured_and_a_claim_not_confirmed_sets_the_exit_code",
-    "tuilab run stft-small --set samples=64k": "tests/cli/test_commands.py::test_a_setting_changes_what_is_measured_and_a_claim_not_confirmed_sets_the_exit_code",
+    "tuilab run stft-small --set samples=64k --budget quick": "tests/cli/test_commands.py::test_a_setting_changes_the_run_and_an_unconfirmed_claim_sets_the_exit_code",
+    "tuilab run stft-small --set samples=64k": "tests/cli/test_commands.py::test_a_setting_changes_the_run_and_an_unconfirmed_claim_sets_the_exit_code",
     "tuilab selftest": "tests/worker/measure/test_selftest.py::test_a_real_worker_tests_itself",
-    "tuilab serve": "tests/browser/test_served.py::test_a_run_is_made_in_the_browser",
-    "tuilab sweep stft-crossover --axis samples=256:1M:x4": "tests/emulated_gpu/test_settings.py::test_a_crossover_is_found_where_it_lies",
-    "tuilab sweep stft-crossover --host gpu-07": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",
-    "tuilab sweep stft-small --axis samples=256:1M:x4": "tests/attack/test_attack.py::test_kills_at_random_moments_lose_no_round_and_leave_nobody",
-    "tuilab resume RUN": "tests/remote/test_ssh_commands.py::test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with",
-    "tuilab run train.py:loss --input a=float32[batch=32,64] --input b=float32[batch,64]": "tests/cli/test_own_inputs.py::test_shapes_that_are_missing_are_asked_for_and_taken_from_the_command_line",
+    "tuilab serve": "tests/browser/test_served.py::test_a_preset_is_measured_in_the_browser",
+    "tuilab sweep stft-crossover --axis samples=256:1M:x4": "tests/emulated_gpu/test_settings.py::test_a_crossover_is_found_where_it_was_set",
+    "tuilab sweep stft-crossover --host gpu-07": "tests/remote/test_ssh_commands.py::test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed",
+    "tuilab sweep stft-small --axis samples=256:1M:x4": "tests/attack/test_attack.py::test_kills_at_random_moments_lose_no_round_and_leave_no_process",
+    "tuilab resume RUN": "tests/remote/test_ssh_commands.py::test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed",
+    "tuilab run train.py:loss --input a=float32[batch=32,64] --input b=float32[batch,64]": "tests/cli/test_own_inputs.py::test_missing_shapes_are_requested_and_read_from_the_command_line",
     "tuilab sweep train.py:loss --axis batch=1:4k:x4 --input a=float32[batch=32,64] --input b=float32[batch,64]": "tests/cli/test_own_inputs.py::test_other_commands_take_shapes_too",
-    "tuilab run mine.py:mine": "tests/cli/test_verdicts.py::test_the_starter_file_runs_as_it_is_and_with_its_parameters_set",
-    "tuilab run mine.py:step": "tests/cli/test_verdicts.py::test_the_starter_file_runs_as_it_is_and_with_its_parameters_set",
+    "tuilab run mine.py:mine": "tests/cli/test_verdicts.py::test_the_starter_file_runs_unchanged_and_with_its_parameters_set",
+    "tuilab run mine.py:step": "tests/cli/test_verdicts.py::test_the_starter_file_runs_unchanged_and_with_its_parameters_set",
     "tuilab sweep PRESET --on slurm --jobs 4": "tests/fleet/test_queue.py::test_a_job_is_a_node_and_is_cancelled_at_the_end",
     "tuilab sweep stft-crossover --on tcp://SCHEDULER:8786": "tests/fleet/test_commands.py::test_a_sweep_over_real_workers",
     "tuilab verdicts --on tcp://SCHEDULER:8786": "tests/fleet/test_commands.py::test_verdicts_over_real_workers",
-    "tuilab history programs": "tests/watch/test_kept.py::test_pages_are_kept_replaced_and_found",
+    "tuilab history programs": "tests/watch/test_kept.py::test_pages_are_stored_and_replaced_and_found",
     "tuilab watch --python ~/venvs/mine": "tests/environments/test_oldest.py::test_a_program_is_watched_in_its_environment",
-    "tuilab watch --host gpu-07 --host gpu-08 train.py": "tests/remote/test_watched.py::test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here",
-    "tuilab watch --open": "tests/remote/test_watched.py::test_a_row_for_each_process_and_the_slowest_is_named",
-    "tuilab watch --json": "tests/watch/test_passing_through.py::test_each_process_is_a_row_and_nothing_is_left",
+    "tuilab watch --host gpu-07 --host gpu-08 train.py": "tests/remote/test_watched.py::test_a_program_runs_remotely_in_the_same_folder_with_local_input",
+    "tuilab watch --open": "tests/remote/test_watched.py::test_each_process_has_a_row_and_the_slowest_is_named",
+    "tuilab watch --json": "tests/watch/test_passing_through.py::test_each_process_has_a_row_and_no_process_is_left",
     "tuilab history prune": "tests/history/test_recovery.py::test_a_history_on_a_full_disk_is_read_and_pruned",
-    "tuilab history check --repair FILE": "tests/history/test_recovery.py::test_what_was_set_aside_is_told_until_it_is_taken_in",
+    "tuilab history check --repair FILE": "tests/history/test_recovery.py::test_files_set_aside_are_reported_until_they_are_imported",
     "tuilab watch train.py": "tests/watch/test_passing_through.py::test_output_exit_code_and_input_pass_through",
     "tuilab verdicts": "tests/cli/test_verdicts.py::test_verdicts_are_printed_for_the_presets_named",
 }
@@ -129,7 +129,7 @@ def anchors(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
-def test_every_link_leads_somewhere(paper: Path) -> None:
+def test_every_link_has_a_target(paper: Path) -> None:
     text = FENCE.sub("", paper.read_text(encoding="utf-8"))
     for target in LINK.findall(text):
         if re.match(r"(https?|mailto):", target):
@@ -141,7 +141,7 @@ def test_every_link_leads_somewhere(paper: Path) -> None:
             assert anchor in anchors(there), f"{paper.name} links to {target}: there is no such heading"
 
 
-def test_the_references_are_what_the_program_says_now() -> None:
+def test_the_references_match_the_program() -> None:
     made = subprocess.run([PYTHON, ROOT / "docs" / "make.py", "--check"], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
 
@@ -160,7 +160,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("paper", "line"), sorted(set(commands())))
-def test_every_command_is_one_that_there_is(paper: str, line: str) -> None:
+def test_every_command_in_the_papers_exists(paper: str, line: str) -> None:
     """Its subcommand and every option exist; arguments are ignored, because many are the user's own."""
     from tuilab.cli.main import cli
 
@@ -178,7 +178,7 @@ def test_every_command_is_one_that_there_is(paper: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda p: p.name)
-def test_every_path_is_there(paper: Path) -> None:
+def test_every_path_in_the_papers_exists(paper: Path) -> None:
     """A path in back quotes; one with a capitalised word is the user's own."""
     if paper.name == "CHANGELOG.md":
         return  # it describes the past
@@ -239,7 +239,7 @@ def test_the_commands_of_a_first_day_run(tmp_path: Path, monkeypatch: pytest.Mon
     assert "## Claims" in (tmp_path / "summary.md").read_text()
 
 
-def test_a_page_that_teaches_a_workload_teaches_one_that_works(tmp_path: Path) -> None:
+def test_the_workload_taught_in_the_papers_works(tmp_path: Path) -> None:
     """The shipped workload of own-workload.md declares itself and its memory."""
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "WORKLOAD =" in body]
@@ -251,7 +251,7 @@ def test_a_page_that_teaches_a_workload_teaches_one_that_works(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_a_page_that_teaches_a_function_teaches_one_that_runs(tmp_path: Path) -> None:
+def test_the_function_taught_in_the_papers_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "own-workload.md").read_text(encoding="utf-8")
     (source,) = [body for kind, body in FENCE.findall(text) if kind == "python" and "@tuilab.work" in body]
     (tmp_path / "own.py").write_text(source)

@@ -46,7 +46,7 @@ def phases(name: str) -> Counter[str]:
         (MI300_OLD, {"GPU:0", "GPU:7"}),
     ],
 )
-def test_each_gpus_streams_are_found(name: str, devices: set[str]) -> None:
+def test_the_streams_of_each_gpu_are_found(name: str, devices: set[str]) -> None:
     recording, _ = recorded(name)
     assert {line.device for line in recording.lines} - {HOST} == devices
 
@@ -55,11 +55,11 @@ def test_each_gpus_streams_are_found(name: str, devices: set[str]) -> None:
     ("name", "copies", "kernels"),
     [(NVIDIA, 226, 1330), (AMD, 0, 150), (MI300_OLD, 53, 25)],
 )
-def test_copies_are_told_from_kernels(name: str, copies: int, kernels: int) -> None:
+def test_copies_and_kernels_are_distinguished(name: str, copies: int, kernels: int) -> None:
     assert phases(name) == Counter({"copy": copies, "compute": kernels}) - Counter({"copy": 0})
 
 
-def test_a_kernel_by_which_a_gpu_copies_is_a_copy() -> None:
+def test_a_copying_kernel_counts_as_a_copy() -> None:
     recording, found = recorded(MI300)
     by_name = {
         seen.event.name: seen.meaning.phase
@@ -69,7 +69,7 @@ def test_a_kernel_by_which_a_gpu_copies_is_a_copy() -> None:
     assert by_name["__amd_rocclr_copyBuffer.kd"] == "copy" and by_name["Im3d2Col.kd"] == "compute"
 
 
-def test_kernels_go_back_to_the_ops_that_launched_them() -> None:
+def test_kernels_are_assigned_to_the_ops_that_launched_them() -> None:
     _, found = recorded(NVIDIA)
     named = {
         seen.meaning.key.op
@@ -82,7 +82,7 @@ def test_kernels_go_back_to_the_ops_that_launched_them() -> None:
 
 
 @pytest.mark.parametrize("name", [NVIDIA, AMD, MI300, MI300_OLD])
-def test_no_event_is_lost_or_turned_round(name: str) -> None:
+def test_no_event_is_lost_or_reversed(name: str) -> None:
     recording, found = recorded(name)
     on_devices = sum(len(line.events) for line in recording.lines if line.device != HOST)
     assert sum(recording.lines[seen.lane].device != HOST for seen in found.events) == on_devices

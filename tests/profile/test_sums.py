@@ -27,14 +27,14 @@ def op_micros(out: Sums) -> dict[str, float]:
     return {key.op: spent / MICRO for key, spent in out.ops.items()}
 
 
-def test_eager_call_is_kernels_dispatch_and_python() -> None:
+def test_an_eager_call_consists_of_kernels_and_dispatch_and_python() -> None:
     out = share(thread("python", call(0, 100), *eager("MatMul", 10, 50), *eager("Add", 60, 80)))
     assert micros(out) == {"compute": 30, "dispatch": 30, "python": 40}
     assert op_micros(out) == {"MatMul": 20, "Add": 10}
     assert out.counts == {Key("MatMul", "MatMul", "CPU"): 1, Key("Add", "Add", "CPU"): 1}
 
 
-def test_function_that_waits_for_its_threads_is_scheduling() -> None:
+def test_a_function_waiting_for_its_threads_counts_as_scheduling() -> None:
     main = thread(
         "python",
         call(0, 100),
@@ -48,7 +48,7 @@ def test_function_that_waits_for_its_threads_is_scheduling() -> None:
     assert op_micros(out) == {"Mul": 20, "MatMul": 10}
 
 
-def test_ops_at_once_share_the_time() -> None:
+def test_simultaneous_ops_share_the_time() -> None:
     out = share(
         thread("python", call(0, 40), event("FunctionRun", 0, 40)),
         thread("tf_Compute/1", node("a", "A", 0, 40)),
@@ -60,7 +60,7 @@ def test_ops_at_once_share_the_time() -> None:
     assert out.devices["CPU"] / MICRO == 40
 
 
-def test_inner_op_takes_the_time_of_the_outer() -> None:
+def test_an_inner_op_takes_the_time_of_the_outer() -> None:
     out = share(thread("python", call(0, 10), node("outer", "Outer", 0, 10), node("inner", "Inner", 2, 6)))
     assert op_micros(out) == {"Outer": 6, "Inner": 4}
 
@@ -74,7 +74,7 @@ def test_copies_count_only_while_nothing_computes() -> None:
     assert micros(out) == {"copy": 10, "compute": 20}
 
 
-def test_time_outside_of_calls_is_nobodys() -> None:
+def test_time_outside_of_calls_is_not_counted() -> None:
     out = share(
         thread("python", node("a", "A", 0, 5), call(5, 15), node("b", "B", 6, 10), node("c", "C", 20, 30))
     )
@@ -82,13 +82,13 @@ def test_time_outside_of_calls_is_nobodys() -> None:
     assert micros(out) == {"compute": 4, "python": 6}
 
 
-def test_sync_and_what_runs_within_it_is_sync() -> None:
+def test_sync_includes_what_runs_within_it() -> None:
     out = share(thread("python", call(0, 20), sync(10, 20), node("s", "SyncDevice", 12, 18)))
     assert micros(out) == {"python": 10, "sync": 10}
     assert out.counts == {}
 
 
-def test_waiting_for_the_pipeline_is_input_and_its_ops_run_beside() -> None:
+def test_waiting_for_the_pipeline_is_input_and_its_ops_overlap() -> None:
     main = thread(
         "python",
         call(0, 100),
@@ -131,7 +131,7 @@ def test_work_handed_between_threads_keeps_its_owner() -> None:
     assert {key.op for key in out.beside} == {"Exp"}
 
 
-def test_xla_operation_lasts_until_its_end_mark() -> None:
+def test_an_xla_operation_lasts_until_its_end_mark() -> None:
     out = share(
         thread("python", call(0, 100), event("CpuExecutable::ExecuteAsyncOnStream", 0, 100)),
         thread(
@@ -175,7 +175,7 @@ def test_a_kernel_that_begins_between_two_calls_is_counted() -> None:
     assert {key.device: count for key, count in out.counts.items()} == {"CPU": 2, "GPU:0": 2}
 
 
-def test_gpu_events_without_a_launch_tell_their_op_themselves() -> None:
+def test_gpu_events_without_a_launch_name_their_op() -> None:
     out = share(
         thread("python", call(0, 100)),
         stream(
@@ -190,7 +190,7 @@ def test_gpu_events_without_a_launch_tell_their_op_themselves() -> None:
     assert out.on_device == {"compute": 20 * MICRO, "copy_in": 20 * MICRO}
 
 
-def test_a_table_that_is_cut_still_counts_every_op() -> None:
+def test_a_shortened_table_still_counts_every_op() -> None:
     """A graph of 1,000 ops was reported to run 500."""
     rows = [
         OpTime(op=("Tanh", "Mul")[i % 2], name=f"node_{i}", device="GPU:0", phase="compute", count=1.0,
@@ -213,14 +213,14 @@ def test_means_are_per_call() -> None:
     assert [sum(each.values()) / MICRO for each in out.calls] == [10, 10]
 
 
-def test_rest_is_named_with_the_profilers_own_share() -> None:
+def test_the_rest_is_reported_with_the_share_of_the_profiler() -> None:
     told = rest(account(50e-6, compute=20e-6, dispatch=20e-6, python=10e-6), 100e-6)
     assert "dispatch 20.0 µs (40%)" in told and "python 10.0 µs (20%)" in told
     assert "2.0 × as long" in told
     assert rest(account(1e-3, compute=1e-3), 1e-3) == ""
 
 
-def test_timeline_is_cut_and_says_so() -> None:
+def test_a_shortened_timeline_says_so() -> None:
     lines = [thread("python", call(0, 10), *(node(f"n{i}", "A", i, i + 0.5) for i in range(10)))]
     found = activity(lines)
     lanes, spans, left = timeline(lines, found, sums(found), 4)
@@ -234,7 +234,7 @@ def test_a_profile_without_calls_is_empty() -> None:
     assert not out.phases and ops(out) == [] and devices(out) == ()
 
 
-def test_what_a_call_marks_is_that_whatever_tensorflow_calls_it() -> None:
+def test_marked_spans_have_the_marked_phase() -> None:
     out = share(
         thread("python", call(0, 100), event(MARK + "input_wait", 10, 40), *eager("Add", 20, 30)),
         thread("pool", node("m", "MatMul", 35, 60)),
@@ -242,21 +242,21 @@ def test_what_a_call_marks_is_that_whatever_tensorflow_calls_it() -> None:
     assert micros(out) == {"python": 50, "input_wait": 25, "compute": 25}
 
 
-def test_copies_are_told_apart_by_their_way() -> None:
+def test_copies_are_distinguished_by_direction() -> None:
     names = ("MemcpyH2D", "MemcpyD2H", "MemcpyD2D", "CopyHostToDevice")
     copies = [event(name, 10 * i, 10 * i + 5) for i, name in enumerate(names)]
     out = share(thread("python", call(0, 100)), stream(*copies))
     assert micros(out) == {"copy_in": 10, "copy_out": 5, "copy": 5, "python": 80}
 
 
-def test_what_an_iterator_calls_in_the_calls_own_thread_is_waiting_for_input() -> None:
+def test_calls_of_an_iterator_in_the_calling_thread_are_waiting_for_input() -> None:
     out = share(
         thread("python", call(0, 100), node("it", "IteratorGetNext", 10, 90), event("TFE_Py_Execute", 20, 80))
     )
     assert micros(out) == {"python": 20, "input": 80}
 
 
-def test_waiting_for_a_program_of_xla_is_computing_where_no_device_does_it() -> None:
+def test_waiting_for_an_xla_program_is_computing_on_a_cpu() -> None:
     main = thread("python", call(0, 100), event("BlockUntilReady", 10, 90))
     assert micros(share(main)) == {"python": 20, "compute": 80}
     assert micros(share(main, stream(event("fusion", 20, 60, hlo_op="fusion.1")))) == {
@@ -271,7 +271,7 @@ def test_a_graph_that_waits_for_an_element_waits_for_input() -> None:
     assert micros(out) == {"python": 30, "compute": 30, "input": 40}
 
 
-def test_overlapping_events_of_one_thread_are_cut() -> None:
+def test_overlapping_events_of_one_thread_are_shortened() -> None:
     out = share(thread("python", call(0, 20), node("a", "A", 2, 10), node("b", "B", 8, 15)))
     assert sum(micros(out).values()) == 20
     assert op_micros(out) == {"A": 6, "B": 2}

@@ -48,7 +48,7 @@ def recording(tf: Any) -> Recording:
     return read(space.SerializeToString())
 
 
-def test_streams_of_a_gpu_are_read_and_what_is_derived_is_not(recording: Recording) -> None:
+def test_gpu_streams_are_read_and_derived_lines_ignored(recording: Recording) -> None:
     names = [(line.name, line.device) for line in recording.lines]
     assert names == [("python", "CPU"), ("Stream #7(Kernel)", "GPU:1")]
     [kernel] = recording.lines[1].events
@@ -57,7 +57,7 @@ def test_streams_of_a_gpu_are_read_and_what_is_derived_is_not(recording: Recordi
     assert recording.errors == ("CUPTI could not be loaded or symbol could not be found.",)
 
 
-def test_events_come_by_start_and_nodes_of_graphs_are_known(recording: Recording) -> None:
+def test_events_are_ordered_by_start_and_graph_nodes_are_known(recording: Recording) -> None:
     first, second = recording.lines[0].events
     assert (first.name, first.op, first.stats) == ("call", "", {"id": 4})
     assert (second.name, second.op, second.start) == ("b:Mul", "Mul", 15_000)
@@ -71,7 +71,7 @@ def machine(*gpus: str) -> Machine:
 HOST_ONLY = Recording((XLine("python", "CPU", ()),))
 
 
-def test_missing_privilege_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_privilege_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = tmp_path / "params"
     parameters.write_text("ResmanDebugLevel: 4294967295\nRmProfilingAdminOnly: 1\n")
     monkeypatch.setattr(answer, "_DRIVER_PARAMETERS", parameters)
@@ -83,7 +83,7 @@ def test_missing_privilege_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "NVreg" not in told and "log" in told
 
 
-def test_a_cpu_arm_misses_nothing() -> None:
+def test_a_cpu_arm_lacks_no_privilege() -> None:
     assert list(answer.notes(machine("GPU:0"), "CPU:0", HOST_ONLY, 0)) == []
     assert list(answer.notes(machine(), "CPU:0", HOST_ONLY, 2)) == [
         "the profiler lost 2 of the calls: its buffer was full"

@@ -22,7 +22,7 @@ async def until(true, seconds: float = 60) -> None:
 
 
 @pytest.mark.real_worker
-async def test_a_host_is_added_measured_swept_lost_and_found_again(sshd: Sshd, tmp_path, monkeypatch):
+async def test_a_host_is_added_and_measured_and_swept_and_lost_and_found(sshd: Sshd, tmp_path, monkeypatch):
     for name, value in sshd.environment(tmp_path).items():
         monkeypatch.setenv(name, value)
     app = LabApp(Options(rerun=False, newcomer=False, store=lambda: Store.open(tmp_path / "history")))

@@ -31,7 +31,7 @@ def tuilab(sshd: Sshd, data: Path):
 
 @pytest.mark.smoke
 @pytest.mark.real_worker
-def test_arms_of_two_hosts_stand_side_by_side(tuilab):
+def test_arms_of_two_hosts_are_compared(tuilab):
     done = tuilab(*SMALL, "--host", "local", "--host", "gpu-07")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -45,7 +45,7 @@ def test_arms_of_two_hosts_stand_side_by_side(tuilab):
 
 
 @pytest.mark.real_worker
-def test_a_line_that_is_cut_keeps_the_finished_rounds_and_can_be_gone_on_with(sshd, data, tuilab):
+def test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed(sshd, data, tuilab):
     words = (*SWEEP, "--budget", "quick", "--json", "--host", "gpu-07")
     process = calling.begun(data, *words, env=sshd.environment(data))
     while "measuring" not in process.stderr.readline():
@@ -103,7 +103,7 @@ def gone(processes: list[psutil.Process]) -> None:
         ("gpu-07", f"{sys.executable} {FAKE} foreign", "gpu-07: the worker of tuilab 0.0 speaks protocol 99"),
     ],
 )
-def test_each_bad_case_has_its_message(sshd, data, monkeypatch, host, remote, says):
+def test_each_failure_of_ssh_has_its_message(sshd, data, monkeypatch, host, remote, says):
     for name, value in sshd.environment(data, remote).items():
         monkeypatch.setenv(name, value)
     done = calling.here(*SMALL, "--host", host)

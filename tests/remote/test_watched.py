@@ -46,9 +46,7 @@ def watch(sshd: Sshd, tmp_path: Path) -> Watch:
     return call
 
 
-def test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here(
-    watch: Watch, tmp_path: Path
-) -> None:
+def test_a_program_runs_remotely_in_the_same_folder_with_local_input(watch: Watch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(ASKS)
     done = watch("--host", "gpu-07", "train.py", given="Ada\n")
     assert done.returncode == 3, done.stderr
@@ -59,7 +57,7 @@ def test_a_program_runs_there_in_the_same_folder_with_what_is_typed_here(
 
 
 @pytest.mark.smoke
-def test_a_host_that_does_not_answer_is_told(watch: Watch, tmp_path: Path) -> None:
+def test_a_host_that_does_not_answer_is_reported(watch: Watch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("print('here')")
     done = watch("--host", "local", "--host", "closed", "train.py")
     assert done.returncode == 1 and "local: here" in done.stdout
@@ -70,7 +68,7 @@ def test_a_host_that_does_not_answer_is_told(watch: Watch, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_a_program_whose_lab_is_killed_gets_a_hangup(sshd: Sshd, tmp_path: Path) -> None:
+def test_a_remote_program_gets_a_hangup_if_its_lab_is_killed(sshd: Sshd, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import os, signal\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()\n"
     )
@@ -92,7 +90,7 @@ def test_a_program_whose_lab_is_killed_gets_a_hangup(sshd: Sshd, tmp_path: Path)
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_row_for_each_process_and_the_slowest_is_named(watch: Watch, tmp_path: Path) -> None:
+def test_each_process_has_a_row_and_the_slowest_is_named(watch: Watch, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(STEPS)
     out = tmp_path / "pages.json"
     done = watch("--host", "local", "--host", "gpu-07", "--json", str(out), "train.py")
@@ -107,7 +105,7 @@ def test_a_row_for_each_process_and_the_slowest_is_named(watch: Watch, tmp_path:
 
 @pytest.mark.terminal
 @pytest.mark.slow
-def test_programs_here_and_there_are_watched_side_by_side_on_the_screen(sshd: Sshd, tmp_path: Path) -> None:
+def test_local_and_remote_programs_are_watched_on_one_screen(sshd: Sshd, tmp_path: Path) -> None:
     """A row for each while they run; stopping stops both."""
     (tmp_path / "train.py").write_text(STEPS.replace("range(300)", "range(100_000)"))
     words = ("watch", "--host", "local", "--host", "gpu-07", "--", sys.executable, "train.py")

@@ -20,7 +20,7 @@ def test_limits_hold_every_value(values, log):
 
 
 @given(st.lists(st.lists(TIMES, min_size=1, max_size=10), min_size=2, max_size=8), st.booleans())
-def test_limits_only_grow_and_stay_while_the_data_is_inside(batches, log):
+def test_limits_only_grow_and_only_when_data_leaves_them(batches, log):
     axis, before, seen = PlotAxis(log=log, kind="time"), None, []
     for batch in batches:
         seen += batch
@@ -32,7 +32,7 @@ def test_limits_only_grow_and_stay_while_the_data_is_inside(batches, log):
         before = now
 
 
-def test_a_growing_run_moves_its_axis_only_now_and_then():
+def test_a_growing_run_seldom_moves_its_axis():
     axis, before, changes = PlotAxis(low=0.0), None, 0
     for n in range(1, 2_000):
         now = limits(axis, [0.0, float(n)], before)
@@ -41,7 +41,7 @@ def test_a_growing_run_moves_its_axis_only_now_and_then():
     assert changes < 40
 
 
-def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
+def test_fixed_ends_are_kept_and_empty_or_invalid_data_gives_an_axis():
     assert limits(PlotAxis(low=0.0), [3.0, 4.0]) == (0.0, 4.5)
     assert limits(PlotAxis(), []) == (0.0, 1.0)
     sizes = PlotAxis(kind="binary", log=True)
@@ -51,7 +51,7 @@ def test_fixed_ends_are_kept_and_nothing_or_nonsense_gives_an_axis():
 
 
 @given(st.floats(1e-6, 1e3), st.integers(2, 12))
-def test_a_linear_axis_from_nought_has_two_ticks_at_least(high, most):
+def test_a_linear_axis_from_zero_has_at_least_two_ticks(high, most):
     values = linear(0.0, high, most)
     assert 2 <= len(values) <= most and values[0] == 0.0
 
@@ -64,7 +64,7 @@ def test_an_axis_of_counts_has_whole_numbers_only(last, most, log):
 
 
 @given(st.floats(1e-9, 1e6), st.floats(1.001, 1e6), st.integers(2, 20))
-def test_there_are_ticks_on_every_axis_and_no_more_than_fit(low, factor, most):
+def test_every_axis_has_as_many_ticks_as_fit(low, factor, most):
     high = low * factor
     for values in (linear(low, high, most), logarithmic(low, high, most)):
         assert 1 <= len(values) <= max(2, most)
@@ -97,12 +97,12 @@ def test_powers_of_two_are_evenly_thinned(first, span, most):
         (PlotAxis(kind="count"), (0, 300), 4, ("0", "100", "200", "300"), ""),
     ],
 )
-def test_ticks_are_round_and_name_their_unit_once(axis, ends, most, labels, unit):
+def test_ticks_are_round_and_the_unit_is_named_once(axis, ends, most, labels, unit):
     found = ticks(axis, ends, most)
     assert (found.labels, found.unit) == (labels, unit)
 
 
-def test_a_place_beyond_the_axis_is_beyond_it():
+def test_a_position_beyond_the_axis_is_outside():
     assert place(10.0, (1.0, 100.0), True) == pytest.approx(0.5)
     assert place(0.0, (1.0, 100.0), True) == -math.inf
     assert place(200.0, (0.0, 100.0), False) == 2.0

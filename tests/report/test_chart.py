@@ -25,7 +25,7 @@ def test_thinning_keeps_the_extremes_and_the_order(y, columns, data):
         assert len(xs) <= 4 * columns + 4
 
 
-def test_another_series_or_a_shorter_one_is_not_followed():
+def test_another_or_a_shorter_series_starts_a_new_trace():
     y = [1.0, 2.0, 3.0]
     thinned = Thinned([0, 1, 2], y)
     thinned.points(1)

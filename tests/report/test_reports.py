@@ -73,14 +73,14 @@ def test_csv_has_every_sample_at_full_precision():
         assert float(row["seconds_per_call"]) in state.arms[row["arm"]].cells[point].samples
 
 
-def test_csv_headers_are_no_formulas():
+def test_csv_headers_are_not_formulas():
     point = e.Point(0, {"=1+1": 2})
     state = folded(started("r1", GRAPH, points=(point,)), *rounds("r1", 1, GRAPH))
     header = next(csv.reader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
     assert "'=1+1" in header and not any(name.startswith("=") for name in header)
 
 
-def test_csv_names_the_device_that_was_seen_and_none_where_none_was():
+def test_csv_names_the_observed_device_or_none():
     state = run()
     state.arms[GRAPH.id].device = None
     rows = list(csv.DictReader(io.StringIO(FORMATS["csv"][1](summarise(state), state))))
@@ -88,7 +88,7 @@ def test_csv_names_the_device_that_was_seen_and_none_where_none_was():
     assert seen == {(EAGER.id, "CPU:0", "CPU:0"), (GRAPH.id, "", "CPU:0")}
 
 
-def test_a_sweeps_medians_have_the_digits_that_their_intervals_allow():
+def test_medians_of_a_sweep_have_the_digits_that_their_intervals_allow():
     result = summarise(run(sizes=(256, 1024)))
     head, rows = sweep_rows(result)
     assert head == ["samples", "CPU eager", "CPU graph"] and [row[0] for row in rows] == [
@@ -121,7 +121,7 @@ def test_a_size_without_a_figure_says_why_in_every_document():
         assert text.count("no figure") == 2, "a GPU that is not here has no line at each size"
 
 
-def test_a_page_carries_everything_with_it_and_runs_nothing():
+def test_a_page_is_self_contained_and_runs_no_script():
     state = run(sizes=(256, 1024, 4096))
     page = FORMATS["html"][1](summarise(state), state)
     assert "<svg" in page and "polyline" in page
@@ -130,7 +130,7 @@ def test_a_page_carries_everything_with_it_and_runs_nothing():
 
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
-def test_a_document_tells_where_a_call_goes_with_intervals(name):
+def test_a_document_shows_the_parts_of_a_call_with_intervals(name):
     state = run()
     median = next(arm.median_s for arm in summarise(state).arms if arm.id == GRAPH.id)
     assert median is not None
@@ -153,20 +153,20 @@ def test_hostile_text_stays_text():
 
 
 @given(st.text(max_size=40))
-def test_markdown_escapes_what_would_be_markup(text):
+def test_markdown_escapes_markup(text):
     escaped = escape(text)
     assert re.sub(r"\\([\\`*_\[\]|<>~&#+!-])", r"\1", escaped) == re.sub(r"[\r\n]+", " ", text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]|<>]", escaped)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx"])
-def test_a_spreadsheet_takes_no_text_for_a_formula(text):
+def test_a_spreadsheet_reads_no_text_as_a_formula(text):
     assert safe(text) == "'" + text
     assert safe("CPU") == "CPU"
     assert safe(-1.5) == -1.5
 
 
-def test_a_terminals_table_is_aligned_and_says_the_doubts():
+def test_a_terminal_table_is_aligned_and_lists_the_doubts():
     text = table(summarise(run()))
     assert "! CPU eager: stft-small" in text
     figures = [line for line in text.splitlines() if line.endswith("CPU:0")]
@@ -174,7 +174,7 @@ def test_a_terminals_table_is_aligned_and_says_the_doubts():
     assert len({len(line) for line in figures}) == 1
 
 
-def test_a_short_report_tells_of_a_layer_what_it_takes_and_what_binds_it():
+def test_a_short_report_gives_time_and_bottleneck_of_each_layer():
     layer = Layer(name="head", kind="Dense", flop=2e9, bytes=4e6, share=0.75, bound_by="memory", of_roof=0.12)
     model = ModelInfo(kind="keras", parameters=7, inputs=(), layers=(layer,), layers_of=GRAPH.id)
     result = msgspec.structs.replace(summarise(run()), model=model)
@@ -189,12 +189,12 @@ def test_a_short_report_tells_of_a_layer_what_it_takes_and_what_binds_it():
     assert {"Dense", "4.00 MB"} <= set(re.split(" {2,}", table(result, details=True).partition("head  ")[2]))
 
 
-def test_a_plot_of_nothing_is_nothing():
+def test_a_plot_without_data_is_empty():
     assert svg(Chart()) == ""
     assert "circle" in svg(Chart(series=[Series("a", "a", [1.0], [1.0])]))
 
 
-def test_no_two_of_many_lines_look_alike_and_no_name_of_one_is_cut_off():
+def test_many_lines_look_different_and_keep_whole_names():
     labels = [f"GPU graph training resident {number}" for number in range(18)]
     picture = svg(Chart(series=[Series(label, label, [1.0, 2.0], [number + 1.0] * 2)
                                 for number, label in enumerate(labels)]))  # fmt: skip
@@ -205,7 +205,7 @@ def test_no_two_of_many_lines_look_alike_and_no_name_of_one_is_cut_off():
 
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
-def test_what_speaks_against_the_figures_stands_under_the_answer(name):
+def test_doubts_about_the_figures_are_printed_below_the_answer(name):
     state = run()
     state.apply(e.Caveat(run="abc", code="emulated", message="GPU:0 is emulated"))
     result = summarise(state)

@@ -56,7 +56,7 @@ CHECK = FactCheck(
 )
 
 
-def test_arms_and_their_roofs():
+def test_arms_are_printed_with_their_roofs():
     state = run()
     work = Work(flop=1e6, inputs=1e6, outputs=1e5)
     state.apply(e.WorkKnown(run="abc", arm=GRAPH.id, point=0, work=work))
@@ -88,7 +88,7 @@ def test_arms_and_their_roofs():
     ]
 
 
-def test_a_machines_roofs():
+def test_the_roofs_of_a_machine_are_printed():
     known = Roofs(
         machine="m", at="2026", seconds=3.0, sync_s=2e-6, devices={"CPU:0": ROOFS}, least=0.07, others=0.5
     )
@@ -115,7 +115,7 @@ def test_a_machines_roofs():
     ]  # fmt: skip
 
 
-def test_a_watched_program():
+def test_a_watched_program_is_printed():
     assert page_text(PAGE).splitlines() == [
         "tuilab watched python train.py",
         "input-bound: 83 % of a step waits for input",
@@ -146,7 +146,7 @@ def test_a_watched_program():
     ]
 
 
-def test_what_is_not_measured_yet_is_told_beside_what_is():
+def test_measured_and_unmeasured_claims_are_listed_together():
     assert text(CHECK).splitlines() == [
         "A title", "", "✓ confirmed: is slower (line 3)", "  2.0 × slower.", "· not measured: is faster", "",
         "1 of 2 measured: 1 confirmed", "Not measured yet.",
@@ -161,7 +161,7 @@ def test_what_is_not_measured_yet_is_told_beside_what_is():
     ]  # fmt: skip
 
 
-def test_a_pictures_axes():
+def test_the_axes_of_a_picture_are_printed():
     assert limits(PlotAxis(), [10.0, 10.0]) == (9.5, 10.5) and linear(300.0, 900.0, 5) == [
         400.0,
         600.0,
@@ -174,7 +174,7 @@ def test_a_pictures_axes():
     assert re.findall('class="end">([^<]*) <', drawn) == ["0.0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"]
 
 
-def test_medians_of_a_long_series_stand_in_the_middle_of_their_stretch():
+def test_medians_of_a_long_series_are_centred_on_their_section():
     _, (xs, _) = Thinned(range(9_990), [1.0] * 9_990).points(80)
     assert (xs[0], xs[1], xs[-1]) == (32, 96, 9_989)
 
@@ -190,7 +190,7 @@ def test_medians_of_a_long_series_stand_in_the_middle_of_their_stretch():
         ((None, None), "not measured"),
     ],
 )
-def test_two_arms_at_one_place(other, words):
+def test_two_arms_at_one_position_are_both_printed(other, words):
     pair = ((1.0, (0.9, 1.1)), other)
     a, b = (
         PointArm(id=i, median_s=m, ci95_s=c, n=9, status="ok") for i, (m, c) in zip("ab", pair, strict=True)
@@ -207,7 +207,7 @@ def made(name: str, cpu: Best | None, gpu: Best | None, crossed: Crossed | None,
     return Row(summary, **more)
 
 
-def test_one_preset_on_several_machines():
+def test_one_preset_on_several_machines_is_printed():
     cpu, gpu = Best("CPU graph", 4.83e-4, 4.81e-4, 4.85e-4), Best("GPU graph", 2e-3)
     found = PresetRows(
         preset="stft", differing={"samples": 4096}, disagreements=("the fastest: CPU here",),
@@ -227,7 +227,7 @@ def test_one_preset_on_several_machines():
     ]
 
 
-def test_why_every_op_of_an_arm_ran_where_it_did_is_said_once():
+def test_a_reason_shared_by_all_ops_of_an_arm_is_printed_once():
     nodes = tuple(
         e.Node(f"layer/{op}", op, "CPU:0", dtype="float32", reason="no GPU is visible")
         for op in ("MatMul", "Relu")
@@ -249,7 +249,7 @@ def test_why_every_op_of_an_arm_ran_where_it_did_is_said_once():
     assert "it was pinned there" in said and "2 ops; " not in said, "each its own"
 
 
-def test_an_op_explained():
+def test_the_explanation_of_an_op_is_printed():
     answer = OpExplanation(
         op="MatMul", dtype="int32", gpu=False, reason="no kernel", evidence="the registry", code="no-kernel",
         kernels=(KernelLine(device="CPU", dtypes=("float32", "int32")), KernelLine(device="GPU", host_memory=("shape",))),
@@ -265,7 +265,7 @@ def test_an_op_explained():
     ]
 
 
-def test_a_profile_in_words():
+def test_a_profile_is_printed():
     part = {"python": 0.2e-3, "compute": 0.8e-3}
     rows = [
         OpTime(

@@ -22,19 +22,19 @@ def validate(name: str, data: object) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_each_is_a_valid_schema_and_says_what_fields_mean(name):
+def test_each_schema_is_valid_and_describes_its_fields(name):
     found = schema(name)
     jsonschema.Draft202012Validator.check_schema(found)
     fields = [field for part in found["$defs"].values() for field in part.get("properties", {}).values()]
     assert sum("description" in field for field in fields) > len(fields) / 4
 
 
-def test_command_prints_it():
+def test_the_command_prints_the_schema():
     done = here("schema", "run")
     assert done.returncode == 0 and json.loads(done.stdout) == json.loads(msgspec.json.encode(schema("run")))
 
 
-def test_recorded_run_and_its_result_hold_to_it():
+def test_a_recorded_run_and_its_result_match_the_schema():
     events = events_of("run")
     for event in events:
         validate("event", json.loads(msgspec.json.encode(event)))
@@ -46,5 +46,5 @@ def test_recorded_run_and_its_result_hold_to_it():
 
 
 @pytest.mark.parametrize("file", sorted(PRESETS.glob("*.toml")), ids=lambda file: file.stem)
-def test_shipped_preset_holds_to_it(file):
+def test_shipped_presets_match_the_schema(file):
     validate("preset", tomllib.loads(file.read_text()))

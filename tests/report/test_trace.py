@@ -52,7 +52,7 @@ def _check_nesting(events: list[dict[str, Any]]) -> None:
         ends.append(end)
 
 
-def test_events_in_microseconds_on_named_lanes() -> None:
+def test_a_trace_has_events_in_microseconds_on_named_lanes() -> None:
     spans = (Span(0, 0.0, 1e-3, "tuilab call", "python"), Span(2, 2e-4, 5e-4, "sgemm", "compute"))
     events = check_rules(trace_json(profile(*spans)))
     first, second = complete(events)
@@ -63,7 +63,7 @@ def test_events_in_microseconds_on_named_lanes() -> None:
     assert names == {"host", "GPU:0"}
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_omitted_events_are_reported() -> None:
     assert trace(profile())["otherData"]["spans_left_out"] == 3
     assert trace(profile())["otherData"]["notes"] == ["a note"]
 
@@ -90,7 +90,7 @@ def test_any_spans_give_a_valid_file(spans: list[Span]) -> None:
 
 
 @given(st.lists(SPANS, max_size=40))
-def test_nesting_only_cuts(spans: list[Span]) -> None:
+def test_nesting_only_shortens_events(spans: list[Span]) -> None:
     out = list(nested(spans))
     assert len(out) <= len(spans)
     assert sum(s.duration_s for s in out) <= sum(s.duration_s for s in spans) + 1e-9

@@ -60,7 +60,7 @@ class Rig:
         return next(event for event in self.events if isinstance(event, e.Finished))
 
 
-async def test_each_gpu_has_a_worker_that_opens_it_alone():
+async def test_each_gpu_has_a_worker_that_opens_only_that_gpu():
     rig = Rig(GPU_0=(8, 0.03), GPU_2=(8, 0.03))
     await rig.begin()
     end = await rig.over()
@@ -76,7 +76,7 @@ async def test_each_gpu_has_a_worker_that_opens_it_alone():
     )
 
 
-async def test_devices_are_measured_one_at_a_time_and_then_all_at_once():
+async def test_devices_are_measured_separately_and_then_together():
     rig = Rig(GPU_0=(5, 0.05), GPU_1=(5, 0.05))
     await rig.begin()
     await rig.over()
@@ -99,7 +99,7 @@ async def test_rounds_after_another_device_has_ended_do_not_count():
     assert any("GPU:1" in line.text and "left out" in line.text for line in rig.state.log)
 
 
-async def test_a_stop_ends_the_pass_under_way_and_leaves_out_the_rest():
+async def test_a_stop_ends_the_running_pass_and_skips_the_rest():
     rig = Rig(GPU_0=(1_000, 0.02), GPU_1=(1_000, 0.02))
     await rig.begin()
     await rig.until(lambda: rig.state.rounds > 2)
@@ -118,11 +118,11 @@ async def test_a_device_without_a_worker_is_named():
 
 
 @pytest.mark.parametrize(("device", "opened"), [("GPU:1", "1"), ("GPU:12", "12"), ("CPU:0", "")])
-def test_a_devices_worker_opens_nothing_else(device, opened):
+def test_the_worker_of_a_device_opens_no_other(device, opened):
     assert only(device) == {"TUILAB_GPUS": opened}
 
 
-def test_labels_tell_the_two_passes_apart():
+def test_labels_distinguish_the_two_passes():
     named = labels(twins((Arm("GPU:0", "graph"), Arm("GPU:1", "graph"))))
     assert named == ["GPU:0 graph", "GPU:1 graph", "GPU:0 graph together", "GPU:1 graph together"]
 
@@ -131,7 +131,7 @@ spans = st.tuples(st.integers(0, 20), st.lists(st.integers(1, 5), min_size=1, ma
 
 
 @given(a=spans, b=spans)
-def test_what_counts_lies_within_both_workers_rounds(a, b):
+def test_counted_rounds_lie_within_the_rounds_of_both_workers(a, b):
     """Two fake workers: (start of their rounds, length of each)."""
     overlap = Overlap(["a", "b"])
     told: list[tuple[int, str, e.Event]] = []

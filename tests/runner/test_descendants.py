@@ -79,7 +79,7 @@ def worker(kind: str, length: str, then: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_what_it_started_ends_with_the_worker(kind, length):
+async def test_child_processes_end_with_the_worker(kind, length):
     said: list[object] = []
     supervisor = Supervisor(said.append, worker(kind, length))
     await supervisor.start()
@@ -92,7 +92,7 @@ async def test_what_it_started_ends_with_the_worker(kind, length):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_it_started_ends_where_the_program_that_started_the_worker_is_killed(kind, length, tmp_path):
+def test_child_processes_end_if_the_starter_of_the_worker_is_killed(kind, length, tmp_path):
     code = (
         "import asyncio, sys\n"
         "from tuilab.runner.supervisor import Supervisor\n"
@@ -113,7 +113,7 @@ def test_what_it_started_ends_where_the_program_that_started_the_worker_is_kille
 
 
 @pytest.mark.parametrize("kind", ["session", "daemon", "fork"])
-async def test_what_it_started_ends_where_the_worker_is_killed(kind, length):
+async def test_child_processes_end_if_the_worker_is_killed(kind, length):
     said: list[object] = []
     supervisor = Supervisor(said.append, worker(kind, length, "os.kill(os.getpid(), signal.SIGKILL)"))
     await supervisor.start()
@@ -124,7 +124,7 @@ async def test_what_it_started_ends_where_the_worker_is_killed(kind, length):
     await supervisor.close()
 
 
-def test_a_mark_and_a_start_name_a_process():
+def test_a_process_is_identified_by_mark_and_start_time():
     child = subprocess.Popen(["sleep", "600"], env={"TUILAB_MARK": f"a test's {os.getpid()}"})
     try:
         assert [found.pid for found in marked(f"a test's {os.getpid()}")] == [child.pid]
@@ -135,7 +135,7 @@ def test_a_mark_and_a_start_name_a_process():
         child.wait()
 
 
-async def test_a_line_that_is_no_text_ends_nothing():
+async def test_an_undecodable_line_is_tolerated():
     rig = Rig("broken text")
     await rig.supervisor.start()
     await rig.supervisor.measure(measure())

@@ -10,7 +10,7 @@ from tuilab.model.events import Finished, WorkerExited
 from tuilab.runner import process
 
 
-def test_a_kill_is_for_want_of_memory_only_where_the_kernel_says_so(monkeypatch):
+def test_a_kill_is_blamed_on_memory_only_if_the_kernel_says_so(monkeypatch):
     monkeypatch.setattr(process, "oom_kills", lambda: 3)
     assert "the kernel ran out of memory" in process.local_end(-9, [], 2)
     assert "not for want of memory" in process.local_end(-9, [], 3)
@@ -19,7 +19,7 @@ def test_a_kill_is_for_want_of_memory_only_where_the_kernel_says_so(monkeypatch)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux counts them")
-def test_the_kernel_counts_them():
+def test_the_kernel_counts_kills_for_memory():
     assert process.oom_kills() is not None
 
 
@@ -39,7 +39,7 @@ for line in channel.lines():
 """
 
 
-async def test_code_that_closes_every_descriptor_is_told_as_that():
+async def test_code_that_closes_every_descriptor_is_reported_as_such():
     rig = Rig("good")
     rig.supervisor = type(rig.supervisor)(rig.events.append, [sys.executable, "-c", CLOSES])
     await rig.supervisor.start()

@@ -58,7 +58,7 @@ async def test_each_host_measures_its_own_arms_under_its_own_machine():
     }
 
 
-async def test_a_host_that_dies_ends_its_own_arms_and_the_others_go_on():
+async def test_a_host_that_dies_ends_only_its_own_arms():
     rig = Rig("", "dies")
     end = await rig.measure("", "dies")
     assert end.status == "ok"
@@ -81,7 +81,7 @@ async def test_a_host_that_drops_keeps_the_rounds_it_has():
     assert "the rounds before that count" in flag.message
 
 
-async def test_what_a_host_lacks_is_said_even_where_it_ended_before_another_began():
+async def test_missing_parts_of_a_host_are_reported_even_if_it_ended_early():
     rig = Rig("missing", "")
     end = await rig.measure("missing", "")
     assert end.status == "ok"
@@ -91,7 +91,7 @@ async def test_what_a_host_lacks_is_said_even_where_it_ended_before_another_bega
     assert set(rig.state.machines) == {""}
 
 
-async def test_hosts_with_unlike_software_are_marked():
+async def test_hosts_with_different_software_are_marked():
     rig = Rig("", "older")
     await rig.measure("", "older")
     assert {flag.code for flag in rig.state.flags} == {"unlike-software"}
@@ -100,14 +100,14 @@ async def test_hosts_with_unlike_software_are_marked():
     assert "2.20.0" in flag.message
 
 
-async def test_a_run_on_another_host_alone_is_that_machines():
+async def test_a_run_on_one_remote_host_belongs_to_that_machine():
     rig = Rig("rounds")
     await rig.measure("rounds")
     assert set(rig.state.machines) == {"rounds"}
     assert rig.party.machine is not None
 
 
-async def test_another_protocol_is_refused_in_that_hosts_name():
+async def test_another_protocol_is_refused_naming_the_host():
     events: list[e.Event] = []
     supervisor = Supervisor(events.append, [sys.executable, FAKE, "foreign"], name="gpu-07")
     await supervisor.start()
@@ -119,7 +119,7 @@ async def test_another_protocol_is_refused_in_that_hosts_name():
     assert refused.message.startswith("gpu-07: the worker of tuilab 0.0 speaks protocol 99")
 
 
-async def test_only_a_run_of_this_machine_alone_may_outlive_the_lab():
+async def test_only_a_purely_local_run_may_outlive_the_lab():
     sent: dict[str, list[tuple[str, bool]]] = {}
 
     class Spy(Supervisor):
@@ -142,7 +142,7 @@ async def test_only_a_run_of_this_machine_alone_may_outlive_the_lab():
     assert sent == {"": [("/folder", True), ("", False)], "gpu-07": [(OWN, False)] * 2}
 
 
-async def test_where_every_host_fails_the_run_has_failed():
+async def test_a_run_fails_if_every_host_fails():
     rig = Rig("dies", "missing")
     end = await rig.measure("dies", "missing")
     assert end.status == "failed"

@@ -6,7 +6,7 @@ from tuilab.model.errors import InputError
 from tuilab.runner.ssh import PROGRAM, REMOTE, command, explain
 
 
-def test_the_system_ssh_asks_nothing_and_is_told_only_how_to_start_a_worker(monkeypatch):
+def test_the_system_ssh_asks_nothing_and_only_starts_a_worker(monkeypatch):
     monkeypatch.delenv(PROGRAM, raising=False)
     monkeypatch.delenv(REMOTE, raising=False)
     words = command("ada@gpu-07")
@@ -21,7 +21,7 @@ def test_the_system_ssh_asks_nothing_and_is_told_only_how_to_start_a_worker(monk
 
 
 @pytest.mark.parametrize("host", ["", "-oProxyCommand=evil", "a b", "a;b", "$(b)", "a\n", "a`b`", "x" * 300])
-def test_what_could_be_an_option_or_a_command_is_no_host(host):
+def test_options_and_commands_are_refused_as_host_names(host):
     with pytest.raises(InputError, match="--host"):
         command(host)
 
@@ -53,7 +53,7 @@ def test_what_could_be_an_option_or_a_command_is_no_host(host):
         ),
     ],
 )
-def test_each_way_of_not_reaching_a_worker_has_its_message(code, said, cause):
+def test_each_way_of_failing_to_reach_a_worker_has_its_message(code, said, cause):
     message = explain("gpu-07", code, said.splitlines())
     assert message.startswith("gpu-07: ")
     assert cause in message

@@ -77,7 +77,7 @@ def exists(pid: int) -> bool:
 
 
 @behaves("good")
-async def test_a_run_asked_for_before_the_worker_is_ready_is_done_once_it_is(rig):
+async def test_a_run_requested_before_the_worker_is_ready_starts_once_it_is(rig):
     await rig.supervisor.measure(measure())
     await rig.until(lambda: rig.of(Finished))
     assert rig.of(Finished)[0].status == "ok"
@@ -86,7 +86,7 @@ async def test_a_run_asked_for_before_the_worker_is_ready_is_done_once_it_is(rig
 
 
 @behaves("good")
-async def test_a_budget_of_several_processes_measures_in_them_one_after_another(rig):
+async def test_a_budget_of_several_processes_uses_them_in_turn(rig):
     await rig.supervisor.measure(measure(budget="standard"))
     await rig.until(lambda: rig.of(Finished))
     assert [f.message for f in rig.of(Finished)] == [f"worker {STANDARD - 1}"]
@@ -95,7 +95,7 @@ async def test_a_budget_of_several_processes_measures_in_them_one_after_another(
 
 
 @behaves("good")
-async def test_a_further_process_asked_for_later_is_one_that_has_measured_nothing(rig):
+async def test_a_further_process_requested_later_is_a_fresh_one(rig):
     await rig.supervisor.measure(measure())
     await rig.until(lambda: len(rig.of(Finished)) == 1)
     await rig.supervisor.measure(replace(measure(), worker=1))
@@ -111,7 +111,7 @@ async def test_a_further_process_asked_for_later_is_one_that_has_measured_nothin
 
 
 @behaves("a gpu")
-async def test_tf32_arms_are_measured_in_a_process_of_their_own(rig):
+async def test_tf32_arms_are_measured_in_a_separate_process(rig):
     """TensorFlow would run one arm's convolution with the plan that cuDNN chose for the other."""
     arms = tuple(Arm("GPU:0", "graph", dtype=dtype) for dtype in ("float32", "tf32", "float16"))
     await rig.supervisor.measure(replace(measure(budget="standard"), arms=arms))
@@ -124,7 +124,7 @@ async def test_tf32_arms_are_measured_in_a_process_of_their_own(rig):
 
 
 @behaves("a gpu")
-async def test_a_run_without_the_other_or_along_a_sweep_stays_in_one_process(rig):
+async def test_runs_without_tf32_and_sweeps_stay_in_one_process(rig):
     await rig.ready()
     tf32, full, half = (Arm("GPU:0", "graph", dtype=dtype) for dtype in ("tf32", "float32", "float16"))
     elsewhere = Arm("GPU:1", "graph", dtype="tf32")
@@ -150,7 +150,7 @@ async def test_a_run_that_obeys_a_stop_keeps_its_worker(rig):
 
 
 @behaves("hangs")
-async def test_a_call_that_does_not_return_is_ended_with_its_children_and_replaced(rig):
+async def test_a_worker_whose_call_does_not_return_is_killed_with_its_children_and_replaced(rig):
     await rig.ready()
     await rig.supervisor.measure(measure())
     await rig.until(lambda: any("child" in e.text for e in rig.of(Log)))
@@ -176,7 +176,7 @@ async def test_a_worker_that_dies_fails_its_run_and_is_replaced(rig):
 
 
 @behaves("stillborn")
-async def test_a_worker_that_cannot_start_is_not_started_for_ever(rig):
+async def test_a_worker_that_cannot_start_is_not_restarted_forever(rig):
     await rig.supervisor.measure(measure())
     await rig.until(lambda: rig.of(Finished))
     assert "no such library" in rig.of(Finished)[0].message
@@ -202,7 +202,7 @@ async def test_noise_becomes_clean_log_lines_and_the_worker_goes_on(rig):
 
 
 @behaves("slow")
-async def test_a_waiting_run_can_be_taken_back(rig):
+async def test_a_waiting_run_can_be_cancelled(rig):
     await rig.ready()
     await rig.supervisor.measure(measure("first"))
     await rig.supervisor.measure(measure("second"))
@@ -221,7 +221,7 @@ async def test_a_question_to_a_worker_that_dies_is_answered_with_the_reason(rig)
 
 
 @behaves("good")
-async def test_how_far_a_models_loading_is_reaches_whoever_asked(rig):
+async def test_progress_of_loading_a_model_reaches_the_caller(rig):
     await rig.ready()
     await rig.supervisor.send(Declare(id="q", file="model.keras"))
     await rig.until(lambda: rig.of(Refused))
@@ -229,7 +229,7 @@ async def test_how_far_a_models_loading_is_reaches_whoever_asked(rig):
 
 
 @behaves("own code")
-async def test_a_worker_in_which_a_persons_own_code_raised_is_replaced(rig):
+async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
     await rig.ready()
     own = Scenario("mine", {}, file="mine.py:step")
     await rig.supervisor.measure(msgspec.structs.replace(measure("own"), scenario=own))
@@ -255,7 +255,7 @@ async def test_a_command_that_does_not_exist_is_an_oserror():
     assert supervisor.phase == "down"
 
 
-def test_further_processes_are_short_and_a_sweep_has_none_of_them():
+def test_further_processes_are_short_and_sweeps_have_none():
     one = measure(budget="standard")
     more = following(one, None)
     assert processes(one) == STANDARD and (more.worker, more.phases, more.placement) == (1, False, False)
@@ -269,7 +269,7 @@ def test_further_processes_are_short_and_a_sweep_has_none_of_them():
 
 
 @behaves("edited")
-async def test_code_that_changes_between_processes_ends_the_run_with_what_was_measured_before(rig):
+async def test_code_that_changes_between_processes_ends_the_run_and_keeps_its_rounds(rig):
     await rig.ready()
     await rig.supervisor.measure(measure(budget="standard"))
     await rig.until(lambda: rig.of(Finished))
@@ -281,7 +281,7 @@ async def test_code_that_changes_between_processes_ends_the_run_with_what_was_me
     assert not rig.supervisor.busy, "a fresh worker is there for the next run"
 
 
-async def test_a_worker_that_says_nothing_is_told_of(monkeypatch):
+async def test_a_silent_worker_is_reported(monkeypatch):
     monkeypatch.setattr("tuilab.runner.supervisor.SILENT_S", 0.05)
     heard: list[Event] = []
     supervisor = Supervisor(heard.append, [sys.executable, "-c", "import time; time.sleep(600)"])

@@ -119,7 +119,7 @@ def arm_of(host: str) -> Arm:
     return Arm(EAGER.device, EAGER.mode, host=host)
 
 
-async def test_the_rounds_of_a_cycle_leave_as_one_and_processes_begin_in_step():
+async def test_the_rounds_of_a_cycle_are_sent_together_and_processes_start_together():
     party = Party()
     await party.turns.start()
     await party.over()
@@ -135,7 +135,7 @@ async def test_the_rounds_of_a_cycle_leave_as_one_and_processes_begin_in_step():
         assert not any(request.phases or request.placement for request in worker.asked[1:])
 
 
-async def test_a_run_that_is_gone_on_with_gets_the_processes_that_it_lacks():
+async def test_a_resumed_run_gets_its_missing_processes():
     for worker, further in ((1, [1, 2]), (2, [2]), (5, [5])):
         party = Party(worker=worker)
         await party.turns.start()
@@ -147,7 +147,7 @@ async def test_a_run_that_is_gone_on_with_gets_the_processes_that_it_lacks():
         assert set(began[:2]) == {"a", "b"}, "both join"
 
 
-async def test_one_that_has_more_rounds_goes_on_alone():
+async def test_an_environment_with_more_rounds_continues_alone():
     party = Party(rounds=(2, 5))
     await party.turns.start()
     await party.over()
@@ -155,7 +155,7 @@ async def test_one_that_has_more_rounds_goes_on_alone():
     assert sizes == [2, 2, 1, 1, 1] * LEAST_PROCESSES
 
 
-async def test_an_environment_that_goes_away_ends_its_own_arms_alone():
+async def test_an_environment_that_disappears_ends_only_its_own_arms():
     party = Party()
     party.workers["a"].fails_at = 2
     await party.turns.start()
@@ -166,7 +166,7 @@ async def test_an_environment_that_goes_away_ends_its_own_arms_alone():
     assert len(party.rounds()) == 4 * LEAST_PROCESSES
 
 
-async def test_a_stop_ends_both_with_what_was_measured():
+async def test_a_stop_ends_both_and_keeps_the_measurements():
     party = Party(rounds=(1_000_000, 1_000_000))
     await party.turns.start()
     async with asyncio.timeout(20):
@@ -178,7 +178,7 @@ async def test_a_stop_ends_both_with_what_was_measured():
     assert len(party.rounds()) >= 3
 
 
-async def test_import_times_of_fresh_processes_are_told():
+async def test_import_times_of_fresh_processes_are_reported():
     party = Party()
     await party.turns.start()
     party.turns.receive("a", e.Ready(machine=machine(), import_s=2.0, start_s=0.1))

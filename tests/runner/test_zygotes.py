@@ -79,7 +79,7 @@ def command(process: psutil.Process) -> str:
 @pytest.mark.slow
 @pytest.mark.real_worker
 @pytest.mark.parametrize("beside", [0, 1, 3], ids=["one by one", "by twos", "by fours"])
-async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypatch, beside):
+async def test_further_processes_are_forked_and_leave_nothing(monkeypatch, beside):
     """They are reported in order, however many are prepared at once."""
     rig = Rig(monkeypatch, beside)
     await rig.lab.start()
@@ -102,7 +102,7 @@ async def test_further_processes_are_forked_and_nothing_of_them_is_left(monkeypa
 
 @pytest.mark.slow
 @pytest.mark.real_worker
-async def test_a_stop_ends_those_that_are_prepared_too(monkeypatch):
+async def test_a_stop_also_ends_prepared_zygotes(monkeypatch):
     rig = Rig(monkeypatch, 3)
     await rig.lab.start()
     asked = request(precision=1e-9)
@@ -116,7 +116,7 @@ async def test_a_stop_ends_those_that_are_prepared_too(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.real_worker
-async def test_one_that_dies_while_it_is_prepared_is_replaced(monkeypatch):
+async def test_a_zygote_that_dies_during_preparation_is_replaced(monkeypatch):
     rig = Rig(monkeypatch, 1)
     await rig.lab.start()
     await rig.lab.measure(request(precision=1e-9))
@@ -128,7 +128,7 @@ async def test_one_that_dies_while_it_is_prepared_is_replaced(monkeypatch):
     await rig.close()
 
 
-def test_who_is_forked():
+def test_only_suitable_runs_are_forked():
     asked = request()
     assert wanted(asked, MACHINE)
     assert not wanted(asked, None), "before the machine is known"

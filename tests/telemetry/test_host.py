@@ -30,12 +30,12 @@ def test_shares_of_one_cpu():
     assert busy == pytest.approx(3 / 12) and steal == pytest.approx(2 / 12)
 
 
-def test_no_tick_no_share():
+def test_without_a_tick_there_is_no_share():
     assert _shares(times(user=1), times(user=1)) is None
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=20, max_size=20))
-def test_shares_are_shares(numbers: list[float]):
+def test_shares_are_between_zero_and_one(numbers: list[float]):
     found = _shares(Times(*numbers[:10]), Times(*numbers[10:]))
     assert found is None or all(0 <= share <= 1.0000001 for share in found)
 
@@ -51,7 +51,7 @@ def cpu_files(root: Path, cores: int, khz: int = 3_000_000) -> None:
         (heat / "core_throttle_count").write_text("5\n")
 
 
-def test_clock_and_heat(tmp_path: Path):
+def test_clock_and_temperature_are_read(tmp_path: Path):
     cpu_files(tmp_path, 2)
     host = Host(tmp_path)
     first = host.sample()
@@ -61,7 +61,7 @@ def test_clock_and_heat(tmp_path: Path):
     assert host.sample().thermal_events == 4
 
 
-def test_many_cores_are_sampled_not_all_read(tmp_path: Path):
+def test_of_many_cores_a_sample_is_read(tmp_path: Path):
     cpu_files(tmp_path, 200)
     assert 1 < len(Host(tmp_path)._clocks) <= MOST_FILES
 
@@ -114,14 +114,14 @@ def test_no_quota(tmp_path: Path, text: str):
     assert quota.cpus is None and quota.periods() is None
 
 
-def test_rates_over_threads_that_come_and_go():
+def test_rates_include_threads_that_start_and_end():
     before = {"1": (10, 1), "2": (5, 5)}
     now = {"1": (30, 3), "3": (4, 2)}
     assert _rates(before, now, 2.0) == (12.0, 2.0)
     assert _rates(before, now, None) == (None, None)
 
 
-def test_a_busy_process_shows_as_busy():
+def test_a_busy_process_is_reported_as_busy():
     """A real process that spins uses about one CPU, an idle one almost none."""
     spin = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -158,13 +158,13 @@ def test_switches_of_every_thread_count():
     assert not why and found.threads > 3 and found.voluntary > 0
 
 
-def test_a_process_that_has_ended_is_said_to_have():
+def test_an_ended_process_is_reported_as_ended():
     child = subprocess.Popen([sys.executable, "-c", "pass"])
     child.wait()
     assert WatchedProcess(child.pid).sample() == (None, f"process {child.pid} has ended")
 
 
-def test_a_process_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch):
+def test_a_process_that_may_not_be_read_is_reported(monkeypatch: pytest.MonkeyPatch):
     def denied(pid: int) -> None:
         raise psutil.AccessDenied(pid)
 

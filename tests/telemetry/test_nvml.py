@@ -32,7 +32,7 @@ def test_a_sample_in_base_units(fake: FakeNvml):
     assert now.unread == {}
 
 
-def test_where_the_driver_does_not_tell_what_a_process_computed_nothing_is_made_up(fake: FakeNvml):
+def test_without_process_figures_from_the_driver_none_are_invented(fake: FakeNvml):
     fake.refuse = {"nvmlDeviceGetProcessUtilization": NOT_SUPPORTED}
     now = nvml.Nvml().sample(0)
     assert [p.use for p in now.processes] == [None, None] and now.unread == {}, "an idle GPU says the same"
@@ -50,7 +50,7 @@ def test_link_traffic_is_a_rate_between_two_samples(fake: FakeNvml, monkeypatch:
     assert session.sample(0).link_sent is None
 
 
-def test_what_may_not_be_read_is_null_with_its_reason(fake: FakeNvml):
+def test_unreadable_figures_are_null_with_a_reason(fake: FakeNvml):
     fake.refuse = {
         "nvmlDeviceGetPowerUsage": NOT_SUPPORTED,
         "nvmlDeviceGetComputeRunningProcesses": NO_PERMISSION,
@@ -65,27 +65,27 @@ def test_what_may_not_be_read_is_null_with_its_reason(fake: FakeNvml):
     assert now.use == 0.97  # the rest is still there
 
 
-def test_older_names_of_the_throttle_call(fake: FakeNvml):
+def test_older_names_of_the_throttle_call_are_used(fake: FakeNvml):
     del fake.answers["nvmlDeviceGetCurrentClocksEventReasons"]
     fake.answers["nvmlDeviceGetCurrentClocksThrottleReasons"] = 0x20
     assert nvml.Nvml().sample(0).throttle == ("hot: slowed by the driver",)
 
 
-def test_without_the_package_the_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_package_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     with pytest.raises(nvml.NvmlUnavailable, match="nvidia-ml-py is not installed"):
         nvml.Nvml()
 
 
 @pytest.mark.parametrize("call", ["nvmlInit", "nvmlDeviceGetCount"])
-def test_without_a_driver_nvmls_own_words_are_told_and_nothing_is_left_open(fake: FakeNvml, call: str):
+def test_without_a_driver_the_nvml_message_is_reported_and_nothing_stays_open(fake: FakeNvml, call: str):
     fake.refuse = {call: NOT_LOADED}
     with pytest.raises(nvml.NvmlUnavailable, match="Driver Not Loaded"):
         nvml.Nvml()
     assert fake.opened == 0
 
 
-def test_what_held_it_back_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
+def test_throttling_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
     expected = {"at its power limit": 2.0, "slowed by its heat": 0.0}
     assert nvml.slowed(0) == nvml.slowed("0000:01:00.0") == expected
     assert fake.opened == 1  # one session for all questions
@@ -109,12 +109,12 @@ def test_a_gpu_is_shared_with_those_that_compute(fake: FakeNvml, monkeypatch, ow
     assert [p.pid for p in nvml.busy_processes(0, 1.0)] == others
 
 
-def test_where_nobody_tells_who_computed_nobody_is_named(fake: FakeNvml):
+def test_without_process_figures_no_process_is_named(fake: FakeNvml):
     fake.refuse = {"nvmlDeviceGetProcessUtilization": NOT_SUPPORTED}
     assert nvml.busy_processes(0, 1.0) == []
 
 
-def test_without_nvml_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
+def test_without_nvml_there_are_no_gpu_figures(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     nvml._shared.cache_clear()
     assert nvml.slowed(0) == {} and nvml.busy_processes(0, 1.0) == []
@@ -122,7 +122,7 @@ def test_without_nvml_nothing_is_known(monkeypatch: pytest.MonkeyPatch):
 
 
 @given(st.integers(0, 2**64 - 1))
-def test_every_reason_but_idle_is_worded(mask: int):
+def test_every_throttle_reason_except_idle_has_words(mask: int):
     found = nvml.words(mask)
     assert (not found) == (mask & ~nvml.IDLE == 0)
     assert len(set(found)) == len(found)

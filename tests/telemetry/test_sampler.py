@@ -28,7 +28,7 @@ def test_a_machine_with_a_gpu(fake: FakeNvml):
     assert fake.opened == 0
 
 
-def test_who_is_on_a_gpu_is_looked_up_where_it_is_the_same_process(fake: FakeNvml):
+def test_processes_on_a_gpu_are_looked_up_once(fake: FakeNvml):
     own = Path(os.readlink("/proc/self/exe")).name
     fake.answers["nvmlDeviceGetComputeRunningProcesses"] = [
         SimpleNamespace(pid=os.getpid(), usedGpuMemory=3_000),
@@ -49,7 +49,7 @@ def test_a_machine_without_a_driver(tmp_path: Path):
         open_nvml(tmp_path)
 
 
-def test_without_nvml_the_host_is_still_shown():
+def test_without_nvml_the_host_is_still_sampled():
     def none() -> Nvml:
         raise NvmlUnavailable("no GPU figures: because")
 
@@ -66,7 +66,7 @@ def test_another_worker_can_be_watched():
     assert telemetry.sample(os.getpid()).process.pid == os.getpid()
 
 
-def test_a_sample_survives_its_journey_as_json(fake: FakeNvml):
+def test_a_sample_survives_encoding_as_json(fake: FakeNvml):
     sample = Telemetry(Nvml).sample(os.getpid())
     assert msgspec.json.decode(msgspec.json.encode(sample), type=DeviceSample) == sample
 

@@ -46,7 +46,7 @@ def nothing_left(tmp_path: Path):
             process.send_signal(signal.SIGKILL)
 
 
-def test_a_lab_shows_the_run_in_the_background_and_takes_it_in_whole(tmp_path: Path) -> None:
+def test_a_lab_shows_and_imports_a_run_in_the_background(tmp_path: Path) -> None:
     terminal, words, env = begun(tmp_path, 600)
     terminal.hang_up()
     terminal.ended()
@@ -67,7 +67,7 @@ def test_a_lab_shows_the_run_in_the_background_and_takes_it_in_whole(tmp_path: P
     assert entry.line.rounds == rounds_of(tmp_path) == 600 and entry.line.tags == ("background",)
 
 
-def test_a_command_takes_it_in_whole_too(tmp_path: Path) -> None:
+def test_a_command_also_imports_a_run_in_the_background(tmp_path: Path) -> None:
     terminal, *_ = begun(tmp_path, 60)
     terminal.hang_up()
     terminal.ended()

@@ -36,7 +36,7 @@ def words(shown: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", FILMS)
-def test_the_film_is_what_the_lab_shows(name):
+def test_the_film_matches_the_lab(name):
     kept = [words(shown) for shown in played(name)]
 
     def shows(terminal: Terminal, step: int) -> None:

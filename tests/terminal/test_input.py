@@ -16,7 +16,7 @@ def send(terminal: Terminal, data: bytes) -> None:
         data = data[os.write(terminal._master, data[:1024]) :]
 
 
-def test_a_flood_of_sequences_is_dropped_and_said(tmp_path):
+def test_a_flood_of_sequences_is_dropped_and_reported(tmp_path):
     with scripted(tmp_path) as terminal:
         terminal.see("ready")
         send(terminal, b"\x1b[38;5;196m\x1b]8;;x\x1b\\" * 40_000)  # nobody types this

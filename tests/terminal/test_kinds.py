@@ -29,7 +29,7 @@ def shown(terminal: Terminal) -> str:
 
 
 @pytest.mark.parametrize("term", ["xterm-256color", pytest.param("screen-256color", marks=pytest.mark.long)])
-def test_256_colours_too_small_and_back(tmp_path: Path, term: str) -> None:
+def test_the_lab_in_256_colours_survives_a_screen_that_is_too_small(tmp_path: Path, term: str) -> None:
     with scripted(tmp_path, term, size=(59, 20)) as terminal:
         terminal.see("tuilab needs 60 × 16 characters; this terminal has 59 × 20.", "Runs continue. q quits")
         terminal.resize(80, 24)
@@ -48,14 +48,14 @@ def test_256_colours_too_small_and_back(tmp_path: Path, term: str) -> None:
     assert not any(TRUECOLOR in one for one in sent)
 
 
-def test_a_console_with_ascii_alone(tmp_path: Path) -> None:
+def test_the_lab_works_on_an_ascii_console(tmp_path: Path) -> None:
     with scripted(tmp_path, "linux") as terminal:
         screens, sent = shown(terminal), colours(terminal)
     assert screens.isascii() and "+-" in screens
     assert sent and not any(TRUECOLOR in one or OF_256 in one for one in sent)
 
 
-def test_no_colour(tmp_path: Path) -> None:
+def test_the_lab_works_without_colour(tmp_path: Path) -> None:
     with scripted(tmp_path, NO_COLOR="1", COLORTERM="truecolor") as terminal:
         screens = shown(terminal)
         assert colours(terminal) == []

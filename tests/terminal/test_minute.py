@@ -66,7 +66,7 @@ def well_left(terminal: Terminal, key: str = "q") -> None:
 @pytest.mark.smoke
 @pytest.mark.real_worker
 @pytest.mark.parametrize("size", [SMALL, pytest.param(LARGE, marks=pytest.mark.long)], ids=by_size)
-def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_a_minute_in_the_lab_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
     with opened(tmp_path, size) as terminal:
         terminal.see("ready", seconds=READY_S)
         if size[0] < 100:
@@ -106,7 +106,7 @@ def test_by_keys(tmp_path: Path, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [pytest.param(SMALL, marks=pytest.mark.long), LARGE], ids=by_size)
-def test_by_mouse_in_truecolor(tmp_path: Path, size: tuple[int, int]) -> None:
+def test_a_minute_in_the_lab_by_mouse_in_truecolor(tmp_path: Path, size: tuple[int, int]) -> None:
     with scripted(tmp_path, size=size, given={"rerun": True}, COLORTERM="truecolor") as terminal:
         terminal.see("ready", seconds=READY_S)
         if size[0] < 100:

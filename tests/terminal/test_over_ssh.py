@@ -42,7 +42,7 @@ def labs(home: Path) -> list[psutil.Process]:
     return found
 
 
-def test_a_run_inside_tmux_over_ssh(tmp_path: Path, sshd: Sshd, tmux: list[str]) -> None:  # noqa: F811
+def test_a_run_works_inside_tmux_over_ssh(tmp_path: Path, sshd: Sshd, tmux: list[str]) -> None:  # noqa: F811
     home = tmp_path / "home"
     home.mkdir()
     own = {

@@ -25,9 +25,7 @@ net.export("graph", verbose=False)
 @pytest.mark.parametrize(
     ("name", "arm", "layer"), [("model.keras", "inference", "wide"), ("graph", "graph", "MatMul")]
 )
-def test_a_model_is_opened_measured_and_told_by_layer(
-    tmp_path: Path, name: str, arm: str, layer: str
-) -> None:
+def test_a_model_is_opened_and_measured_by_layer(tmp_path: Path, name: str, arm: str, layer: str) -> None:
     env = environment(tmp_path, TF_CPP_MIN_LOG_LEVEL="3")
     subprocess.run([sys.executable, "-c", MAKE], check=True, cwd=tmp_path, env=env, timeout=120)
     with opened(tmp_path, (80, 24), env=env) as terminal:

@@ -68,7 +68,7 @@ def mouse(rng: random.Random, count: int):
 
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("storm", [strings, pytest.param(mouse, marks=pytest.mark.long)])
-def test_the_lab_stays_and_the_run_ends_with_all_its_rounds(tmp_path, request, storm):
+def test_random_input_leaves_the_lab_and_the_run_intact(tmp_path, request, storm):
     count = 2_000 if request.config.getoption("--long") else 150
     rounds = 12_000 if count > 1_000 else 1_500
     (tmp_path / "home").mkdir()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.terminal
 
 
 @pytest.mark.parametrize("ends", ["key", "line"])
-def test_to_be_continued_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
+def test_a_continue_signal_without_a_stop_changes_nothing(tmp_path: Path, ends: str) -> None:
     """A second key-reading thread would outlive the lab, and spin on a terminal that has gone."""
     with scripted(tmp_path) as terminal:
         terminal.see("ready")

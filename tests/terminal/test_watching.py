@@ -59,7 +59,7 @@ def left(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if name.startswith(("tuilab-watch", "window"))]
 
 
-def test_a_program_is_typed_into_and_stopped(tmp_path: Path) -> None:
+def test_a_watched_program_takes_input_and_is_stopped(tmp_path: Path) -> None:
     with watching(tmp_path, ASKS, (80, 24)) as terminal:
         terminal.see("has not imported TensorFlow yet")
         terminal.press("7")
@@ -76,7 +76,7 @@ def test_a_program_is_typed_into_and_stopped(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None:
+def test_a_program_goes_on_in_the_terminal_after_the_lab_is_left(tmp_path: Path) -> None:
     """It reads what is typed there; Ctrl-C works as usual; then its page is printed."""
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
@@ -93,7 +93,7 @@ def test_a_program_goes_on_in_the_terminal_that_was_left(tmp_path: Path) -> None
     assert left(tmp_path) == []
 
 
-def test_a_program_opened_in_the_lab_has_the_terminal_when_the_lab_is_left(tmp_path: Path) -> None:
+def test_a_program_opened_in_the_lab_keeps_the_terminal_after_it(tmp_path: Path) -> None:
     """It reads what is typed there; Ctrl-C works as usual; then its page is printed."""
     (tmp_path / "train.py").write_text(ASKS)
     with scripted(tmp_path, size=(80, 24), TMPDIR=str(tmp_path)) as terminal:
@@ -119,7 +119,7 @@ def test_a_program_opened_in_the_lab_has_the_terminal_when_the_lab_is_left(tmp_p
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_lab_that_a_signal_ends(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
         children = psutil.Process(terminal.process.pid).children(recursive=True)

@@ -22,6 +22,6 @@ LONG = " ".join(["word"] * 31) + ".\n"
         ("a.toml", 'title = "whoever reads"\n', 1),
     ],
 )
-def test_faults_of_a_file(tmp_path: Path, name: str, text: str, found: int) -> None:
+def test_every_kind_of_fault_in_a_file_is_found(tmp_path: Path, name: str, text: str, found: int) -> None:
     (tmp_path / name).write_text(text)
     assert len(list(faults(tmp_path / name))) == found

@@ -25,7 +25,7 @@ def words(screen: AnswerScreen) -> str:
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])
-async def test_the_whole_answer_by_key_click_and_wheel(tmp_path, size):
+async def test_the_whole_answer_opens_by_key_and_click_and_wheel(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -46,7 +46,7 @@ async def test_the_whole_answer_by_key_click_and_wheel(tmp_path, size):
             assert not isinstance(app.screen, AnswerScreen)
 
 
-async def test_what_cannot_run_here_takes_one_row_in_every_view(tmp_path):
+async def test_unavailable_arms_take_one_row_in_every_view(tmp_path):
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app) as pilot:
         for keys in ("r 4", "c", "s", "1"):
@@ -61,7 +61,7 @@ async def test_what_cannot_run_here_takes_one_row_in_every_view(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_arms_that_fail_take_a_few_words_and_the_whole_answer_says_why(tmp_path, size):
+async def test_failed_arms_take_a_few_words_and_the_whole_answer_says_why(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         app.runner.failing = ("xla",)
@@ -85,7 +85,7 @@ async def test_arms_that_fail_take_a_few_words_and_the_whole_answer_says_why(tmp
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_claim_has_a_mark_when_it_is_decided_and_for_the_documents_values_alone(tmp_path, size):
+async def test_a_claim_has_a_mark_when_decided_with_the_values_of_the_document(tmp_path, size):
     app = lab(tmp_path, hold=3, rerun=False)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -112,7 +112,7 @@ async def test_a_claim_has_a_mark_when_it_is_decided_and_for_the_documents_value
         assert "claim: ✓ confirmed" in text(app)
 
 
-def test_arms_that_did_not_run_for_one_reason_are_one():
+def test_arms_that_did_not_run_for_one_reason_share_a_row():
     arms = arm_results(gpu=False)
     absent = [arm for arm in arms if arm.median_s is None]
     found = folded(arms)
@@ -135,7 +135,7 @@ def test_a_line_of_the_log_begins_with_its_message(text, message):
     assert Log(text=text).message == message
 
 
-def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
+def test_table_and_chart_agree_on_an_arm_without_a_figure():
     from tuilab.analysis.reading import NOT_YET
     from tuilab.tui.widgets.bars import Bars
 
@@ -147,7 +147,7 @@ def test_table_and_chart_say_the_same_of_an_arm_without_a_figure():
     assert median(arm) == NOT_YET and NOT_YET in "".join(text for text, _ in line)
 
 
-def test_an_answer_that_is_cut_ends_with_a_word_and_names_the_key_that_shows_all():
+def test_a_shortened_answer_ends_with_a_word_and_names_the_key_that_shows_all():
     said = (
         "Predicting: on the CPU, one graph is 6.25 × faster than eager: 910 µs against 5.56 ms [4.86 5.97]; "
     )
@@ -170,7 +170,7 @@ def test_an_answer_that_is_cut_ends_with_a_word_and_names_the_key_that_shows_all
     assert whole_words("one two", 7) == "one two" and whole_words("one three", 7) == "one…"
 
 
-def test_an_answer_that_is_cut_ends_with_a_whole_sentence_if_one_has_room():
+def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
     headline = "One graph is 13.7 × faster than eager [13.5 13.9]."
     said = f"{headline} On the CPU 0.48 ms [0.47 0.50] against 6.6 ms [6.5 6.7]: it launches 4 ops instead of 80."
     for width in (62, 78, 100):

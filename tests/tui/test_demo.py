@@ -22,7 +22,7 @@ def preset(name: str, document: str, *claims: Claim) -> Preset:
     return Preset(title=name, workload="stft", name=name, source=Source(document, 1), claims=claims)
 
 
-def test_the_tour_takes_claims_that_this_machine_can_decide_of_each_document_in_turn():
+def test_the_tour_takes_decidable_claims_of_each_document_in_turn():
     presets = [preset("a", "000", GPU_WINS), preset("b", "000", GRAPH_WINS), preset("c", "001"),
                preset("d", "002", GPU_WINS)]  # fmt: skip
     assert [p.name for p in d.tour(presets, GPU_MACHINE)] == ["a", "d", "b"]
@@ -31,7 +31,7 @@ def test_the_tour_takes_claims_that_this_machine_can_decide_of_each_document_in_
     assert [p.name for p in d.tour(presets, GPU_MACHINE, {"a": "undecided"})] == ["b", "d"]
 
 
-def test_the_steps_after_the_first_are_those_of_the_machine_that_is_known_then():
+def test_later_steps_follow_the_machine_known_by_then():
     presets = [preset("a", "000", GRAPH_WINS), preset("b", "001", GPU_WINS), preset("c", "002", GRAPH_WINS)]
     demo = d.Demo(d.tour(presets, None))
     assert [p.name for p in demo.steps] == ["a", "c"], "an unknown machine may have no GPU"
@@ -39,7 +39,7 @@ def test_the_steps_after_the_first_are_those_of_the_machine_that_is_known_then()
     assert [p.name for p in demo.steps] == ["a", "b", "c"]
 
 
-def test_the_shipped_tour_opens_with_a_large_effect_and_asks_nothing_that_only_undecided_could_win():
+def test_the_shipped_tour_opens_with_a_large_effect_and_asks_only_decidable_questions():
     shipped = catalogue.load().presets
     for machine in (CPU_MACHINE, GPU_MACHINE):
         steps = d.tour(shipped, machine)
@@ -51,7 +51,7 @@ def test_the_shipped_tour_opens_with_a_large_effect_and_asks_nothing_that_only_u
             assert machine.gpus or not d.needs_gpu(claim)
 
 
-def test_a_refutation_has_no_reason_that_explains_the_opposite():
+def test_a_refutation_gives_no_reason_for_the_opposite():
     """A finding about an arm says why it is slow, not why a claim about another does not hold."""
     result = run_result()
     refuted = msgspec.structs.replace(result, claims=(Verdict("c", "refuted", result.arms[0].label),))
@@ -64,14 +64,14 @@ def test_a_refutation_has_no_reason_that_explains_the_opposite():
     assert "empty loop" not in demo.reason
 
 
-def test_what_the_evidence_does_not_decide_is_not_counted_against_a_guess():
+def test_an_undecided_claim_does_not_count_against_a_guess():
     demo = d.Demo([preset("t", "000", GPU_WINS)])
     demo.choose(1)
     demo.tell(msgspec.structs.replace(run_result(), claims=(Verdict("c", "undecided", "too close"),)))
     assert (demo.right, demo.asked) == (0, 0) and "Not counted" in d.outcome(demo)
 
 
-async def test_it_ends_with_a_summary_and_a_page_to_share(tmp_path, monkeypatch):
+async def test_the_tour_ends_with_a_summary_and_a_page_to_share(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
@@ -85,7 +85,7 @@ async def test_it_ends_with_a_summary_and_a_page_to_share(tmp_path, monkeypatch)
         assert page.name in " ".join(text(app).replace("│", "").split()) or "written: " in text(app)
 
 
-def test_the_clock_goes_on_unless_paused_or_measuring():
+def test_the_clock_runs_unless_paused_or_measuring():
     demo = d.Demo([preset("t", "000", GPU_WINS)], left_s=2)
     assert not demo.tick() and demo.tick()
     demo.paused = True
@@ -94,14 +94,14 @@ def test_the_clock_goes_on_unless_paused_or_measuring():
     assert not demo.tick()
 
 
-def test_the_opening_of_a_text():
+def test_a_text_is_shortened_to_its_opening():
     assert opening("One frame. On so\nlittle data.") == "One frame."
     assert opening("One frame. On so\nlittle data. And more.", 30) == "One frame. On so little data."
     assert opening("No stop") == "No stop"
 
 
 @pytest.mark.parametrize(("word", "right"), [(w, list(d.GUESSES).index(g) + 1) for w, g in d.GUESSED.items()])
-def test_each_verdict_makes_one_guess_right_and_is_told_in_its_own_word(word, right):
+def test_each_verdict_makes_one_guess_right_and_has_its_own_word(word, right):
     result = msgspec.structs.replace(run_result(), claims=(Verdict("c", word, "its evidence"),))
     for guess in range(1, len(d.GUESSES) + 1):
         demo = d.Demo([preset("t", "000", GPU_WINS)])
@@ -112,7 +112,7 @@ def test_each_verdict_makes_one_guess_right_and_is_told_in_its_own_word(word, ri
         assert ("Right" in said) == (guess == right) and demo.right == (guess == right)
 
 
-async def test_guess_see_next_back_leave(tmp_path):
+async def test_the_keys_of_the_tour_guess_and_show_and_move_and_leave(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "D")
@@ -135,7 +135,7 @@ async def test_guess_see_next_back_leave(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_it_keeps_its_secret_until_the_guess(tmp_path, size):
+async def test_the_answer_is_hidden_until_the_guess(tmp_path, size):
     app = lab(tmp_path, hold=3)
     async with opened(app, size) as pilot:
         app.runner.let_go()
@@ -160,7 +160,7 @@ async def test_it_keeps_its_secret_until_the_guess(tmp_path, size):
         assert "Right; 1 of 1. Confirmed" in text(app) and "✓ confirmed" in text(app)
 
 
-async def test_without_a_gpu_it_can_be_paused_and_stepped_without_a_guess(tmp_path):
+async def test_without_a_gpu_the_tour_can_be_paused_and_stepped_without_a_guess(tmp_path):
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "D space")
@@ -185,7 +185,7 @@ async def test_the_verdict_is_whole_on_a_small_screen_whatever_its_length(tmp_pa
         assert f"Undecided: {evidence}" in said and "esc leaves" in said
 
 
-async def test_leaving_while_it_measures_leaves_the_run(tmp_path):
+async def test_leaving_during_a_measurement_keeps_the_run(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "D 1 escape")

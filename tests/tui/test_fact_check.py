@@ -31,7 +31,7 @@ for device in ("/CPU:0", "/GPU:0"):
 """
 
 
-async def test_every_claim_of_the_presets_document_gets_its_verdict(tmp_path, monkeypatch):
+async def test_every_claim_of_the_document_of_the_preset_gets_a_verdict(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = lab(tmp_path)
     async with opened(app) as pilot:
@@ -54,7 +54,7 @@ async def test_every_claim_of_the_presets_document_gets_its_verdict(tmp_path, mo
         assert runs <= {line.run for line in app.lab.store.runs()}
 
 
-async def test_it_stops_and_goes_on(tmp_path):
+async def test_a_fact_check_stops_and_continues(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await pilot.press("F")
@@ -75,7 +75,7 @@ async def test_it_stops_and_goes_on(tmp_path):
 
 @pytest.mark.parametrize("keys", ["F", "D 1"])
 @pytest.mark.parametrize("hold", [None, 3])
-async def test_leaving_what_measured_other_presets_comes_back_to_where_the_person_was(tmp_path, keys, hold):
+async def test_leaving_a_fact_check_returns_to_the_previous_preset(tmp_path, keys, hold):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         state = app.lab.state
@@ -93,7 +93,7 @@ async def test_leaving_what_measured_other_presets_comes_back_to_where_the_perso
         assert app.screen.presets.listed[app.screen.presets.highlighted].name == was.preset.name
 
 
-async def test_what_ends_while_the_page_closes_is_no_fault(tmp_path, monkeypatch):
+async def test_a_measurement_ending_as_the_page_closes_is_not_an_error(tmp_path, monkeypatch):
     wrong = list[BaseException | str]()
     heed(wrong, monkeypatch.setattr)
     app = lab(tmp_path, hold=3)

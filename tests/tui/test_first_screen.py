@@ -53,7 +53,7 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_what_is_next_follows_what_is_known(tmp_path, size):
+async def test_the_suggested_next_step_follows_what_is_known(tmp_path, size):
     app = lab(tmp_path, hold=3)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -66,7 +66,7 @@ async def test_what_is_next_follows_what_is_known(tmp_path, size):
         assert "next: r measures" in text(app)
 
 
-async def test_the_title_has_the_sizes_as_they_are(tmp_path):
+async def test_the_title_has_the_current_sizes(tmp_path):
     app = lab(tmp_path, rerun=False)
     async with opened(app) as pilot:
         assert "Small STFT: 256 samples" in app.screen.header.render_line(0).text

@@ -72,12 +72,12 @@ FINDS = {
 }
 
 
-async def test_on_a_small_screen_too_a_run_has_the_hour_at_which_it_was(tmp_path):
+async def test_a_small_screen_also_shows_the_hour_of_a_run(tmp_path):
     async with page(tmp_path, size=(60, 18)) as (_, app):
         assert re.search(r"2026-01-05 \d\d:\d\d", text(app))
 
 
-async def test_its_times_are_this_machines_or_utc_where_that_is_asked_for(tmp_path, monkeypatch):
+async def test_times_in_the_history_are_local_or_utc_on_request(tmp_path, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
@@ -91,7 +91,7 @@ async def test_its_times_are_this_machines_or_utc_where_that_is_asked_for(tmp_pa
         time.tzset()
 
 
-async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_path):
+async def test_the_history_lists_the_latest_first_and_filters_while_typing(tmp_path):
     async with page(tmp_path) as (pilot, app):
         assert isinstance(app.screen, HistoryScreen)
         lines = text(app)
@@ -118,7 +118,7 @@ async def test_it_lists_the_latest_first_finds_as_one_types_and_lists_again(tmp_
         assert isinstance(app.screen, LabScreen)
 
 
-async def test_a_sweep_says_what_it_went_along(tmp_path):
+async def test_a_sweep_names_its_axis(tmp_path):
     def make(folder):
         store = some(folder)
         store.keep_brief(FIRST, Brief(24, "CPU graph", 1e-3, swept="samples"))
@@ -131,7 +131,7 @@ async def test_a_sweep_says_what_it_went_along(tmp_path):
         assert "stft-small by samples" in text(app), "where its row has no room, below the list"
 
 
-async def test_the_palette_opens_it_and_has_its_keys_and_so_has_its_help(tmp_path):
+async def test_the_palette_opens_the_history_and_lists_its_keys_as_help_does(tmp_path):
     async with page(tmp_path) as (pilot, app):
         for words, action, there in (
             ("baseline", "pin as baseline, or unpin  (b)", lambda: "pinned as baseline" in said(app)),
@@ -168,7 +168,7 @@ async def test_two_runs_are_compared_by_clicks_on_the_key_line_alone(tmp_path, s
         await until(pilot, lambda: "2 runs compared" in text(app))
 
 
-async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_orders(tmp_path):
+async def test_the_run_under_the_cursor_is_described_and_the_mouse_marks_and_orders(tmp_path):
     async with page(tmp_path, size=(160, 50)) as (pilot, app):
         table = app.screen.table
         await pilot.click(table, offset=(1, 3))
@@ -196,7 +196,7 @@ async def test_the_run_under_the_cursor_is_told_of_and_the_mouse_marks_and_order
         await until(pilot, lambda: isinstance(app.screen, PruneScreen))
 
 
-async def test_tags_of_several_runs_and_a_note_of_several_lines(tmp_path):
+async def test_several_runs_are_tagged_and_a_note_may_have_several_lines(tmp_path):
     async with page(tmp_path) as (pilot, app):
         await press(pilot, app, "end up up space space t")
         assert app.screen.query_one(Input).value == "nightly"
@@ -234,7 +234,7 @@ async def test_a_pinned_ghost_is_drawn_under_the_live_plot(tmp_path):
         assert SLOWER not in {state.run for state in lab_state.pinned}
 
 
-async def test_deleted_and_pruned_runs_come_back_and_a_prune_says_before_what_it_would_delete(tmp_path):
+async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete(tmp_path):
     async with page(tmp_path) as (pilot, app):
         await press(pilot, app, "space space d")
         assert said(app) == "Deleted: 2 runs. u undoes it."
@@ -256,7 +256,7 @@ async def test_deleted_and_pruned_runs_come_back_and_a_prune_says_before_what_it
         assert len(listed(app)) == 7
 
 
-async def test_runs_side_by_side_with_what_is_unlike(tmp_path):
+async def test_compared_runs_list_their_differences(tmp_path):
     async with page(tmp_path, size=(160, 50)) as (pilot, app):
         await press(pilot, app, "end c")
         assert "Mark two runs or more" in said(app) and isinstance(app.screen, HistoryScreen)
@@ -293,7 +293,7 @@ async def test_too_many_runs_are_not_compared(tmp_path):
         assert not app.screen.table.marked
 
 
-async def test_runs_are_written_in_each_form_and_recordings_go_to_another_history(tmp_path, monkeypatch):
+async def test_runs_are_exported_in_each_format_and_recordings_imported_elsewhere(tmp_path, monkeypatch):
     (out := tmp_path / "out").mkdir()
     monkeypatch.chdir(out)
     known = set()
@@ -329,7 +329,7 @@ async def test_runs_are_written_in_each_form_and_recordings_go_to_another_histor
         assert "none.jsonl" in said(other) and "there is no such file" in said(other)
 
 
-async def test_a_run_is_replayed_in_the_lab_and_one_that_ends_meanwhile_is_listed(tmp_path):
+async def test_a_run_is_replayed_in_the_lab_and_a_run_ended_meanwhile_is_listed(tmp_path):
     async with page(tmp_path, hold=3) as (pilot, app):
         await press(pilot, app, "enter")
         assert "nothing to replay" in said(app)
@@ -347,7 +347,7 @@ async def test_a_run_is_replayed_in_the_lab_and_one_that_ends_meanwhile_is_liste
         await until(pilot, lambda: "not finished" not in text(app))
 
 
-async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
+async def test_long_operations_show_progress_and_can_be_stopped(tmp_path, monkeypatch):
     def endless(store, file, at):
         for number in range(10_000):
             at(number, 10_000)
@@ -381,9 +381,7 @@ async def test_long_acts_are_told_of_and_stopped(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.glob("*.jsonl")] == ["long.jsonl"]
 
 
-async def test_a_locked_history_is_said_and_a_damaged_one_set_aside_and_the_page_goes_on(
-    tmp_path, monkeypatch
-):
+async def test_a_locked_or_damaged_history_is_reported_and_the_page_goes_on(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_history, "PATIENCE_MS", 50)
     file = tmp_path / "history" / FILE
     async with page(tmp_path) as (pilot, app):
@@ -408,7 +406,7 @@ async def test_a_locked_history_is_said_and_a_damaged_one_set_aside_and_the_page
         assert len(listed(app)) == 1, "the lab goes on in the new one"
 
 
-async def test_an_empty_history_in_memory_says_why_and_takes_every_key(tmp_path):
+async def test_an_empty_history_in_memory_says_why_and_accepts_every_key(tmp_path):
     async with page(tmp_path, lambda folder: Store.in_memory("there is no home"), (80, 24)) as (pilot, app):
         shown = " ".join(text(app).split())
         assert "Runs are kept in memory only: there is no home." in shown
@@ -423,7 +421,7 @@ figures = st.floats(1e-12, 1e12)
 HOSTILE = "[red]x[/] \x1b]52;c;aGk=\x07\x1b[2J\u202e\u200b[@click=app.quit]y[/] 漢字 e\u0301"
 
 
-async def test_no_text_of_the_store_is_taken_for_markup_or_reaches_the_terminal(tmp_path):
+async def test_stored_text_is_not_markup_and_sends_no_escapes(tmp_path):
     def make(folder):
         store = some(folder)
         for column in [
@@ -461,7 +459,7 @@ def ten_thousand(folder):
     return store
 
 
-async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
+async def test_of_ten_thousand_runs_only_visible_rows_are_read(tmp_path):
     async with page(tmp_path, ten_thousand) as (pilot, app):
         assert "1 of 10,000 runs" in text(app)
         assert len(app.screen.runs[:]) <= 2 * PAGE
@@ -475,7 +473,7 @@ async def test_ten_thousand_runs_open_with_the_rows_that_show(tmp_path):
 
 
 @given(st.text(max_size=200))
-def test_any_line_of_tags_gives_clean_ones(line):
+def test_any_input_gives_clean_tags(line):
     tags = tags_of(line)
     assert len(tags) == len(set(tags)) <= 30
     for tag in tags:
@@ -500,7 +498,7 @@ class Pages:
 
 
 @given(st.integers(1, 50 * PAGE), st.lists(st.integers(0, 50 * PAGE), max_size=60))
-def test_the_pages_that_are_looked_at_are_read_and_no_other(total, looked):
+def test_only_viewed_pages_are_read(total, looked):
     async def look():
         client = Pages(total)
         runs = RunList(client, {})
@@ -517,7 +515,7 @@ def test_the_pages_that_are_looked_at_are_read_and_no_other(total, looked):
     asyncio.run(look())
 
 
-async def test_what_is_looked_at_while_a_search_goes_on_may_be_more_than_it_finds():
+async def test_scrolling_during_a_search_may_pass_its_last_result():
     client = Pages(3 * PAGE)
     runs, do = RunList(client, {}), client.do
     runs.find("")
@@ -534,7 +532,7 @@ async def test_what_is_looked_at_while_a_search_goes_on_may_be_more_than_it_find
     assert len(runs) == 2 and runs[1].run == "r"
 
 
-def test_of_a_run_without_an_end_it_is_said_that_it_may_be_under_way():
+def test_a_run_without_an_end_may_be_running():
     line = msgspec.structs.replace(WAITING.line, status=None, answer="", rounds=9)
     entry = msgspec.structs.replace(WAITING, brief=None, line=line)
     assert sentence(entry).startswith("It is being measured, or was cut short")
@@ -543,7 +541,7 @@ def test_of_a_run_without_an_end_it_is_said_that_it_may_be_under_way():
 
 
 @given(st.builds(Brief, st.integers(), st.text(), st.none() | figures, st.text(), *[st.none() | figures] * 3))
-def test_any_brief_can_be_shown(brief):
+def test_every_brief_can_be_shown(brief):
     entry = msgspec.structs.replace(WAITING, brief=brief)
     assert all(isinstance(text, str) for text in (fastest(entry), lead(entry), sentence(entry)))
 
@@ -556,7 +554,7 @@ def test_any_brief_can_be_shown(brief):
         (0.7, 4.0, "≈", "cannot be told apart from it"),
     ],
 )
-def test_what_the_noise_leaves_open_is_not_called_equal(low, high, words, said):
+def test_runs_that_noise_leaves_undecided_are_not_called_equal(low, high, words, said):
     ratio = 2.0 if high > 2 else 1.01
     brief = Brief(9, "CPU graph", 1e-3, "GPU graph", ratio, low, high)
     line = msgspec.structs.replace(WAITING.line, status="ok", rounds=9)

@@ -30,7 +30,7 @@ def ready(host: str, machine=GPU_MACHINE) -> Ready:
     return Ready(machine=machine, import_s=1.0, start_s=0.1, origin=host)
 
 
-def test_each_host_is_a_stop_of_the_device_slider_and_all_together_another():
+def test_the_device_slider_has_a_stop_for_each_host_and_one_for_all():
     known = ("gpu-07", "gpu-08")
     assert s.device_choice(CHOSEN, CPU_MACHINE, known).parameter.options[-3:] == (*known, EVERYWHERE)
     for stop, hosts in (("gpu-07", ("gpu-07",)), (EVERYWHERE, ("", "gpu-07", "gpu-08")), ("CPU", ("",))):
@@ -40,7 +40,7 @@ def test_each_host_is_a_stop_of_the_device_slider_and_all_together_another():
     assert s.device_choice(CHOSEN, CPU_MACHINE).parameter.options == ("CPU", "GPU", "both")
 
 
-def test_the_arms_of_each_host_are_those_of_its_own_devices():
+def test_each_host_has_arms_for_its_own_devices():
     there = CHOSEN.at_device(EVERYWHERE, ("gpu-07",))
     devices = there.devices(CPU_MACHINE, {"gpu-07": GPU_MACHINE})
     arms = there.request(devices, "quick").arms
@@ -52,7 +52,7 @@ def test_the_arms_of_each_host_are_those_of_its_own_devices():
     assert CHOSEN.request(CHOSEN.devices(CPU_MACHINE, {}), "quick").arms == CHOSEN.arms_on(CPU_MACHINE)
 
 
-def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
+def test_another_preset_stays_on_the_hosts_and_an_own_file_here():
     there = CHOSEN.at_device("gpu-07", ("gpu-07",))
     assert CHOSEN.where(there).hosts == ("gpu-07",)
     own = s.Settings.of(SMALL, find("stft").declaration, "/a/b.py:f")
@@ -61,7 +61,7 @@ def test_another_preset_stays_on_the_hosts_and_a_persons_own_file_here():
         own.at_device("gpu-07", ("gpu-07",))
 
 
-def test_a_persons_own_file_goes_to_environments_of_this_machine():
+def test_an_own_file_runs_in_environments_of_this_machine():
     hosts = Hosts()
     hosts.add("gpu-07")
     hosts.add("old", "old=~/venvs/tf216")
@@ -75,7 +75,7 @@ def test_a_persons_own_file_goes_to_environments_of_this_machine():
         own.at_device("gpu-07", hosts.reach(""), hosts.environments)
 
 
-def test_what_a_run_of_environments_takes_is_that_of_all_their_processes():
+def test_the_duration_of_a_run_of_environments_counts_all_processes():
     state = lab_state()
     state.change(CHOSEN)
     alone = float(re.search(r"about (\d+) s", state.cost)[1])
@@ -91,7 +91,7 @@ def test_the_command_line_names_the_hosts():
     assert "--host" not in command_line(CHOSEN)
 
 
-def test_what_a_hosts_worker_says_is_not_taken_for_this_machines():
+def test_messages_of_a_remote_worker_do_not_describe_this_machine():
     made = lab_state(CPU_MACHINE)
     made.hosts.add("gpu-07")
     made.apply(Warming(stage="importing TensorFlow", elapsed_s=1.0, origin="gpu-07"))
@@ -135,7 +135,7 @@ def environments(on_event) -> MultiHostRunner:
     return MultiHostRunner(on_event, ("",), member, here=lambda host: True)
 
 
-async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path):
+async def test_a_host_is_added_and_used_and_lost_and_the_lab_goes_on(tmp_path):
     app = lab(tmp_path, runner=party, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)
@@ -160,7 +160,7 @@ async def test_a_host_is_added_measured_on_and_lost_and_the_lab_goes_on(tmp_path
         assert lab_state.shown.status == "ok"
 
 
-async def test_an_environment_is_added_beside_the_labs_own_and_remembered(tmp_path, monkeypatch):
+async def test_an_environment_is_added_and_remembered(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     app = lab(tmp_path, runner=environments, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -177,7 +177,7 @@ async def test_an_environment_is_added_beside_the_labs_own_and_remembered(tmp_pa
     assert preferences().environments == ("mine=.",)
 
 
-async def test_an_environment_that_cannot_be_is_told_and_nothing_is_remembered(tmp_path, monkeypatch):
+async def test_an_unusable_environment_is_reported_and_not_remembered(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     app = lab(tmp_path, runner=environments, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -192,7 +192,7 @@ async def test_an_environment_that_cannot_be_is_told_and_nothing_is_remembered(t
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_machines_of_the_history_keep_what_differs_between_their_runs(tmp_path, size):
+async def test_machines_of_the_history_keep_the_differences_of_their_runs(tmp_path, size):
     app = lab(tmp_path, rerun=False)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r i enter 2 0 0 0 0 enter r m")

@@ -19,7 +19,7 @@ def test_every_action_and_widget_is_known():
     assert {"run", "slider.less", "timeline.arm", "table.filter", "demo.next"} <= declared().keys()
 
 
-async def test_the_lab_and_its_pages_obey_it(tmp_path):
+async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
     (tmp_path / "keymap.toml").write_text('[keys]\nrun = "m"\nstpo = "z"\n"history.close" = "z"\n')
     app = lab(tmp_path)
     async with opened(app, (200, 40)) as pilot:
@@ -72,7 +72,7 @@ PAGES = {
 """By the action that opens it, with what opens a page over it."""
 
 
-async def test_with_other_keys_throughout_every_view_and_page_says_those(tmp_path):
+async def test_with_other_keys_every_view_and_page_names_those(tmp_path):
     others = other_keys(tmp_path)
     app = lab(tmp_path)
 
@@ -116,7 +116,7 @@ print(time.time() - start)
 """
 
 
-async def test_with_other_keys_a_document_and_two_runs_compared_say_those(tmp_path):
+async def test_with_other_keys_documents_and_comparisons_name_those(tmp_path):
     others = other_keys(tmp_path)
     (tmp_path / "article.md").write_text(ARTICLE)
     app = lab(tmp_path, store=lambda: some(tmp_path / "history"))

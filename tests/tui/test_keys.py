@@ -27,7 +27,7 @@ from tuilab.tui.widgets.slider import Slider
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_which(tmp_path, size):
+async def test_keys_mean_the_same_with_any_focus_and_the_footer_lists_them(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         values, listed = app.screen.lab.state, app.screen.presets
@@ -61,7 +61,7 @@ async def test_keys_mean_the_same_wherever_the_focus_is_and_the_footer_says_whic
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_value_that_is_refused_is_told_what_would_be_right(tmp_path, size):
+async def test_a_refused_value_shows_what_is_accepted(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         await press(pilot, app, ["i", "enter", *"99999999999", "enter"])
@@ -83,7 +83,7 @@ async def test_the_wheel_scrolls_the_presets_and_opens_none(tmp_path):
         assert app.screen.lab.state.settings is opened_before and app.runner.measured == []
 
 
-async def test_the_wheel_moves_tabs_that_have_no_room(tmp_path):
+async def test_the_wheel_moves_tabs_that_do_not_fit(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (60, 18)) as pilot:
         assert "Live Compare" in text(app) and "Roofline" not in text(app)
@@ -125,7 +125,7 @@ async def test_every_key_is_on_one_page(tmp_path, size):
         assert not isinstance(app.screen, KeysScreen)
 
 
-def test_a_views_key_has_the_word_of_its_tab():
+def test_the_key_of_a_view_has_the_word_of_its_tab():
     shown = {action.name: action.label for action in ACTIONS if action.name.startswith("view(")}
     for key, (title, _) in VIEWS.items():
         assert title.lower() in shown[f"view('{key}')"]
@@ -159,7 +159,7 @@ def test_no_panel_gives_a_key_of_the_lab_another_meaning():
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, size):
+async def test_the_keys_of_the_lab_work_on_sliders_and_pictures(tmp_path, size):
     app = lab(tmp_path, rerun=False)
     async with opened(app, size) as pilot:
         values = app.screen.lab.state
@@ -185,7 +185,7 @@ async def test_on_a_slider_and_in_a_picture_the_keys_of_the_lab_stay(tmp_path, s
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_who_asks_for_a_picture_is_in_it_and_its_filter_is_found_from_the_sliders(tmp_path, size):
+async def test_opening_a_view_moves_the_focus_there_and_its_filter_opens_from_the_sliders(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         # Without a visible list of presets, enter has moved to the sliders.
@@ -207,7 +207,7 @@ async def test_who_asks_for_a_picture_is_in_it_and_its_filter_is_found_from_the_
         assert app.focused.id == "preset-filter", "the picture has none"
 
 
-async def test_a_list_that_does_not_show_has_no_keys(tmp_path):
+async def test_a_hidden_list_has_no_keys(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r down")
@@ -215,7 +215,7 @@ async def test_a_list_that_does_not_show_has_no_keys(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (60, 18)])
-async def test_the_line_of_keys_ends_with_a_whole_one_and_a_click_does_what_it_says(tmp_path, size):
+async def test_the_footer_ends_with_a_whole_key_and_clicks_work(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         for keys in ("r", "c", "c", "i", "6 6"):

@@ -41,7 +41,7 @@ async def test_enter_opens_a_preset_and_measures_it(tmp_path):
         assert "samples" in shown and "16,777,216" in shown, "a broken preset has its message"
 
 
-async def test_a_slider_at_rest_or_dropped_is_measured_and_undone(tmp_path):
+async def test_a_slider_at_rest_or_released_is_measured_and_can_be_undone(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "enter i right")
@@ -91,14 +91,14 @@ async def test_both_keys_measure_with_the_budget_that_the_screen_shows(tmp_path,
         assert [m.budget.name for m in app.runner.measured] == ["quick", "standard", "standard"]
 
 
-async def test_how_precise_a_sweep_shall_be_is_written_as_every_share_is(tmp_path):
+async def test_the_precision_of_a_sweep_is_written_as_a_percentage(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "s")
         assert "quick, ± 5 %" in text(app)
 
 
-async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_person_asked_for(tmp_path):
+async def test_sliding_replaces_only_runs_that_sliding_began(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "enter i right")
@@ -117,7 +117,7 @@ async def test_sliding_replaces_a_run_that_sliding_began_and_leaves_one_that_a_p
         assert "settings changed" in text(app)
 
 
-async def test_further_processes_are_not_begun_anew_but_said_with_what_stops_them(tmp_path):
+async def test_further_processes_are_not_restarted_and_their_stop_key_is_named(tmp_path):
     app = lab(tmp_path, rounds=6)
     async with opened(app, messages=True) as pilot:
         await press(pilot, app, "r")
@@ -134,7 +134,7 @@ async def test_further_processes_are_not_begun_anew_but_said_with_what_stops_the
         assert len(app.runner.measured) == 4
 
 
-async def test_the_screen_waits_for_nobody(tmp_path):
+async def test_the_screen_never_waits_for_the_worker(tmp_path):
     """Everything works before the worker is ready; a requested run starts when it is, or is stopped."""
     app = lab(tmp_path, warm=False)
     async with opened(app) as pilot:
@@ -181,7 +181,7 @@ async def test_without_a_gpu_the_screen_says_so(tmp_path):
     assert "GPU:0" not in shown.split("Placement")[0].replace("GPU:0 ", "")
 
 
-async def test_every_view_opens_by_its_key_and_its_tab_says_something_and_has_its_help(tmp_path):
+async def test_every_view_opens_by_key_and_tab_and_has_content_and_help(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         views = app.screen.query_one(Views)
@@ -201,7 +201,7 @@ async def test_every_view_opens_by_its_key_and_its_tab_says_something_and_has_it
             assert views.key == key
 
 
-async def test_a_narrow_screen_has_a_drawer_and_one_too_small_says_so_and_recovers(tmp_path):
+async def test_a_narrow_screen_has_a_drawer_and_a_tiny_one_says_so(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         presets = app.screen.query_one(PresetsPanel)

@@ -9,7 +9,7 @@ from textual.notifications import Notification
 from tuilab.tui.lasting import PAINT, Forgiving, LastingApp
 
 
-def test_a_paint_that_is_the_last_one_again_is_not_sent():
+def test_a_paint_equal_to_the_last_is_not_sent():
     terminal = Forgiving()
     terminal.file = io.StringIO()
     one, other = "\x1b[1;1H" + "a" * PAINT, "\x1b[1;1H" + "b" * PAINT
@@ -18,7 +18,9 @@ def test_a_paint_that_is_the_last_one_again_is_not_sent():
     assert terminal.file.getvalue() == one + other + one + "\a\a" and terminal.sent == 3 * len(one) + 2
 
 
-async def test_a_message_that_ends_as_a_key_is_pressed_ends_nothing_else(monkeypatch: pytest.MonkeyPatch):
+async def test_a_message_that_expires_during_a_key_press_changes_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """Textual drops expired items whenever it checks, even during iteration."""
     looks: Iterator[bool] = iter((False, False))
     app = LastingApp()
@@ -31,7 +33,7 @@ async def test_a_message_that_ends_as_a_key_is_pressed_ends_nothing_else(monkeyp
     assert not list(looks)
 
 
-async def test_what_stands_there_is_not_said_again_and_trouble_goes_with_the_next_key():
+async def test_a_shown_message_is_not_repeated_and_errors_vanish_with_the_next_key():
     app = LastingApp()
     async with app.run_test() as pilot:
         for words in ("nothing runs", "nothing runs", "another"):

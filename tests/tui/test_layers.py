@@ -54,7 +54,7 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
 
 
-async def test_why_a_model_has_none_is_said(tmp_path: Path):
+async def test_a_model_without_layers_says_why(tmp_path: Path):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (100, 30)) as pilot:
         await press(pilot, app, "r 4")
@@ -64,7 +64,7 @@ async def test_why_a_model_has_none_is_said(tmp_path: Path):
         assert "No layers: what its graph does could not be counted." in picture(app)
 
 
-async def test_they_are_those_of_the_arm_under_the_cursor(tmp_path: Path):
+async def test_the_layers_belong_to_the_arm_under_the_cursor(tmp_path: Path):
     app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
     async with opened(app, (100, 30)) as pilot:
         await press(pilot, app, "r 4")
@@ -79,7 +79,7 @@ async def test_they_are_those_of_the_arm_under_the_cursor(tmp_path: Path):
         assert {("CPU eager", "eager/encoder/attention"), ("CPU graph", "encoder/attention")} <= seen
 
 
-async def test_a_layers_ops_are_listed_with_where_they_ran(tmp_path: Path):
+async def test_the_ops_of_a_layer_are_listed_with_their_devices(tmp_path: Path):
     app = lab(tmp_path, rounds=8, machine=CPU_MACHINE)
     async with opened(app, (100, 30)) as pilot:
         await press(pilot, app, "r 6")

@@ -67,7 +67,7 @@ def calls_of(work: Callable[[], object]) -> int:
     return count
 
 
-def test_taking_a_round_in_costs_the_same_however_long_the_run_is():
+def test_adding_a_round_costs_the_same_for_any_length_of_run():
     lab_state = begun(made_session())
     costs = {}
     for index in range(3_001):
@@ -81,7 +81,7 @@ def test_taking_a_round_in_costs_the_same_however_long_the_run_is():
     assert len(set(costs.values())) == 1, costs
 
 
-def test_a_paint_of_five_times_the_rounds_costs_hardly_more_calls():
+def test_painting_five_times_the_rounds_takes_hardly_more_calls():
     lab_state, clouds = begun(made_session()), {}
 
     def paint() -> None:

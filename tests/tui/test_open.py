@@ -63,7 +63,7 @@ MINE = Declaration(
 )
 
 
-def test_what_a_path_is():
+def test_the_kind_of_a_path_is_recognised():
     assert resolve("a/b.toml") == PresetFile("a/b.toml")
     assert resolve("run.jsonl") == Recording("run.jsonl")
     assert resolve("benchmark.py") == Script("benchmark.py")
@@ -72,7 +72,7 @@ def test_what_a_path_is():
         assert resolve(article) == resolve(f"check {article}") == Article(article)
 
 
-async def test_a_document_with_its_findings_and_presets(tmp_path: Path):
+async def test_a_document_shows_its_findings_and_presets(tmp_path: Path):
     file = tmp_path / "article.md"
     file.write_text(DOCUMENT)
     app = lab(tmp_path)
@@ -135,7 +135,7 @@ async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Pa
         assert any("Opening a preset below it measures" in said.message for said in app._notifications)
 
 
-async def test_what_two_examples_do_not_resolve_stands_once(tmp_path: Path):
+async def test_a_name_unresolved_in_two_examples_is_listed_once(tmp_path: Path):
     file = tmp_path / "twice.ipynb"
     start = "import time\nimport tensorflow as tf\nx = tf.random.normal((64, 64))\n"
     start += "def f(x):\n    return tf.nn.softmax(x @ x)\n"
@@ -176,7 +176,7 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
         )
 
 
-async def test_a_proof_stops_and_what_cannot_be_measured_is_said(tmp_path: Path):
+async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path: Path):
     file = tmp_path / "article.md"
     file.write_text(TIMED)
     app = lab(tmp_path, hold=3)
@@ -214,7 +214,7 @@ async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
             assert any(wrong in words for words in said) if wrong else not said
 
 
-async def test_a_preset_file_and_what_is_wrong_is_said_and_the_lab_goes_on(tmp_path: Path):
+async def test_a_wrong_preset_file_is_reported_and_the_lab_goes_on(tmp_path: Path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["o", *"nowhere", "enter"])
@@ -243,7 +243,7 @@ async def test_the_lab_begins_with_a_model(tmp_path: Path):
 
 
 @pytest.mark.parametrize("rerun", [True, False])
-async def test_what_is_asked_for_while_own_code_is_read_is_measured_then(tmp_path: Path, rerun, monkeypatch):
+async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: Path, rerun, monkeypatch):
     """Until then the screen shows another preset, which is not meant."""
     (tmp_path / "model.py").write_text("def forward(x): return x")
     held, declare = [], ScriptedRunner._declare
@@ -263,7 +263,7 @@ async def test_what_is_asked_for_while_own_code_is_read_is_measured_then(tmp_pat
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_code_of_ones_own_gets_sliders_and_is_measured(tmp_path: Path, size):
+async def test_own_code_gets_sliders_and_is_measured(tmp_path: Path, size):
     (tmp_path / "model.py").write_text("def forward(x): return x")
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
@@ -307,7 +307,7 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
 
 
 @pytest.mark.parametrize("place", ["i", "p", "i end tab tab tab tab tab tab tab tab tab"])
-async def test_what_is_opened_has_the_keys_on_a_control_though_others_were_there_before(tmp_path, place):
+async def test_after_opening_the_focus_is_on_a_new_control(tmp_path, place):
     (tmp_path / "model.py").write_text("def forward(x): return x")
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
@@ -319,7 +319,7 @@ async def test_what_is_opened_has_the_keys_on_a_control_though_others_were_there
         assert isinstance(app.focused, Slider) and app.focused.parameter.name == "width"
 
 
-async def test_open_lists_what_was_opened_completes_paths_and_keeps_what_was_mistyped(tmp_path, monkeypatch):
+async def test_open_lists_recent_files_and_completes_paths_and_keeps_mistyped_text(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     file = tmp_path / "article.md"
     file.write_text(DOCUMENT)
@@ -360,7 +360,7 @@ async def test_a_path_is_completed_as_in_a_shell_and_enter_opens_what_is_shown(t
     assert reopened() == [str(tmp_path / "article.md")], "it is found from another folder too"
 
 
-async def test_the_home_of_somebody_who_is_not_known_may_be_typed(tmp_path):
+async def test_the_home_of_an_unknown_user_may_be_typed(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24), messages=True) as pilot:
         await press(pilot, app, ["o", "~", *"noone", "enter"])
@@ -368,7 +368,7 @@ async def test_the_home_of_somebody_who_is_not_known_may_be_typed(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_trouble_is_short_and_leaves_with_the_next_key(tmp_path, size):
+async def test_errors_are_short_and_vanish_with_the_next_key(tmp_path, size):
     app = lab(tmp_path, rerun=False)
     async with opened(app, size, messages=True) as pilot:
         await press(pilot, app, "i enter 1 enter")
@@ -462,7 +462,7 @@ async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_file_of_functions_lists_them_though_one_calls_what_could_be_a_preset(tmp_path: Path, size):
+async def test_a_file_of_functions_lists_them_despite_calls_that_resemble_a_preset(tmp_path: Path, size):
     mine = tmp_path / "mine.py"
     mine.write_text(
         "import tensorflow as tf\n\n\ndef product(x: tf.Tensor = None):\n    return tf.matmul(x, x)\n\n\n"
@@ -493,7 +493,7 @@ async def test_functions_of_a_file_are_found_by_typing(tmp_path: Path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_of_an_article_that_claims_nothing_nothing_errs_and_its_page_names_all_its_keys(tmp_path, size):
+async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_path, size):
     file = tmp_path / "article.md"
     file.write_text(TIMED)
     app = lab(tmp_path)

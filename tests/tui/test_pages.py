@@ -46,7 +46,7 @@ def test_every_action_is_there_and_has_a_sentence():
         assert action.help.endswith(".") and action.label
 
 
-async def test_help_says_what_has_the_keys_and_what_the_picture_is(tmp_path):
+async def test_help_explains_the_focused_panel_and_the_picture(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "i")
@@ -133,7 +133,7 @@ async def test_verdict_marks_are_there_after_a_restart(tmp_path):
         assert other.lab.state.verdicts == {}, "another machine has verdicts of its own"
 
 
-async def test_the_help_is_searched(tmp_path):
+async def test_the_help_can_be_searched(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "question_mark slash g h o s t enter")
@@ -145,7 +145,7 @@ async def test_the_help_is_searched(tmp_path):
         assert isinstance(app.screen, LabScreen)
 
 
-async def test_copy_as_command(tmp_path, monkeypatch):
+async def test_settings_are_copied_as_a_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     app = lab(tmp_path)
     async with opened(app) as pilot:
@@ -157,7 +157,7 @@ async def test_copy_as_command(tmp_path, monkeypatch):
         assert app.clipboard.startswith("tuilab sweep stft-small --axis samples=256,")
 
 
-async def test_export(tmp_path, monkeypatch):
+async def test_a_run_is_exported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     app = lab(tmp_path)
     written: dict[str, str] = {}
@@ -180,7 +180,7 @@ async def test_export(tmp_path, monkeypatch):
     assert all("STFT" in content or "stft" in content or "cpu0" in content for content in written.values())
 
 
-async def test_replay_of_a_run_of_the_history(tmp_path):
+async def test_a_run_of_the_history_is_replayed(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "enter")
@@ -272,7 +272,7 @@ async def test_the_timeline_of_a_replay_says_why_it_is_empty_and_what_to_do(tmp_
         assert not [asked for asked in app.runner.sent if getattr(asked, "kind", "") == "profile"]
 
 
-async def test_why_this_device(tmp_path, monkeypatch):
+async def test_why_this_device_is_explained(tmp_path, monkeypatch):
     from tuilab.doctor import examine
 
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
@@ -304,7 +304,7 @@ async def test_the_doctor_does_not_disturb_a_run(tmp_path, monkeypatch):
         assert "waits for the run to end" in text(app)
 
 
-async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
+async def test_the_first_visit_message_appears_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     for first in (True, False):
         app = lab(tmp_path, newcomer=None)
@@ -313,7 +313,7 @@ async def test_a_first_visit_is_told_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_path, monkeypatch, size):
+async def test_devices_are_sampled_from_the_start_except_in_a_replay(tmp_path, monkeypatch, size):
     from tuilab.lab import devices
     from tuilab.telemetry.sampler import Telemetry
 
@@ -339,7 +339,7 @@ async def test_the_devices_are_looked_at_from_the_start_and_not_in_a_replay(tmp_
         assert "GPU:0 NVIDIA H200" not in text(app)
 
 
-async def test_the_verdict_is_seen_where_its_view_opens(tmp_path):
+async def test_the_view_of_verdicts_opens_at_the_verdict(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r d")
@@ -358,7 +358,7 @@ async def test_before_a_run_the_list_of_arms_is_empty_and_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp_path, size):
+async def test_every_help_page_explains_the_words_of_the_lab(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         for keys in ("", "i", "5", "h"):
@@ -368,7 +368,7 @@ async def test_the_words_of_the_lab_are_explained_wherever_help_is_asked_for(tmp
                 assert f"**{word}**" in written, (keys, word)
 
 
-async def test_nothing_moves_while_nothing_happens(tmp_path):
+async def test_an_idle_screen_does_not_repaint(tmp_path):
     """An idle screen sends nothing: no timer draws."""
     app = lab(tmp_path)
     drawn: list[object] = []
@@ -379,7 +379,7 @@ async def test_nothing_moves_while_nothing_happens(tmp_path):
     assert drawn == []
 
 
-def test_ascii_is_asked_for_or_found_out():
+def test_ascii_is_requested_or_detected():
     assert wants_ascii({"TUILAB_ASCII": "1"}) and wants_ascii({"TERM": "linux"})
     assert not wants_ascii({"TUILAB_ASCII": "0", "TERM": "linux"})
     assert wants_ascii({"LANG": "de_DE.ISO-8859-1"}) and not wants_ascii({"LANG": "de_DE.UTF-8"})
@@ -387,7 +387,7 @@ def test_ascii_is_asked_for_or_found_out():
     assert wants_ascii({"LANG": "de_DE"}, "iso8859-1") and not wants_ascii({"LANG": "de_DE"}, "utf-8")
 
 
-async def test_a_group_is_opened_by_enter(tmp_path):
+async def test_enter_opens_a_group(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "enter 6")

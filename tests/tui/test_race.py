@@ -31,7 +31,7 @@ def filled(elapsed: float) -> list[int]:
     return [line.count("█") for line in said[1:]]
 
 
-def test_each_runs_at_its_own_pace_and_a_recording_is_named_as_one():
+def test_each_racer_has_its_own_pace_and_recordings_are_labelled():
     half, end, late = filled(FIRST_S / 2), filled(FIRST_S), filled(LAST_S)
     assert half[0] == end[0] // 2 and end[0] == late[0]
     assert abs(end[1] - end[0] / 4) <= 1 and end[1] < late[1] < late[0]

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.tui.recorded import PICTURES, draw_all, words_of
 
 
-async def test_the_pictures_are_what_the_app_draws(tmp_path: Path, monkeypatch):
+async def test_the_recorded_pictures_match_the_app(tmp_path: Path, monkeypatch):
     drawn = await draw_all(tmp_path, monkeypatch.setattr)
     kept = {
         file.stem: file.read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ async def recorded(pilot, app):
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])
-async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
+async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
     app = lab(tmp_path, rounds=ROUNDS)
     async with opened(app, size) as pilot:
         replay = await recorded(pilot, app)
@@ -68,7 +68,7 @@ async def test_it_steps_seeks_and_says_where_it_is(tmp_path, size):
         assert replay.speed == SPEEDS[-1]
 
 
-async def test_x_ends_it_no_slider_measures_in_its_place_and_r_asks(tmp_path):
+async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await recorded(pilot, app)
@@ -86,7 +86,7 @@ async def test_x_ends_it_no_slider_measures_in_its_place_and_r_asks(tmp_path):
         assert len(app.runner.measured) == 2 and not app.screen.query(ReplayStrip)
 
 
-async def test_rounds_come_at_the_speed_that_was_chosen():
+async def test_rounds_are_replayed_at_the_chosen_speed():
     """As a ratio within one run: the same gaps at two speeds."""
     request = LabState(settings=choose(str(PRESETS / "stft-small.toml"))).request("quick")
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
@@ -112,7 +112,7 @@ async def test_rounds_come_at_the_speed_that_was_chosen():
     assert await took(0.5) > 2 * await took(8.0)
 
 
-async def test_of_a_preset_that_is_not_here_nothing_else_is_offered_as_its_settings(tmp_path):
+async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
     """As for a user model that was not opened: the sliders are another preset's."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:

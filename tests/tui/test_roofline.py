@@ -66,7 +66,7 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_an_answer_that_is_cut_still_tells_what_a_gpu_could_give(tmp_path: Path, size):
+async def test_a_shortened_answer_still_says_what_a_gpu_could_give(tmp_path: Path, size):
     gpu = "H100: likely"
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, size, each=True) as pilot:

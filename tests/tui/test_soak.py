@@ -76,7 +76,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
     assert not more, more
 
 
-async def test_messages_leave_nothing_behind_of_what_they_drew(tmp_path):
+async def test_messages_leave_nothing_on_the_screen(tmp_path):
     app, counts = lab(tmp_path), []
     async with opened(app, messages=True) as pilot:
         for _ in range(8):
@@ -89,7 +89,7 @@ async def test_messages_leave_nothing_behind_of_what_they_drew(tmp_path):
     assert counts[-1] < counts[2] + 5, counts
 
 
-async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_path, monkeypatch):
+async def test_starting_reads_equally_much_of_long_and_short_histories(tmp_path, monkeypatch):
     """Counted in instructions of SQLite's virtual machine, because looking at each run would take many."""
     steps = 0
 
@@ -118,7 +118,7 @@ async def test_a_start_reads_as_much_of_a_long_history_as_of_a_short_one(tmp_pat
     assert 0 < needed[1_000] < needed[5] + 500, needed
 
 
-def test_a_long_history_that_was_read_whole_is_not_held(tmp_path):
+def test_a_long_history_is_not_kept_in_memory(tmp_path):
     """Each of the lab's connections kept up to 16 MB of it: 32 after some hundred runs."""
     used = getattr(ctypes.CDLL(_sqlite3.__file__), "sqlite3_memory_used", None)
     if used is None:

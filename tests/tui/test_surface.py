@@ -14,7 +14,7 @@ from tuilab.tui.widgets.plot import Plot
 from tuilab.tui.widgets.slider import Slider
 
 
-async def test_going_along_the_curve_moves_the_slider_the_sentence_and_the_frame(tmp_path):
+async def test_moving_along_the_curve_moves_slider_and_sentence_and_frame(tmp_path):
     app = lab(tmp_path, rerun=False)
     async with opened(app) as pilot:
         await press(pilot, app, "s")
@@ -34,7 +34,7 @@ async def test_going_along_the_curve_moves_the_slider_the_sentence_and_the_frame
         assert app.runner.measured[-1].scenario.parameters["samples"] == samples.value
 
 
-async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
+async def test_any_panel_can_fill_the_screen_and_return(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         views = app.screen.query_one(Views)
@@ -55,7 +55,7 @@ async def test_any_panel_takes_the_whole_screen_and_gives_it_back(tmp_path):
         assert app.screen.maximized is None
 
 
-async def test_what_was_placed_without_room_for_it_shows_once_there_is(tmp_path):
+async def test_widgets_placed_without_room_appear_once_they_fit(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")
@@ -66,7 +66,7 @@ async def test_what_was_placed_without_room_for_it_shows_once_there_is(tmp_path)
 
 
 @pytest.mark.parametrize("key", "AaghmHFKRop")
-async def test_on_a_small_screen_no_pages_keys_are_cut(tmp_path, key):
+async def test_a_small_screen_shows_all_keys_of_each_page(tmp_path, key):
     app = lab(tmp_path)
     async with opened(app, (60, 18)) as pilot:
         await press(pilot, app, f"r {key}")
@@ -74,7 +74,7 @@ async def test_on_a_small_screen_no_pages_keys_are_cut(tmp_path, key):
         assert all("esc closes ─╯" in line for line in feet), feet
 
 
-async def test_after_a_demo_that_was_left_nothing_has_been_placed_yet(tmp_path):
+async def test_after_leaving_a_demo_no_layout_remains(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")
@@ -99,7 +99,7 @@ async def test_a_click_selects_and_a_second_one_opens_and_measures(tmp_path, siz
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (160, 56)])
-async def test_no_row_of_the_controls_moves_from_view_to_view(tmp_path, size):
+async def test_the_controls_keep_their_rows_in_all_views(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r")
@@ -114,7 +114,7 @@ async def test_no_row_of_the_controls_moves_from_view_to_view(tmp_path, size):
             assert "About" in text(app) and all(title in text(app) for title in titles)
 
 
-async def test_view_of_a_closing_page_opens_no_more(tmp_path):
+async def test_a_closing_page_opens_no_view(tmp_path):
     """A served page removes its widgets while a click on a tab is still being handled."""
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
@@ -138,7 +138,7 @@ async def test_the_timeline_begins_with_the_gpu_names_its_colours_and_lists_its_
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path, size):
+async def test_without_a_gpu_the_first_screen_promises_no_race(tmp_path, size):
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, size):
         said = answer(app.lab.state).sentence
@@ -147,14 +147,14 @@ async def test_without_a_gpu_the_first_words_promise_no_race(tmp_path, size):
 
 
 @pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 40), (200, 60)])
-async def test_the_panels_beside_the_presets_begin_and_end_at_the_same_columns(tmp_path, size):
+async def test_the_panels_next_to_the_presets_are_aligned(tmp_path, size):
     app = lab(tmp_path)
     async with opened(app, size):
         panels = [app.screen.query_one(name).region for name in ("#answer", "#views", "#controls")]
         assert {(panel.x, panel.right) for panel in panels} == {(panels[0].x, size[0])}
 
 
-async def test_of_sizes_without_a_figure_a_sweep_speaks_at_its_end(tmp_path, monkeypatch):
+async def test_a_sweep_reports_sizes_without_a_figure_at_its_end(tmp_path, monkeypatch):
     whole = Script._round
 
     def of_the_first_size(script, index):

@@ -44,7 +44,7 @@ STAGES = ["building", "first call", "recording where it runs", "warming up", "ph
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_says_how_long_it_is_from_two_seconds_on_and_the_next_begins_anew(stage: str) -> None:
+def test_a_stage_shows_its_time_from_two_seconds_on_and_the_next_restarts(stage: str) -> None:
     made = begun()
     label, other = made.shown.arms[arm(made)].label, list(made.shown.arms)[1]
     made.clock.now += 7
@@ -62,7 +62,7 @@ def test_a_stage_says_how_long_it_is_from_two_seconds_on_and_the_next_begins_ane
     assert status(made).text == f"{stage} · {made.shown.arms[other].label}"
 
 
-def test_the_same_said_again_is_one_stage_and_a_slow_block_is_told_beside_the_seconds_of_all() -> None:
+def test_a_repeated_message_is_one_stage_and_a_slow_block_shows_its_own_seconds() -> None:
     made = begun()
     for images in (0, 100, 200):
         at(made, "writing records", images, 1_000, "records")
@@ -77,7 +77,7 @@ def test_the_same_said_again_is_one_stage_and_a_slow_block_is_told_beside_the_se
     assert status(made).text == f"measuring, 5.5 of 8.0 s · {label}"
 
 
-def test_a_round_that_does_not_come_is_told() -> None:
+def test_an_overdue_round_is_reported() -> None:
     made = begun()
     for index in range(3):
         made.clock.now += 1.5
@@ -87,7 +87,7 @@ def test_a_round_that_does_not_come_is_told() -> None:
     assert status(made).text.endswith("round 4: 12 s so far") and made.waiting
 
 
-def test_a_run_that_is_over_and_a_replay_wait_for_nothing() -> None:
+def test_finished_runs_and_replays_show_no_wait() -> None:
     over, replayed = lab_state(), begun()
     play(over)
     replayed.replay = "replay of a run"
@@ -108,7 +108,7 @@ class Hanging(ScriptedRunner):
                 self._on_event(Progress(run=event.run, stage="warming up", arm=event.arms[0].id))
 
 
-async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_seconds_tick_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painter, "TICK_S", 0.02)
     now = [100.0]
     app = lab(tmp_path, lab_state=lambda: LabState(clock=lambda: now[0], new_id=lambda: "run1"))
@@ -125,7 +125,7 @@ async def test_on_the_screen_the_seconds_tick(tmp_path: Path, monkeypatch: pytes
         await until(pilot, lambda: "· 25 s · x stops" in text(app))
 
 
-async def test_a_run_that_goes_on_is_not_painted_each_second(
+async def test_a_running_run_is_not_repainted_each_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(painter, "TICK_S", 0.01)
@@ -144,7 +144,7 @@ async def test_a_run_that_goes_on_is_not_painted_each_second(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_sweep_shows_its_stage_until_it_has_a_point(tmp_path: Path, size: tuple[int, int]) -> None:
     app = lab(tmp_path, hold=0)
     async with opened(app, size) as pilot:
         await press(pilot, app, "s")
@@ -161,7 +161,7 @@ async def test_a_sweep_says_what_goes_on_until_it_has_a_point(tmp_path: Path, si
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_built(
+async def test_the_answer_has_a_figure_of_each_device_while_the_rest_is_built(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     """Failures meanwhile are counted, as with figures: the reason is a key away."""
@@ -186,7 +186,7 @@ async def test_a_figure_of_each_device_stands_in_the_answer_while_the_rest_is_bu
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-async def test_what_makes_a_run_doubtful_stands_in_the_first_line_of_any_screen(
+async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The subject is shortened first, then the title; never the confidence or the stop key."""

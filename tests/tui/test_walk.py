@@ -301,7 +301,7 @@ def seeds(*, long: bool) -> tuple[range, int]:
 
 
 @pytest.mark.timeout(2_400)
-async def test_nothing_fails_wherever_one_goes_and_every_page_can_be_left(tmp_path, monkeypatch, request):
+async def test_random_walks_raise_no_error_and_every_page_can_be_left(tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     still_device(monkeypatch.setattr)
@@ -322,7 +322,7 @@ async def test_nothing_fails_wherever_one_goes_and_every_page_can_be_left(tmp_pa
 @pytest.mark.long
 @pytest.mark.real_worker
 @pytest.mark.timeout(0)
-async def test_nothing_fails_beside_a_real_worker(tmp_path, monkeypatch):
+async def test_random_walks_with_a_real_worker_raise_no_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(examine, "examine", lambda wait: REPORT)
     prepare()

@@ -49,7 +49,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Watching:
     )
 
 
-async def test_with_other_keys_the_page_says_those(tmp_path: Path, made) -> None:
+async def test_with_other_keys_the_page_names_those(tmp_path: Path, made) -> None:
     others = other_keys(tmp_path)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
@@ -80,7 +80,7 @@ async def test_the_page(tmp_path: Path, made, shows, size) -> None:  # noqa: F81
 
 
 @pytest.mark.parametrize("asked", ["TUILAB_ASCII", "NO_COLOR"])
-async def test_without_colours_or_beyond_ascii(tmp_path: Path, made, monkeypatch, asked) -> None:
+async def test_the_page_works_without_colours_and_in_ascii(tmp_path: Path, made, monkeypatch, asked) -> None:
     monkeypatch.setenv("NO_COLOR", "1") if asked == "NO_COLOR" else None
     watched.play(made)
     app = lab(tmp_path, watching=made, ascii_only=asked == "TUILAB_ASCII")
@@ -114,7 +114,7 @@ async def test_every_empty_part_says_why(tmp_path: Path, made) -> None:
         assert "ended with exit code 0" in text(app)
 
 
-async def test_on_a_short_screen_what_is_not_found_takes_one_row(tmp_path: Path, made) -> None:
+async def test_a_short_screen_lists_absent_findings_in_one_row(tmp_path: Path, made) -> None:
     app = lab(tmp_path, watching=made)
     async with opened(app, (60, 18)) as pilot:
         findings = app.screen.query_one("#findings")
@@ -126,7 +126,7 @@ async def test_on_a_short_screen_what_is_not_found_takes_one_row(tmp_path: Path,
         assert app.screen.max_scroll_y == 0 and "└ python-in-map" in text(app), "all of it fits"
 
 
-async def test_one_wait_has_one_gain(tmp_path: Path, made) -> None:
+async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
     watched.play(made)
     app = lab(tmp_path, watching=made)
     async with opened(app, (80, 24)) as pilot:
@@ -136,7 +136,7 @@ async def test_one_wait_has_one_gain(tmp_path: Path, made) -> None:
         assert "Of the same time as input-bound: .map(decode) calls Python" in " ".join(text(app).split())
 
 
-async def test_what_is_new_is_drawn(tmp_path: Path, made) -> None:
+async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
     """As a thread reports it: steps, findings, the end; the cursor keeps its place."""
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
@@ -180,7 +180,7 @@ async def test_keys_reach_the_program(tmp_path: Path, made) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_nothing_is_offered_that_a_kept_page_or_a_program_elsewhere_cannot_do(
+async def test_stored_pages_and_remote_programs_offer_only_possible_actions(
     tmp_path: Path, made, size
 ) -> None:
     watched.play(made)
@@ -214,7 +214,7 @@ class Asked:
         return True
 
 
-async def test_a_key_has_the_step_or_a_function_caught(tmp_path: Path, made, monkeypatch) -> None:
+async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monkeypatch) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     asked = made._listener = Asked()
     app = lab(tmp_path, watching=made)
@@ -282,7 +282,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
 
 
 @pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])
-async def test_leaving_asks_whether_the_program_goes_on(tmp_path: Path, made, choice, typed) -> None:
+async def test_leaving_asks_whether_the_program_should_go_on(tmp_path: Path, made, choice, typed) -> None:
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await press(pilot, app, "escape", "q", "escape")
@@ -292,7 +292,7 @@ async def test_leaving_asks_whether_the_program_goes_on(tmp_path: Path, made, ch
     assert made.hosted.typed == typed  # type: ignore[union-attr]
 
 
-async def test_a_program_that_has_ended_is_left_at_once(tmp_path: Path, made) -> None:
+async def test_leaving_an_ended_program_asks_nothing(tmp_path: Path, made) -> None:
     watched.end(made, 0)
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
@@ -301,7 +301,9 @@ async def test_a_program_that_has_ended_is_left_at_once(tmp_path: Path, made) ->
 
 
 @pytest.mark.parametrize("running", [True, False])
-async def test_enter_opens_the_findings_preset_with_the_programs_sizes(tmp_path: Path, made, running) -> None:
+async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program(
+    tmp_path: Path, made, running
+) -> None:
     """It is measured at once, unless a program is still running."""
     watched.play(made)
     if not running:
@@ -322,7 +324,7 @@ async def test_enter_opens_the_findings_preset_with_the_programs_sizes(tmp_path:
         await until(pilot, lambda: settings().preset.name == "python-in-map")
 
 
-async def test_the_whole_page_can_be_read_and_written(tmp_path: Path, made, monkeypatch) -> None:
+async def test_the_whole_page_can_be_scrolled_and_exported(tmp_path: Path, made, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     watched.play(made)
     app = lab(tmp_path, watching=made)
@@ -334,7 +336,7 @@ async def test_the_whole_page_can_be_read_and_written(tmp_path: Path, made, monk
     assert "input-bound" in next(tmp_path.glob("tuilab-watch-*.md")).read_text()
 
 
-async def test_several_programs_have_a_row_each_and_enter_shows_one(tmp_path: Path, made) -> None:
+async def test_several_programs_have_rows_and_enter_shows_one(tmp_path: Path, made) -> None:
     watched.play(made)
     page = made.page
     slow = StepTimes(n=61, median_s=0.4, ci95_s=(0.39, 0.41), kind="keras")
@@ -354,7 +356,7 @@ async def test_several_programs_have_a_row_each_and_enter_shows_one(tmp_path: Pa
         await until(pilot, lambda: app.leaving)
 
 
-def test_what_the_windows_have_tensorflow_say_is_not_the_programs_output(
+def test_tensorflow_logs_of_the_profiler_are_not_program_output(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said = (

@@ -40,7 +40,7 @@ def process() -> Process:
     return of
 
 
-def test_messages_add_up_to_the_time_that_the_program_lasted() -> None:
+def test_messages_add_up_to_the_duration_of_the_program() -> None:
     rows = account(process(), 20.0)
     assert sum(row.seconds for row in rows) == pytest.approx(20.0)
     assert rows[0].stack == ("train.py:10",) and rows[0].count == 120
@@ -60,14 +60,14 @@ def test_time_before_the_first_sample_and_after_the_last_message_is_named() -> N
     )
 
 
-def test_the_headline_says_what_each_call_of_keras_did_and_names_its_line() -> None:
+def test_the_headline_describes_each_keras_call_and_names_its_line() -> None:
     said = headline(account(process(), 20.0), 20.0)
     assert said == (
         "20 s: 14 s predicting row by row (line 10), 4.0 s Python and NumPy, 2.0 s importing, 0.5 s ending"
     )
 
 
-def test_the_tree_gives_each_line_the_time_of_all_that_it_calls() -> None:
+def test_the_tree_gives_each_line_its_total_time() -> None:
     root = tree(account(process(), 20.0))
     assert root.seconds == pytest.approx(20.0)
     first, second = root.sorted()
@@ -83,7 +83,7 @@ def here() -> FrameType:
     return sys._getframe()
 
 
-def test_a_sample_names_own_lines_with_the_outermost_first() -> None:
+def test_a_sample_lists_own_lines_outermost_first() -> None:
     seen = Account(time.perf_counter() - 1.0)
     seen.sample(here())
     [((kind, lines, call, function), seconds)] = seen.take()
@@ -102,7 +102,7 @@ def test_time_in_which_the_program_waits_for_the_observer_at_its_end_is_no_lines
     assert own == pytest.approx(4.0, abs=0.5) and last == pytest.approx(4.0, abs=0.5)
 
 
-def test_more_rows_than_are_kept_lose_their_place_but_not_their_seconds(
+def test_dropped_rows_keep_their_seconds_in_the_total(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tuilab.observer.tuilab_observer.account.MOST_ROWS", 2)
@@ -116,7 +116,7 @@ def test_more_rows_than_are_kept_lose_their_place_but_not_their_seconds(
 
 
 @pytest.mark.slow
-def test_a_program_that_predicts_row_by_row_has_its_time_on_that_line(tmp_path: Path) -> None:
+def test_predicting_row_by_row_puts_the_time_on_that_line(tmp_path: Path) -> None:
     program = Path(__file__).parent / "programs" / "predict_row_by_row.py"
     page, _ = watched(program)
     assert sum(row.seconds for row in page.account) == pytest.approx(page.lasted_s, rel=0.05)
@@ -175,13 +175,13 @@ def page(of: Process, exit_code: int | None) -> p.Page:
 
 
 @pytest.mark.parametrize(("code", "how"), [(3, "with exit code 3"), (-9, "by signal 9")])
-def test_a_program_that_dies_before_a_step_says_so_once(code: int, how: str) -> None:
+def test_a_program_that_dies_before_a_step_is_reported_once(code: int, how: str) -> None:
     text = page_text(page(process(), code))
     assert text.count(f"the program ended {how} before a step") == 1
     assert "no step was seen" not in text
 
 
-def test_the_cost_names_the_processors_of_observer_and_lab() -> None:
+def test_the_cost_includes_processor_time_of_observer_and_lab() -> None:
     of = process()
     of.apply(p.Account(watching=1.0, cpu=11.0, wall=19.5))
     assert page(of, 0).cost.processors_s == pytest.approx(1.5)

@@ -54,14 +54,14 @@ def test_every_code_has_advice() -> None:
         ("math", "tf.random.normal([3]) * math.pi", ""),
     ],
 )
-def test_python_that_a_trace_would_freeze_comes_first(imports: str, body: str, told: str) -> None:
+def test_python_that_tracing_would_freeze_is_reported_first(imports: str, body: str, told: str) -> None:
     sources = {FILE: LOOP.format(imports=imports, body=body)}
     change, _ = advise("eager-step", Case(process(), sources, Beside()), (FILE, 5))
     assert change.startswith("put the step into a function under @tf.function")
     assert (told in change and "but first: " in change) if told else "first" not in change
 
 
-def test_own_functions_that_the_step_calls_are_read_too() -> None:
+def test_own_functions_called_by_the_step_are_read_too() -> None:
     text = (
         "import numpy as np\nimport tensorflow as tf\n\ndef noise():\n    return np.random.rand()\n\n"
         "for n in range(9):\n    with tf.GradientTape():\n        noise()\n\ndef other():\n    print(1)\n"
@@ -70,7 +70,7 @@ def test_own_functions_that_the_step_calls_are_read_too() -> None:
 
 
 @pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "StringJoin"])
-def test_xla_is_not_advised_for_what_it_cannot_compile(op: str) -> None:
+def test_xla_is_not_advised_for_code_that_it_cannot_compile(op: str) -> None:
     of = process(nodes=(("a", "Tanh", "float32", FILE, 5), ("b", op, "float32", FILE, 6)))
     change, preset = advise("xla-off", Case(of, {}, Beside()), (FILE, 4))
     assert "jit_compile" not in change and op in change and "train.py:6" in change and not preset
@@ -97,7 +97,7 @@ def test_a_cache_keeps_nothing_random_and_no_endless_data(
     assert told in advise("input-bound", Case(of, {}, Beside()), (FILE, 12))[0]
 
 
-def test_a_share_is_never_above_the_whole() -> None:
+def test_no_share_exceeds_the_whole() -> None:
     """A product on two threads at once takes more thread time than the step lasts."""
     of = process(nodes=(("mul", "MatMul", "float64", FILE, 5),))
     seen = Seen(steps=[{"compute on CPU": 0.009, "dispatch": 0.001}] * 20)
@@ -109,7 +109,7 @@ def test_a_share_is_never_above_the_whole() -> None:
     assert found.saves_s == pytest.approx(0.45 * of.stepping_s)
 
 
-def test_generated_text_is_not_advised_to_be_predicted_at_once() -> None:
+def test_text_generation_is_not_advised_to_predict_at_once() -> None:
     generated = "x = seed\nfor n in range(9):\n    p = m.predict(x)\n    x = shift(x, p)\n"
     rows = "out = []\nfor row in rows:\n    out.append(m.predict(row))\n"
     assert fed_back({FILE: generated}, FILE, 3) and not fed_back({FILE: rows}, FILE, 3)

@@ -50,6 +50,6 @@ def test_a_running_programs_steps_and_ops_are_shown(tmp_path: Path) -> None:
     assert "MatMul" in {op["op"] for op in page["ops"]}
 
 
-def test_that_nobody_answers_is_said(tmp_path: Path) -> None:
+def test_a_program_that_does_not_answer_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, "watch", "--attach", "nowhere")
     assert done.returncode == 2 and "nowhere" in done.stderr

@@ -46,7 +46,7 @@ model.fit(*data, **FITTED, epochs=10_000, verbose=0, callbacks=[UntilCaught()])
     ],
     ids=["arrays", "dataset"],
 )
-def test_a_fit_is_caught_with_the_batch_that_it_trains_on(tmp_path: Path, data: str, fitted: str) -> None:
+def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fitted: str) -> None:
     file, folder = tmp_path / "train.py", tmp_path / "step"
     file.write_text(FIT.replace("DATA", data).replace("FITTED", fitted))
     program, told = Watched((str(file),)), list[Caught]()

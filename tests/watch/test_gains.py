@@ -29,7 +29,7 @@ def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
     return {each.code: each for each in findings(Case(process, {}, Beside()))}
 
 
-def test_what_the_pipeline_has_of_the_processors_can_be_gained_too() -> None:
+def test_processor_time_of_the_pipeline_can_be_gained_too() -> None:
     for code in ("input-bound", "python-in-map"):
         of = found(16)[code]
         assert of.share == pytest.approx(0.3)
@@ -37,13 +37,13 @@ def test_what_the_pipeline_has_of_the_processors_can_be_gained_too() -> None:
     assert "3.1 % of the processors" in found(16)["input-bound"].message
 
 
-def test_a_step_on_a_gpu_gains_what_it_waits_for() -> None:
+def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
     for of in (found(16, "compute on GPU")["input-bound"], found(0)["input-bound"]):
         assert of.gain_at_most == pytest.approx(1 / (1 - 0.3)) and "processors" not in of.message
 
 
 @pytest.mark.parametrize(("cpu_s", "told"), [(11.6, True), (5.8, False)])
-def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float, told: bool) -> None:
+def test_python_in_a_map_is_reported_if_it_takes_processors_from_the_step(cpu_s: float, told: bool) -> None:
     """Not if it sleeps, which a prefetch hides."""
     process = Process()
     for message in events():
@@ -63,7 +63,7 @@ def test_python_in_a_map_is_told_where_it_has_the_steps_processors(cpu_s: float,
         assert found["python-in-map"].gain_at_most == pytest.approx(1 / (1 - 0.05 - (0.9 - 0.05) / 2))
 
 
-def test_calls_that_a_new_trace_slows_can_be_gained_too() -> None:
+def test_time_of_retraced_calls_can_be_gained_too() -> None:
     """Each of 20 rates is a trace of 0.1 s; the first call after it takes 50 ms, the nine others 10 ms.
 
     The one trace that remains may take 60 ms in another process.
@@ -85,7 +85,7 @@ def test_calls_that_a_new_trace_slows_can_be_gained_too() -> None:
     assert of.gain_ci95[1] == pytest.approx(total / (total - 19 * 0.1 - 0.04 - 20 * 0.04))
 
 
-def test_what_lies_between_the_calls_is_no_less_for_a_profile_that_makes_the_rest_longer() -> None:
+def test_profiling_does_not_reduce_the_time_between_calls() -> None:
     """A step of 1 ms and a callback of 5 ms; profiled, the step takes 2 ms."""
     process = Process()
     calls = tuple((0, 2.0 + n * 0.006, 2.001 + n * 0.006, False) for n in range(200))
@@ -100,7 +100,7 @@ def test_what_lies_between_the_calls_is_no_less_for_a_profile_that_makes_the_res
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(6 / 1, rel=0.01)
 
 
-def test_what_follows_a_pause_may_start_its_ops_sooner_without_it() -> None:
+def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
     """A step of 2 ms, 1.5 ms of it launching ops: the threads they wake have slept for 5 ms during a
     callback.
     """
@@ -118,7 +118,7 @@ def test_what_follows_a_pause_may_start_its_ops_sooner_without_it() -> None:
     assert "starting ops, 21 % of a step, may be quicker" in of.message
 
 
-def test_what_is_of_the_same_time_says_so_and_stands_right_after() -> None:
+def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
     """One wait is reported once: Python in the map, and a missing prefetch, gain no more than the wait."""
     process = Process()
     for told in events():

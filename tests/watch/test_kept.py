@@ -29,7 +29,7 @@ def page(median_s: float, waiting: float, *codes: str) -> Page:
     )
 
 
-def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path))
     store = Store.open()
     programs.keep(store, "w1111", page(0.5, 0.5))
@@ -60,7 +60,7 @@ def test_pages_are_kept_replaced_and_found(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.long
-def test_half_an_hour_of_quick_steps_is_counted_and_takes_no_more_room(tmp_path: Path) -> None:
+def test_half_an_hour_of_quick_steps_is_counted_in_constant_memory(tmp_path: Path) -> None:
     """50,000 steps per minute, as its observer reports them: four times a second."""
     process, each = Process(), 50_000 // 240
     process.apply(Function(number=0, name="step"))
@@ -72,7 +72,7 @@ def test_half_an_hour_of_quick_steps_is_counted_and_takes_no_more_room(tmp_path:
     assert process.times().median_s == pytest.approx(0.0012)
 
 
-def test_ten_thousand_functions_are_a_row_for_each_of_their_codes() -> None:
+def test_ten_thousand_functions_give_one_row_for_each_code_object() -> None:
     process = Process()
     for number in range(10_000):
         process.apply(
@@ -83,7 +83,7 @@ def test_ten_thousand_functions_are_a_row_for_each_of_their_codes() -> None:
     assert [(row.line, row.traces) for row in rows] == [(3, 5_000), (4, 5_000)]
 
 
-def test_secrets_of_the_command_are_not_kept() -> None:
+def test_secrets_of_the_command_are_not_stored() -> None:
     words = ("train.py", "--api-key", "abc", "--token=def", "SECRET_KEY=ghi", "--epochs", "3")
     assert without_secrets(words) == (
         "train.py",
@@ -96,7 +96,7 @@ def test_secrets_of_the_command_are_not_kept() -> None:
     )
 
 
-def test_what_was_kept_elsewhere_for_a_while_is_said_and_comes_back(tmp_path: Path, monkeypatch) -> None:
+def test_pages_kept_elsewhere_are_reported_and_restored(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("TUILAB_DATA", str(tmp_path / "in-the-way" / "data"))
     (tmp_path / "in-the-way").write_text("")

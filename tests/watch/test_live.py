@@ -23,7 +23,7 @@ for _ in range(100):
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_the_first_step_is_shown_at_once_and_what_the_devices_did_with_it(
+def test_the_first_step_and_its_device_activity_are_shown_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The program's own steps are the clock: 50 ms each, and at most forty have passed (two seconds)."""

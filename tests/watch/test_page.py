@@ -40,7 +40,7 @@ def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
     )
 
 
-def test_a_reason_that_every_op_has_is_told_once() -> None:
+def test_a_reason_shared_by_every_op_is_printed_once() -> None:
     of = page({("Conv2D", "CPU"): 0.006, ("MatMul", "CPU"): 0.004})
     assert of.ran_on == "every op ran on the CPU: TensorFlow sees no GPU"
     assert page_text(of).splitlines()[2] == of.ran_on
@@ -56,7 +56,7 @@ def test_a_reason_that_every_op_has_is_told_once() -> None:
         ({("Tanh", "CPU"): 0.002}, "80 % of the ops' time is on GPU:0, 20 % on the CPU"),
     ],
 )  # fmt: skip
-def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, says) -> None:
+def test_the_share_of_each_device_is_printed_with_its_single_reason(others, says) -> None:
     of = page({("MatMul", "GPU:0"): 0.008, **others}, GPU)
     assert of.ran_on == says
     told = page_text(of)
@@ -73,7 +73,7 @@ def test_the_share_of_each_device_is_told_with_the_one_reason_there_is(others, s
         (("model/conv2d", "model/conv2d_1", "model/dense_2"), ("conv2d", "conv2d_1", "dense_2")),
     ],
 )
-def test_a_scope_is_of_the_layer_that_explains_its_number(scopes, found) -> None:
+def test_a_scope_belongs_to_the_layer_that_explains_its_number(scopes, found) -> None:
     names = [f"StatefulPartitionedCall/gradient_tape/{scope}/MatMul" for scope in scopes]
     layers = LayerNames({"conv2d", "conv2d_1", "dense_2"}, names)
     assert tuple(map(layers.of, names)) == found

@@ -39,7 +39,7 @@ def both(
     )
 
 
-def test_an_option_behind_the_program_is_the_programs_and_that_is_said(tmp_path: Path) -> None:
+def test_an_option_after_the_program_goes_to_it_with_a_note(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text("import sys; print(sys.argv[1:])")
     command = [*TUILAB, "watch", str(file), "--fail-on", "any", "--lr=1", "--json=x"]
@@ -56,7 +56,7 @@ def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_tensorflow_logs_of_the_windows_is_not_in_the_programs_output(tmp_path: Path) -> None:
+def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
     """Only the program's own author turns TensorFlow's log off."""
     program = Path(__file__).parent / "programs" / "good_loop.py"
     command = [
@@ -89,7 +89,7 @@ def test_what_tensorflow_logs_of_the_windows_is_not_in_the_programs_output(tmp_p
     ],
     ids=["exception", "_exit", "signal", "exec", "fork", "much output"],
 )
-def test_endings_are_the_programs_own(tmp_path: Path, text: str) -> None:
+def test_the_program_decides_its_exit_code(tmp_path: Path, text: str) -> None:
     alone, watched = both(tmp_path, text)
     assert (watched.returncode, watched.stdout, watched.stderr) == (
         alone.returncode,
@@ -100,7 +100,7 @@ def test_endings_are_the_programs_own(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.long
-def test_what_it_says_in_a_hundred_megabytes_passes_through(tmp_path: Path) -> None:
+def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
     alone, watched = both(tmp_path, "import sys\nfor _ in range(1_000): sys.stdout.write('x' * 100_000)")
     assert watched.returncode == 0 and len(watched.stdout) == len(alone.stdout) == 100_000_000
 
@@ -182,7 +182,7 @@ raise SystemExit(7)
 """
 
 
-def test_whoever_is_stopped_for_a_while_ends_no_program(tmp_path: Path) -> None:
+def test_suspending_a_watcher_does_not_end_the_program(tmp_path: Path) -> None:
     """As with Ctrl-Z and `fg`: its system call is interrupted, which Python may take for a signal of any
     number.
     """
@@ -204,7 +204,7 @@ def test_whoever_is_stopped_for_a_while_ends_no_program(tmp_path: Path) -> None:
     assert (process.wait(60), process.stdout.read()) == (7, "end\n")
 
 
-def test_a_caller_that_ignores_the_end_of_children_is_told_of_this_one(tmp_path: Path) -> None:
+def test_a_caller_that_ignores_child_signals_still_gets_the_exit_code(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text("raise SystemExit(7)")
     ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
@@ -213,7 +213,7 @@ def test_a_caller_that_ignores_the_end_of_children_is_told_of_this_one(tmp_path:
     assert done.returncode == 7 and "Traceback" not in done.stderr, done
 
 
-def test_a_long_name_of_the_temporary_folder_keeps_nobody_from_watching(
+def test_watching_works_with_a_long_temporary_folder_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / ("x" * 100)
@@ -236,7 +236,7 @@ def test_a_program_that_ends_at_once_is_not_waited_for() -> None:
         listener.remove()
 
 
-def test_what_cannot_be_started_is_named(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
         [*TUILAB, "watch", "--plain", "/nowhere/python"],
         capture_output=True,
@@ -261,7 +261,7 @@ step(tf.ones((3, 4)))
 
 
 @pytest.mark.slow
-def test_a_traceback_from_inside_a_function_is_the_same(tmp_path: Path) -> None:
+def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None:
     """It contains no frame of the observer."""
     alone, watched = both(tmp_path, TENSORFLOW)
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
@@ -271,7 +271,7 @@ def test_a_traceback_from_inside_a_function_is_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_programs_own_profiler_has_precedence(tmp_path: Path) -> None:
+def test_the_profiler_of_the_program_has_precedence(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(
         "import glob, sys, time\nimport tensorflow as tf\n"
@@ -319,7 +319,7 @@ print("done", flush=True)
 
 
 @pytest.mark.slow
-def test_each_process_is_a_row_and_nothing_is_left(tmp_path: Path) -> None:
+def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
     """Two spawned children that import TensorFlow, one of which leaves with os._exit."""
     file, out = tmp_path / "train.py", tmp_path / "page.json"
     file.write_text(
@@ -421,9 +421,7 @@ SAID = {
     "name",
     [pytest.param(n, marks=() if n in ("left at once", "patched") else pytest.mark.long) for n in EDGES],
 )
-def test_programs_at_the_edges_run_as_by_themselves_and_their_steps_are_told(
-    tmp_path: Path, name: str
-) -> None:
+def test_unusual_programs_run_as_alone_and_their_steps_are_reported(tmp_path: Path, name: str) -> None:
     text, steps = EDGES[name]
     alone, watched = both(tmp_path, text)
     assert (watched.returncode, watched.stdout) == (alone.returncode, alone.stdout), watched.stderr

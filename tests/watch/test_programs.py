@@ -55,13 +55,13 @@ def judge(file: Path, page: Page, printed: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", programs(sorted(PROGRAMS.glob("*.py")), CI))
-def test_a_program_is_told_its_faults_and_no_others(file: Path) -> None:
+def test_exactly_the_faults_of_a_program_are_reported(file: Path) -> None:
     judge(file, *watched(file))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", programs(EMULATED, GPU_CI))
-def test_a_program_on_an_emulated_gpu_is_told_its_faults_and_no_others(
+def test_exactly_the_faults_of_a_program_on_an_emulated_gpu_are_reported(
     file: Path, emulated_gpu: Environment
 ) -> None:
     judge(file, *on_gpu(file, emulated_gpu))
@@ -78,7 +78,7 @@ def on_gpu(
 
 
 @pytest.mark.slow
-def test_layers_are_called_as_the_program_calls_them(tmp_path: Path) -> None:
+def test_layers_have_the_names_of_the_program(tmp_path: Path) -> None:
     """By `fit`, whose graph numbers every scope again, and by a function that reaches the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
@@ -111,7 +111,7 @@ for number in range(300):
 
 
 @pytest.mark.slow
-def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
+def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> None:
     """Other users of its GPU, nearly exhausted memory, and unused tensor cores."""
 
     def beside(program: Watched) -> None:
@@ -139,7 +139,7 @@ def test_what_is_seen_beside_a_program(emulated_gpu: Environment) -> None:
 
 @pytest.mark.long
 @pytest.mark.slow
-def test_a_gpu_that_tensorflow_does_not_see_is_told_with_the_doctors_cause(
+def test_a_gpu_that_tensorflow_does_not_see_is_reported_with_its_cause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Found with the program's own interpreter; not reported on a machine without a GPU."""

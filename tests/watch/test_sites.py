@@ -34,7 +34,7 @@ def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100) -> Pr
     return out
 
 
-def test_each_line_that_predicts_in_a_loop_has_a_finding_of_its_own() -> None:
+def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     of = process(
         {
             ("input", 4, "Model.predict"): 6.0,
@@ -87,7 +87,7 @@ def test_a_large_part_outside_tensorflow_is_named() -> None:
     assert "15.0 s (75 % of the program)" in note and "line 6" in note
 
 
-def test_xla_that_compiles_without_a_trace_is_found() -> None:
+def test_xla_compiling_without_a_trace_is_found() -> None:
     of = process({})
     of.apply(Function(number=3, name="foo", file=FILE, line=3, own=True, xla=True))
     of.apply(
@@ -97,7 +97,7 @@ def test_xla_that_compiles_without_a_trace_is_found() -> None:
     assert found.line == 3 and found.saves_s == pytest.approx(5.0) and "12 shapes" in found.message
 
 
-def test_steps_that_become_slower_are_found_and_noise_is_not() -> None:
+def test_steps_that_become_slower_are_found_but_noise_is_not() -> None:
     for lengths, told in (([0.01] * 100 + [0.05] * 100, True), ([0.01, 0.05] * 100, False)):
         of, at, calls = Process(), 2.0, []
         for length in lengths:
@@ -119,7 +119,7 @@ def bounded(sides: list[int | None]) -> Process:
     return of
 
 
-def test_a_gpu_gains_no_more_than_the_share_that_it_can_touch() -> None:
+def test_a_gpu_gains_at_most_the_share_that_it_can_run() -> None:
     of = bounded([4096, 4096])
     of.calls[0].spent = 15.0
     found = on_a_gpu(Case(of, {}, Beside()), "h100")

@@ -153,7 +153,7 @@ def compared(page: Page, printed: str, part: str, times: float = 1.0) -> None:
 
 
 @pytest.mark.parametrize("name", TRUTHS)
-def test_a_part_is_what_the_programs_own_clock_finds(tmp_path: Path, name: str) -> None:
+def test_parts_agree_with_the_clock_of_the_program(tmp_path: Path, name: str) -> None:
     part, text = TRUTHS[name]
     file = tmp_path / "train.py"
     file.write_text(BEGIN + text)
@@ -161,7 +161,7 @@ def test_a_part_is_what_the_programs_own_clock_finds(tmp_path: Path, name: str) 
     compared(page, printed, part)
 
 
-def test_copies_and_kernels_of_known_length(tmp_path: Path, emulated_gpu: Environment) -> None:
+def test_copies_and_kernels_have_their_known_length(tmp_path: Path, emulated_gpu: Environment) -> None:
     made = emulated_gpu(1, kernel_us=LENGTH_S * 1e6, copy_us=LENGTH_S * 1e6, pace_ns=1.0)
     file = tmp_path / "train.py"
     file.write_text(ON_GPU)
@@ -207,7 +207,7 @@ WHOLE = {"retraced", "small-batches"}
 
 
 @pytest.mark.parametrize("name", MENDED)
-def test_mending_gains_no_more_than_was_said(tmp_path: Path, name: str) -> None:
+def test_fixing_a_fault_gains_no_more_than_predicted(tmp_path: Path, name: str) -> None:
     code, changes = MENDED[name]
     text = (PROGRAMS / f"{name}.py").read_text()
     mended = text

@@ -21,7 +21,7 @@ def registry(tf) -> dict[str, Any]:
     return {op.name: op for op in OpList.FromString(session.TF_GetBuffer(session.TF_GetAllOpList())).op}
 
 
-def test_no_allowed_op_takes_the_name_of_a_file_or_a_host(registry):
+def test_no_allowed_op_takes_a_file_or_host_name(registry):
     taken = {
         name: [
             each.name
@@ -34,7 +34,7 @@ def test_no_allowed_op_takes_the_name_of_a_file_or_a_host(registry):
     assert {name: words for name, words in taken.items() if words} == {}
 
 
-def test_allowed_ops_are_ops_and_stand_in_one_family(registry):
+def test_allowed_ops_exist_and_belong_to_one_family(registry):
     assert sorted(COMPUTES - registry.keys()) == []
     assert sum(map(len, FAMILIES.values())) == len(COMPUTES)
     assert COMPUTES.isdisjoint(SAVING | TABLES_OF_FILES | frozenset().union(*ACTS.values()))

@@ -35,7 +35,7 @@ def start(code: str, *argv: str) -> subprocess.Popen:
     )
 
 
-def test_what_is_printed_is_no_protocol():
+def test_printed_text_does_not_reach_the_protocol():
     code = (
         "print('by python', flush=True); os.write(1, b'by a C library\\n')\n"
         "channel.send(e.Log(text='an event'))\n"
@@ -48,7 +48,7 @@ def test_what_is_printed_is_no_protocol():
     assert err.splitlines() == [b"by python", b"by a C library"]
 
 
-def test_a_worker_ends_when_its_reader_goes_whatever_it_does():
+def test_a_worker_ends_when_its_reader_closes():
     process = start("channel.send(e.Log(text='up'))\nwhile True: pass")
     process.stdout.readline()
     process.stdin.close()
@@ -57,7 +57,7 @@ def test_a_worker_ends_when_its_reader_goes_whatever_it_does():
     process.stderr.close()
 
 
-def test_a_worker_that_ends_inside_another_leaves_that_one_alone(monkeypatch):
+def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
     """As in the self-test, which compares fresh workers with forked ones."""
     monkeypatch.setenv("TUILAB_MARK", "given by the runner")
     inner = (
@@ -97,7 +97,7 @@ def store(tmp_path):
     store.close()
 
 
-def test_a_run_to_be_kept_is_finished_without_a_reader(tmp_path, store):
+def test_a_run_marked_to_be_kept_finishes_without_a_reader(tmp_path, store):
     process = start(RUN, str(tmp_path))
     for _ in range(4):
         process.stdout.readline()
@@ -112,7 +112,7 @@ def test_a_run_to_be_kept_is_finished_without_a_reader(tmp_path, store):
     assert not list(tmp_path.glob("r1*"))
 
 
-def test_a_run_that_still_goes_on_is_known_and_one_whose_worker_died_keeps_its_rounds(tmp_path, store):
+def test_running_runs_are_recognised_and_dead_workers_keep_their_rounds(tmp_path, store):
     process = start(RUN, str(tmp_path))
     process.stdout.readline()
     process.stdin.close()
@@ -131,7 +131,7 @@ def test_a_run_that_still_goes_on_is_known_and_one_whose_worker_died_keeps_its_r
     assert store.state("r1").rounds >= 5
 
 
-def test_a_file_that_a_run_is_about_to_be_kept_in_is_left_alone(tmp_path, store, monkeypatch):
+def test_a_file_about_to_receive_a_run_is_not_touched(tmp_path, store, monkeypatch):
     found = []
 
     def looked_at(fd: int, data: bytes) -> None:
@@ -152,14 +152,14 @@ def test_a_file_that_a_run_is_about_to_be_kept_in_is_left_alone(tmp_path, store,
     assert collect(store, tmp_path).finished == ("r1",) and store.state("r1").rounds == 4
 
 
-def test_a_file_that_is_no_run_is_set_aside(tmp_path, store):
+def test_a_file_that_is_not_a_run_is_set_aside(tmp_path, store):
     (tmp_path / "x.jsonl").write_bytes(os.urandom(100))
     found = collect(store, tmp_path)
     assert "x.unreadable" in found.problems[0]
     assert (tmp_path / "x.unreadable").exists()
 
 
-def test_a_run_that_goes_on_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
+def test_a_detached_run_can_be_stopped_and_keeps_its_rounds(tmp_path, store):
     process = start(RUN.replace("0.02", "0.5"), str(folder(tmp_path)))
     process.stdout.readline()
     process.stdin.close()

@@ -16,7 +16,7 @@ OLD = {"class_name": "Functional", "module": "tf_keras.src.engine.functional", "
 
 
 @pytest.mark.parametrize("ending", ["keras", "h5"])
-def test_a_file_of_keras_2_says_so_and_what_to_do(tf: Any, tmp_path: Path, ending: str) -> None:
+def test_a_keras_2_file_is_named_with_what_to_do(tf: Any, tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"old.{ending}"
     if ending == "keras":
         with zipfile.ZipFile(path, "w") as archive:

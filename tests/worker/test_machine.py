@@ -30,7 +30,7 @@ BUILT = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
         ("", False),
     ],
 )
-def test_compute_90_is_no_machine_code_for_a_gpu_of_9_0(capability: str, ptx: bool) -> None:
+def test_compute_90_is_not_machine_code_for_a_gpu_of_9_0(capability: str, ptx: bool) -> None:
     assert from_ptx(BUILT, capability) is ptx
     assert not from_ptx((), capability)
 
@@ -55,14 +55,14 @@ H100 = Device("GPU:0", "NVIDIA H100", "9.0")
 FLOAT32 = Arm("GPU:0", "graph")
 
 
-def test_kernels_compiled_at_their_first_use_are_told_of() -> None:
+def test_kernels_compiled_at_first_use_raise_a_warning() -> None:
     (told,) = of_gpus(bench(H100, FLOAT32))
     assert told.code == "ptx" and "first calls" in told.message and "9.0" in told.message
     assert not of_gpus(bench(H100, Arm("CPU:0", "graph")))
     assert not of_gpus(bench(Device("GPU:0", "NVIDIA L4", "8.9"), FLOAT32))
 
 
-def test_two_ways_of_multiplying_in_one_process_are_told_of() -> None:
+def test_two_ways_of_multiplying_in_one_process_raise_a_warning() -> None:
     l4 = Device("GPU:0", "NVIDIA L4", "8.9")
     (told,) = of_gpus(bench(l4, FLOAT32, Arm("GPU:0", "graph", dtype="tf32")))
     assert told.code == "tf32-shared-plan" and "--dtype" in told.message

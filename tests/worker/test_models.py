@@ -173,7 +173,7 @@ def models(worker, tmp_path_factory):
     return folder
 
 
-def test_a_compiled_model_runs_in_every_arm_and_says_what_it_holds(worker, models):
+def test_a_compiled_model_runs_in_every_arm_and_describes_itself(worker, models):
     state = run(worker, models / "net.keras", modes=MODES, batch=3)
     assert {(a.arm.mode, a.arm.variant) for a in state.arms.values()} == {
         (mode, variant) for mode in ("eager", "graph", "xla") for variant in ("inference", "training")
@@ -214,7 +214,7 @@ def test_open_dimensions_become_parameters(worker, models, file, parameters, var
         assert "Length sets features too: they must be equal." in state.model.said
 
 
-def test_only_sizes_that_the_model_takes_are_declared(worker, models):
+def test_only_sizes_that_the_model_accepts_are_declared(worker, models):
     declared = {p.name: p for p in declare(worker, models / "pooled.keras").declaration.parameters}
     height, width = declared["height"], declared["width"]
     assert (height.multiple, height.low, height.default) == (4, 4, 224)
@@ -228,7 +228,7 @@ def test_a_signature_without_inputs_is_measured(worker, models):
     assert [arm.status for arm in state.arms.values()] == ["ok"], state
 
 
-def test_a_captured_step_tells_where_it_comes_from(worker, models):
+def test_a_captured_step_names_its_origin(worker, models):
     state = run(worker, models / "step", modes=("graph", "xla"))
     assert (state.scenario.workload, state.scenario.parameters) == ("step", {"batch": 2}), "as it was called"
     assert {arm.status for arm in state.arms.values()} == {"ok"}
@@ -237,7 +237,7 @@ def test_a_captured_step_tells_where_it_comes_from(worker, models):
     assert any("At batch 2 it is the program's own graph" in said for said in state.model.said)
 
 
-def test_given_inputs_are_taken_and_checked(worker, models):
+def test_given_inputs_are_used_and_checked(worker, models):
     np.savez(models / "ids.npz", ids=np.full((4, 70), 3))
     opening = Opening(data=str(models / "ids.npz"))
     assert run(worker, models / "gru.keras", opening).model.inputs[0].values == "given"
@@ -299,7 +299,7 @@ def hostile(folder, models, name):
         ("deep", "config.json"),
     ],
 )
-def test_a_hostile_file_is_a_sentence_and_leaves_nothing(worker, models, tmp_path, name, says):
+def test_a_hostile_file_is_refused_in_a_sentence_and_leaves_nothing(worker, models, tmp_path, name, says):
     path = hostile(tmp_path, models, name)
     before = sorted(tmp_path.iterdir())
     refused = declare(worker, path)
@@ -318,7 +318,7 @@ def test_a_hostile_file_is_a_sentence_and_leaves_nothing(worker, models, tmp_pat
         ("reads", "ReadFile × 1"),
     ],
 )
-def test_what_would_run_python_or_write_is_refused_until_it_is_trusted(worker, models, name, says):
+def test_models_that_run_python_or_write_need_trust(worker, models, name, says):
     refused = declare(worker, models / name)
     assert isinstance(refused, Refused) and says in refused.message
     assert not (models / "ran").exists()
@@ -339,7 +339,7 @@ def test_what_would_run_python_or_write_is_refused_until_it_is_trusted(worker, m
         ("pickle", "a .npz file"),
     ],
 )
-def test_a_damaged_folder_or_data_is_a_sentence(worker, models, tmp_path, name, says):
+def test_damaged_folders_and_data_are_refused_in_a_sentence(worker, models, tmp_path, name, says):
     folder, opening = Path(shutil.copytree(models / "step", tmp_path / "step")), AS_IT_IS
     if name == "graph":
         (folder / "saved_model.pb").write_bytes(b"\xff" * 100)
@@ -369,7 +369,7 @@ class Leaves:
         return (Path.touch, (self.folder / "ran",))
 
 
-def test_a_sweep_says_which_batch_pays_and_which_fits(worker, models):
+def test_a_sweep_names_the_batch_that_pays_and_the_largest_that_fits(worker, models):
     file = models / "net.keras"
     declaration = declare(worker, file).declaration
     values = check_values(declaration.parameters, declaration.constraints, {})
@@ -397,7 +397,7 @@ def test_a_sweep_says_which_batch_pays_and_which_fits(worker, models):
 @pytest.mark.parametrize(
     ("file", "layer", "kind"), [("net.keras", "conv2d", "Conv2D"), ("gru_saved", "gru", "")]
 )
-def test_layers_share_the_call_among_them(worker, models, file, layer, kind):
+def test_shares_of_the_layers_add_up_to_the_call(worker, models, file, layer, kind):
     state = run(worker, models / file, batch=256, phases=True, budget=SHORT)
     result = summarise(state)
     layers = {each.name: each for each in result.model.layers}
@@ -410,7 +410,7 @@ def test_layers_share_the_call_among_them(worker, models, file, layer, kind):
     assert found.flop > 0 and found.bytes > 0 and found.share > 0 and (not kind or found.kind == kind)
 
 
-def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
+def test_the_estimated_memory_of_a_graph_is_close_to_its_use(tf, tmp_path):
     """For a SavedModel whose ops are in functions that its signature calls."""
     layers = tf.keras.layers
     net = tf.keras.Sequential(
@@ -432,7 +432,7 @@ def test_what_a_graph_needs_is_about_what_it_takes(tf, tmp_path):
     assert took / 1.5 < workload.memory(values) < 1.5 * took
 
 
-def test_how_much_of_a_models_weights_is_read_is_told_while_it_is_opened(tf, tmp_path, monkeypatch):
+def test_progress_of_reading_weights_is_reported(tf, tmp_path, monkeypatch):
     monkeypatch.setattr("tuilab.worker.models.TELL_S", 0.001)
     monkeypatch.setattr("tuilab.worker.models.LEAST_TOLD", 1_000_000)
     net = tf.keras.Sequential([tf.keras.Input((2_000,)), tf.keras.layers.Dense(1_000)])
@@ -474,7 +474,7 @@ np.savez(folder + "/own.npz", first=step(x, y), second=step(x, y))
 """
 
 
-def test_what_one_process_captures_gives_the_same_bits_in_another(tf, tmp_path):
+def test_a_captured_step_gives_equal_bits_in_another_process(tf, tmp_path):
     """Also for the second step, which shows the first one's changes of weights and Adam state."""
     (tmp_path / "capture.py").write_text(CAPTURE)
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -13,7 +13,7 @@ from tuilab.worker.temporary import LOADER, keep_generated_code_apart
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
-def test_files_of_processes_that_have_gone_are_cleared(tmp_path, monkeypatch):
+def test_temporary_files_of_ended_processes_are_removed(tmp_path, monkeypatch):
     gone = subprocess.Popen(["true"])
     gone.wait()
     going = subprocess.Popen(["sleep", "600"])

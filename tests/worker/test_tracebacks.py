@@ -21,7 +21,7 @@ def test_an_error_whose_text_raises_keeps_its_traceback() -> None:
         assert "Mute" in told(error) and "raise Mute" in told(error)
 
 
-def test_endless_recursion_is_told_in_few_lines() -> None:
+def test_endless_recursion_is_reported_in_few_lines() -> None:
     def deeper() -> None:
         deeper()
 
@@ -32,7 +32,7 @@ def test_endless_recursion_is_told_in_few_lines() -> None:
         assert len(told(error).splitlines()) < sys.getrecursionlimit() / 10
 
 
-def test_what_tensorflow_traced_is_told_by_the_lines_of_own_code_that_its_message_names(monkeypatch) -> None:
+def test_errors_in_traced_code_show_the_own_lines_named_by_tensorflow(monkeypatch) -> None:
     monkeypatch.setattr(tracebacks, "_own", {"/home/ada"})
     said = (
         'in user code:\n\n    File "/home/ada/mine.py", line 12, in step  *\n        tf.reshape(x, (7, 7))\n\n'

@@ -49,7 +49,7 @@ def saved(tf: Any, name: str, folder: Path) -> tuple[Made, str, Opening]:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_it_runs_in_every_arm_that_should_and_adds_up(tf, worker, tmp_path, name):
+def test_a_model_runs_in_all_expected_arms_and_its_parts_add_up(tf, worker, tmp_path, name):
     made, file, opening = saved(tf, name, tmp_path)
     declaration = declare(worker, file, opening).declaration
     keras = file.endswith(".keras")
@@ -97,7 +97,7 @@ def tell(name: str, result: RunResult) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, made in MODELS.items() if made.trains])
-def test_it_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp_path, name):
+def test_a_model_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp_path, name):
     _, file, opening = saved(tf, name, tmp_path)
     declaration = declare(worker, file, opening).declaration
     values = check_values(declaration.parameters, declaration.constraints, MODELS[name].values)
@@ -119,7 +119,7 @@ def test_it_runs_in_mixed_precision_and_its_layers_compute_in_it(tf, worker, tmp
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_its_numbers_are_the_models_own(tf, tmp_path, name):
+def test_the_results_of_an_arm_are_those_of_the_model(tf, tmp_path, name):
     made, file, opening = saved(tf, name, tmp_path)
     if made.code:
         exec(Path(opening.code).read_text(), {})

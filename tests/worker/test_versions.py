@@ -6,7 +6,7 @@ from tuilab.model.scenario import Scenario
 from tuilab.worker.user import _module, versions
 
 
-def test_each_file_of_a_persons_own_has_a_hash_that_changes_with_it(tmp_path, monkeypatch):
+def test_each_own_file_has_a_hash_that_changes_with_it(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "__init__.py").write_text("")
@@ -28,7 +28,7 @@ def test_each_file_of_a_persons_own_has_a_hash_that_changes_with_it(tmp_path, mo
         sys.modules.pop(name)
 
 
-def test_a_models_file_or_folder_has_one_too(tmp_path):
+def test_a_model_file_or_folder_has_a_hash(tmp_path):
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved" / "saved_model.pb").write_bytes(b"one")
     (tmp_path / "m.keras").write_bytes(b"one")
@@ -40,7 +40,7 @@ def test_a_models_file_or_folder_has_one_too(tmp_path):
     assert versions(Scenario("stft", {})) == {}
 
 
-def test_a_module_that_is_imported_when_it_is_used_is_not_used_to_know_its_file(tmp_path, monkeypatch):
+def test_a_lazily_imported_module_is_not_loaded_to_find_its_file(tmp_path, monkeypatch):
     from importlib.util import LazyLoader, module_from_spec, spec_from_file_location
 
     used = tmp_path / "lazy.py"

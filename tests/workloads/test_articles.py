@@ -215,5 +215,5 @@ def test_augmentation(make: Any, tf: Any, tmp_path: Path, number: int, variant: 
     assert our_body == body
 
 
-def test_the_examples_are_fifteen() -> None:
+def test_there_are_fifteen_examples() -> None:
     assert sum(len(re.findall(r"```python\n", p.read_text())) for p in FOLDER.glob("*.txt")) == 15

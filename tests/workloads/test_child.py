@@ -18,7 +18,7 @@ def born():
     return lambda: [child for child in psutil.Process().children() if child not in before]
 
 
-def test_a_child_answers_and_its_prints_are_no_answers(born):
+def test_prints_of_a_child_are_not_taken_for_answers(born):
     child = Child(ECHO, {"a": 1})
     try:
         assert child.ask({"b": 2}) == {"a": 1, "b": 2}
@@ -28,7 +28,7 @@ def test_a_child_answers_and_its_prints_are_no_answers(born):
     assert not born()
 
 
-def test_a_child_that_ends_is_an_error_and_waiting_can_be_broken_off():
+def test_an_ended_child_is_an_error_and_waiting_can_be_interrupted():
     child = Child(ECHO, {})
     try:
         with pytest.raises(RuntimeError, match="code 3"):

@@ -20,7 +20,7 @@ ROUNDED_UP = 5_056
 @pytest.mark.parametrize("bits", [8, 4, 2])
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_packing_loses_nothing(tf, bits, data):
+def test_packing_is_lossless(tf, bits, data):
     shape = (data.draw(st.integers(1, 4)), 8 * data.draw(st.integers(1, 4)))
     codes = data.draw(arrays(np.uint8, shape, elements=st.integers(0, 2**bits - 1)))
     packed = quantise.pack(tf, tf.constant(codes), bits)
@@ -31,7 +31,7 @@ def test_packing_loses_nothing(tf, bits, data):
 @pytest.mark.parametrize("bits", [8, 4, 2])
 @given(data=st.data())
 @settings(max_examples=30, deadline=None)
-def test_the_error_is_half_a_step_at_most(tf, bits, data):
+def test_the_quantisation_error_is_at_most_half_a_step(tf, bits, data):
     floats = st.floats(-1e6, 1e6, width=32)
     blocks = data.draw(arrays(np.float32, (3, 16), elements=floats))
     codes, low, step = quantise.quantise(tf, tf.constant(blocks), bits)
@@ -41,7 +41,7 @@ def test_the_error_is_half_a_step_at_most(tf, bits, data):
 
 
 @pytest.mark.parametrize("bits", [8, 4, 2])
-def test_a_block_whose_steps_would_be_denormal_comes_back_as_its_smallest_value(tf, bits):
+def test_a_block_with_denormal_steps_is_restored_as_its_smallest_value(tf, bits):
     tiny = np.finfo(np.float32).tiny
     spread = np.linspace(0, 0.99 * (2**bits - 1) * tiny, 16, dtype=np.float32)
     blocks = np.stack([spread, spread - 100 * tiny, np.linspace(0, tiny, 16, dtype=np.float32)])
@@ -78,7 +78,7 @@ def test_zlib_and_back_is_exact(make, data):
         assert unpacked.facts["lossless"] is True
 
 
-def test_kinds_of_data_differ_in_what_zlib_makes_of_them(make):
+def test_kinds_of_data_differ_in_their_zlib_ratio(make):
     ratios = [
         make("compression", "zlib", "eager", elements=100_000, data=d).facts["ratio"]
         for d in ("uniform", "sparse", "smooth")
@@ -86,17 +86,17 @@ def test_kinds_of_data_differ_in_what_zlib_makes_of_them(make):
     assert ratios == sorted(ratios) and ratios[0] < 1.5 < ratios[1]
 
 
-def test_its_phases_are_those_of_its_steps(make):
+def test_the_phases_of_compression_are_its_steps(make):
     made = make("compression", "zlib", "eager", **SMALL)
     assert list(marks(made.case)) == ["copy_out", "compress", "copy_in"]
 
 
-def test_the_examples_functions_are_not_there(make):
+def test_functions_of_the_faulty_example_do_not_exist(make):
     facts = make("compression", "zlib", "eager", **SMALL).facts
     assert facts["exists:tf.io.compress"] is False
     assert facts["exists:tensorflow.python.ops.gen_custom_ops"] is False
 
 
-def test_elements_reach_the_documents_400_megabytes():
+def test_elements_reach_the_400_megabytes_of_the_document():
     elements = compression.DECLARATION.parameter("elements")
     assert elements.low <= 100_000_000 <= elements.high

@@ -34,7 +34,7 @@ def test_each_replica_has_its_share_on_its_own_device(make):
     assert where == {"CPU:0", "CPU:1"}
 
 
-def test_too_few_devices_and_other_devices_arms_say_why(make):
+def test_too_few_devices_and_arms_of_other_devices_say_why(make):
     with pytest.raises(Unavailable, match=r"4 replicas need as many CPU devices; TensorFlow lists 2"):
         make("data_parallel", "mirrored", replicas=4, **SMALL)
     with pytest.raises(Unavailable, match="begin at CPU:0"):

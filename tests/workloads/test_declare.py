@@ -39,7 +39,7 @@ def test_annotations_and_defaults_become_parameters():
     assert (found.title, found.summary, found.unit, found.axis) == ("forward", "One line.", "call", "batch")
 
 
-def test_decorators_say_the_same_and_more():
+def test_decorators_declare_the_same_and_more():
     @tuilab.workload(title="My step", unit="step", axis="n", modes=("graph",))
     @tuilab.parameter("n", 2, 64, help="Side.")
     @tuilab.parameter("dtype", options=("float32", "float64"))
@@ -53,7 +53,7 @@ def test_decorators_say_the_same_and_more():
 
 
 @given(st.integers(-(2**30), 2**30))
-def test_any_whole_number_is_within_the_range_guessed_for_it(value):
+def test_the_guessed_range_contains_the_default(value):
     def own(n=value): ...
 
     (parameter,) = declaration(own, "own").parameters
@@ -91,7 +91,7 @@ def axis(n=1): ...
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_what_cannot_be_a_slider_is_refused_by_name(function, names):
+def test_parameters_that_cannot_be_sliders_are_refused_by_name(function, names):
     with pytest.raises(InputError) as refused:
         declaration(function, "own")
     assert all(name in str(refused.value) for name in names)
@@ -103,7 +103,7 @@ def test_a_range_is_two_whole_numbers_in_order():
             tuilab.between(low, high)
 
 
-def test_what_is_no_number_of_a_slider_stays_what_the_file_made_it():
+def test_values_that_are_not_numbers_stay_as_in_the_file():
     def mine(n=3, rate=1e-3, power: float = 2.0, padding="same", shape=(3, 3), seed: int | None = None):
         return n, rate, power, padding, shape, seed
 
@@ -112,7 +112,7 @@ def test_what_is_no_number_of_a_slider_stays_what_the_file_made_it():
     assert mine(**defaults(found.parameters)) == (3, 1e-3, 2.0, "same", (3, 3), None)
 
 
-def test_a_parameter_without_a_default_is_told_in_a_sentence():
+def test_a_parameter_without_a_default_is_refused_in_a_sentence():
     def mine(signal, width=3):
         return signal, width
 

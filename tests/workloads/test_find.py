@@ -20,7 +20,7 @@ WRONG = 5
 """
 
 
-def test_the_shipped_ones_are_found_by_their_names():
+def test_shipped_workloads_are_found_by_name():
     named = {"stft", "elementwise", "matmul", "copies", "memory", "pingpong", "compression", "contention"}
     assert set(shipped()) >= named | {"input_pipeline", "training"}
     assert all(find(name).declaration.name == name for name in shipped())
@@ -28,7 +28,7 @@ def test_the_shipped_ones_are_found_by_their_names():
         find("stfd")
 
 
-def test_an_installed_package_offers_one_by_entry_point(tmp_path):
+def test_an_installed_package_adds_a_workload_by_entry_point(tmp_path):
     (tmp_path / "offering.py").write_text(OFFERED)
     info = tmp_path / "offering-1.0.dist-info"
     info.mkdir()

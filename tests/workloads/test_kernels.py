@@ -22,7 +22,7 @@ def test_kernels_of_a_gpu_are_known_without_one(tf, op, dtype, there):
 
 
 @pytest.mark.parametrize(("dtype", "there"), [("float32", True), ("string", False)])
-def test_the_registry_says_what_a_cpu_does(tf, dtype, there):
+def test_the_registry_lists_cpu_kernels(tf, dtype, there):
     assert kernels.registered(tf, "MatMul", dtype, "CPU") is there
     x = tf.constant([["1"]]) if dtype == "string" else tf.constant([[1.0]])
     if there:
@@ -44,7 +44,7 @@ def test_ops_without_a_kernel_are_found_in_functions_and_what_they_call(tf):
     assert kernels.without_kernel(tf, lambda x: x @ x, ints) == ["MatMul"]
 
 
-def test_a_transforms_fact_says_what_placement_says_of_its_sizes(make):
+def test_the_facts_of_a_transform_agree_with_its_placement(make):
     """Every op has a kernel, but those that compute sizes would still not run on a GPU."""
     facts = [event for event in make("stft", "whole", samples=512).ears.events if isinstance(event, Fact)]
     (told,) = (fact.text for fact in facts if fact.name == "host-only-ops")

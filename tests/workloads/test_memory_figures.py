@@ -13,7 +13,7 @@ TENSORFLOW = 150e6
 """Bytes that TensorFlow takes for itself over time: loaded kernels, threads, scratch."""
 
 
-def test_what_is_declared_is_enough_and_no_more_than_three_times_what_is_taken():
+def test_declared_memory_is_one_to_three_times_the_use():
     done = subprocess.run(
         [sys.executable, "-m", "tests.workloads.peak", json.dumps(CASES)],
         capture_output=True,

@@ -94,7 +94,7 @@ def run(worker, file, chosen=ONE, **given):
 
 
 @pytest.mark.parametrize("name", ["MODEL", "network", "step", "tensors", "thunk", "printing"])
-def test_it_runs_in_every_mode_with_its_placement(worker, own, name):
+def test_own_code_runs_in_every_mode_with_its_placement(worker, own, name):
     chosen = ArmSelection(devices=("CPU",)) if name == "step" else ONE
     state = run(worker, f"{own}/own_file.py:{name}", chosen)
     assert state.status == "ok", state.detail
@@ -112,7 +112,7 @@ def test_it_runs_in_every_mode_with_its_placement(worker, own, name):
         assert ops & {"MatMul", "_FusedMatMul"}
 
 
-def test_its_parameters_are_those_that_it_declares(worker, own):
+def test_own_code_has_the_parameters_that_it_declares(worker, own):
     declaration = declare(worker, f"{own}/own_file.py:network").declaration
     batch = declaration.parameters[0]
     assert (batch.name, batch.default, batch.low, batch.high) == ("batch", 8, 1, 64)
@@ -120,7 +120,7 @@ def test_its_parameters_are_those_that_it_declares(worker, own):
     assert [p.name for p in declare(worker, f"{own}/own_file.py:MODEL").declaration.parameters] == ["batch"]
 
 
-def test_what_its_code_raises_is_told_with_its_own_frames_alone(worker, own):
+def test_errors_of_own_code_show_only_its_own_frames(worker, own):
     state = run(worker, f"{own}/own_file.py:raising", n=7)
     assert state.status == "ok"
     eager, graph = (next(a for a in state.arms.values() if a.arm.mode == mode) for mode in ("eager", "graph"))
@@ -138,7 +138,7 @@ def test_leaving_ends_the_arm_and_not_the_worker(worker, own):
     assert run(worker, f"{own}/own_file.py:step").status == "ok"
 
 
-def test_what_is_no_result_is_refused_in_words(worker, own):
+def test_an_invalid_result_is_refused_with_a_message(worker, own):
     state = run(worker, f"{own}/own_file.py:nothing")
     arm = next(iter(state.arms.values()))
     assert arm.status == "failed" and "tensors, a callable" in arm.reason and not arm.detail
@@ -155,7 +155,7 @@ def test_what_is_no_result_is_refused_in_words(worker, own):
         ("raises.py:x", "ZeroDivisionError", "1 / 0"),
     ],
 )
-def test_what_cannot_be_loaded_is_refused(worker, own, file, says, detail):
+def test_files_that_cannot_be_loaded_are_refused(worker, own, file, says, detail):
     refused = declare(worker, f"{own}/{file}")
     assert isinstance(refused, Refused)
     assert says in refused.message

@@ -202,7 +202,7 @@ def test_a_function_with_arguments_runs_in_each_mode(worker, own, name, shapes, 
         ("ROWS", [], "a function, a Keras layer or a Keras model"),
     ],
 )
-def test_what_cannot_be_opened_is_refused_in_a_sentence(worker, own, name, shapes, says):
+def test_files_that_cannot_be_opened_are_refused_in_a_sentence(worker, own, name, shapes, says):
     refused, _ = declare(worker, f"{own}:{name}", *shapes)
     assert isinstance(refused, Refused) and not refused.detail
     assert says in refused.message, refused.message
@@ -216,7 +216,7 @@ def test_the_range_of_indices_is_found_by_calling(worker, own):
 
 
 @pytest.mark.parametrize("name", ["three", "pair", "keyword", "only", "ragged", "with_state", "loop"])
-def test_a_callable_with_its_inputs_is_measured_not_the_making_of_them(worker, own, name):
+def test_a_callable_is_measured_without_making_its_inputs(worker, own, name):
     arms, _ = measured(worker, f"{own}:{name}")
     for mode, arm in arms.items():
         if name == "ragged" and mode == "xla":
@@ -227,7 +227,7 @@ def test_a_callable_with_its_inputs_is_measured_not_the_making_of_them(worker, o
 
 
 @pytest.mark.parametrize("name", ["lonely", "reversed_", "layer_alone"])
-def test_what_is_neither_a_callable_with_inputs_nor_tensors_is_refused(worker, own, name):
+def test_results_other_than_tensors_or_a_callable_with_inputs_are_refused(worker, own, name):
     arms, _ = measured(worker, f"{own}:{name}")
     assert {arm.status for arm in arms.values()} == {"failed"}
     assert all("expected tensors, a callable, (callable, inputs)" in arm.reason for arm in arms.values())

@@ -51,7 +51,7 @@ def test_every_variant_delivers_the_same_images_in_order_from_the_host(make, var
     ("variant", "source", "why"),
     [("python-loop", "tfrecord", "from memory"), (feed.FROM_MEMORY, "memory", "prefetched")],
 )
-def test_what_makes_no_sense_of_a_source_says_why(make, variant, source, why):
+def test_meaningless_options_of_a_source_say_why(make, variant, source, why):
     with pytest.raises(Unavailable, match=why):
         make("input_pipeline", variant, **PLAIN, source=source)
 
@@ -70,7 +70,7 @@ def test_a_record_file_holds_the_same_kind_of_images_and_leaves_nothing_behind(
     assert not list(tmp_path.glob("*.tfrecord"))
 
 
-def test_a_record_is_read_as_it_was_written(tf):
+def test_a_record_is_read_back_unchanged(tf):
     pixels = some_images("float32", 1)[0]
     record = images._record(tf, pixels.tobytes(), 7)
     image, label = images.parse(tf, images.Shape(1, 8, "float32"), tf.constant(record))
@@ -96,7 +96,7 @@ def test_augmentation_changes_images_within_its_bounds(make, variant):
     assert len({round(float(s), 6) for s in shifts}) > 5, "each image gets its own brightness"
 
 
-def test_the_host_cost_grows_with_what_was_asked_and_changes_no_image(tf):
+def test_the_host_cost_grows_as_requested_and_changes_no_image(tf):
     assert burn.burn(tf, 0) is None
     small, large = burn.burn(tf, 200), burn.burn(tf, 5_000)
     # The time per byte depends on the machine's load, the number of inflated bytes on the request.
@@ -151,7 +151,7 @@ def settled(counted, limit_s=60.0):
 
 
 @pytest.mark.parametrize("variant", ["serial", "as-written", "prefetched", "in-step"])
-def test_only_serial_maps_no_more_than_is_drawn_and_all_rest_after_a_block(make, counted, variant):
+def test_only_the_serial_pipeline_stops_with_consumption_and_all_stop_after_a_block(make, counted, variant):
     batch = PLAIN["batch"]
     case = make("input_pipeline", variant, **(PLAIN | {"host_cost": 2_000})).case
     begun = counted()
@@ -167,7 +167,7 @@ def test_only_serial_maps_no_more_than_is_drawn_and_all_rest_after_a_block(make,
     assert settled(counted)[0] - begun[0] < most, "its buffers have an end"
 
 
-def test_the_slider_reaches_the_documents_sizes():
+def test_the_slider_reaches_the_sizes_of_the_document():
     images_ = DECLARATION.parameter("images")
     assert images_.low <= 10_000 <= images_.high
     values = defaults(DECLARATION.parameters) | {"images": 10_000, "side": 64, "pixels": "float32"}

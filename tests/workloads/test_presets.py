@@ -86,19 +86,19 @@ ALIKE = {
 """Each of their arms takes half a second to build; the usual run has others of their workloads."""
 
 
-def test_all_load():
+def test_all_presets_load():
     assert not FOUND.problems
     assert len(PRESETS) >= 20
 
 
-def test_every_example_and_some_prose_of_every_document_with_any():
+def test_every_example_and_some_prose_of_each_document_has_a_preset():
     pairs = {(p.source.document, p.source.example) for p in PRESETS.values() if p.source}
     assert pairs >= {(f"00{d}", e) for d in range(5) for e in (1, 2, 3)}
     assert pairs >= {("000", 0), ("001", 0), ("002", 0), ("004", 0)}
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_it_says_what_it_claims_what_is_wrong_and_what_to_do(name):
+def test_a_preset_has_claim_and_fault_and_advice(name):
     preset = PRESETS[name]
     assert preset.claims and preset.wrong and preset.advice and preset.summary
     assert len(preset.title) <= 50
@@ -107,7 +107,7 @@ def test_it_says_what_it_claims_what_is_wrong_and_what_to_do(name):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_it_has_a_cpu_arm_and_modest_defaults(name):
+def test_a_preset_has_a_cpu_arm_and_modest_defaults(name):
     preset = PRESETS[name]
     workload = find(preset.workload)
     values = scenario(preset).parameters
@@ -141,7 +141,7 @@ def measured(worker, name, smaller=SMALLER, arms=lambda arm: True, budget=TOUCH,
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long) if name in ALIKE else name for name in PRESETS]
 )
-def test_every_cpu_arm_runs_here_and_no_other_arm_bears_a_figure(worker, name):
+def test_every_cpu_arm_runs_here_and_no_other_arm_has_a_figure(worker, name):
     state = measured(worker, name)
     assert state.status == "ok", state.detail
     for arm in state.arms.values():
@@ -169,7 +169,7 @@ def test_a_preset_is_data():
 
 @pytest.mark.real_worker
 @pytest.mark.parametrize("direction", ["to device", "to host", "both"])
-def test_a_copy_bears_the_name_of_the_device_at_its_other_end(worker, direction):
+def test_a_copy_names_the_device_at_its_other_end(worker, direction):
     declaration = find("copies").declaration
     given = {"bytes": 2**20, "pieces": 4, "direction": direction}
     values = check_values(declaration.parameters, declaration.constraints, given)

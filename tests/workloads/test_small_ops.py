@@ -36,7 +36,7 @@ def test_a_chain_stays_bounded(make):
 @pytest.mark.parametrize(("dtype", "close"), [("float16", 0.05), ("bfloat16", 0.2), ("float32", 1e-4),
                                               ("float64", 1e-10), ("int32", 0), ("complex64", 1e-4),
                                               ("complex128", 1e-10)])  # fmt: skip
-def test_products_are_numpys_in_every_dtype(make, mode, dtype, close):
+def test_products_equal_those_of_numpy_in_every_dtype(make, mode, dtype, close):
     made = make("matmul", "plain", mode, m=20, k=30, n=10, dtype=dtype)
     left, right = (t.numpy() for t in made.case.arguments)
     wide = np.complex128 if dtype.startswith("complex") else np.float64
@@ -46,7 +46,7 @@ def test_products_are_numpys_in_every_dtype(make, mode, dtype, close):
     assert 0 <= made.facts["relative-error"] < 0.02
 
 
-def test_half_precision_is_less_exact_and_says_so(make):
+def test_half_precision_is_less_exact_and_reports_it(make):
     errors = [
         make("matmul", "plain", m=64, k=512, n=64, dtype=d).facts["relative-error"]
         for d in ("float64", "float32", "float16", "bfloat16")
@@ -54,7 +54,7 @@ def test_half_precision_is_less_exact_and_says_so(make):
     assert errors == sorted(errors) and errors[1] < errors[2] / 10
 
 
-def test_padding_rounds_up_to_eights_and_is_refused_where_there_is_nothing_to_pad(make):
+def test_padding_rounds_up_to_multiples_of_eight_or_is_refused(make):
     assert [matmul.padded(n) for n in (1, 8, 9, 2_047)] == [8, 8, 16, 2_048]
     made = make("matmul", "padded", m=9, k=16, n=1, dtype="float32")
     assert made.call().shape == (16, 8)
@@ -62,7 +62,7 @@ def test_padding_rounds_up_to_eights_and_is_refused_where_there_is_nothing_to_pa
         make("matmul", "padded", m=8, k=16, n=24)
 
 
-def test_tf32_is_not_there_on_a_cpu_and_the_setting_is_put_back(make, tf):
+def test_tf32_is_unavailable_on_a_cpu_and_the_setting_is_restored(make, tf):
     with pytest.raises(Unavailable, match="TF32"):
         make("matmul", "plain", dtype="tf32")
     before = tf.config.experimental.tensor_float_32_execution_enabled()
@@ -73,7 +73,7 @@ def test_tf32_is_not_there_on_a_cpu_and_the_setting_is_put_back(make, tf):
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
-def test_detours_change_where_and_not_what(make, mode):
+def test_detours_change_the_device_and_not_the_result(make, mode):
     values = {"side": 6, "length": 5, "detours": 2, "dtype": "float64"}
     made = {
         v: make("pingpong", v, mode, device="CPU:1", **values) for v in ("straight", "pinned", "host-only")
@@ -119,18 +119,18 @@ def test_a_copy_within_the_host_is_a_copy(make):
 
 
 @given(st.integers(2**20, 2**30), st.integers(2**20, 2**26))
-def test_allocations_add_up(total, step):
+def test_allocations_add_up_to_the_requested_size(total, step):
     sizes = memory._sizes(total, step)
     assert 0 <= total - 4 * sum(sizes) < 4 and max(sizes) * 4 <= step
 
 
-def test_an_allocation_is_as_large_as_it_says(make):
+def test_an_allocation_has_its_stated_size(make):
     out = make("memory", "free", "eager", bytes=5 * 2**20, step=2 * 2**20, provoke=False).call()
     assert [int(t.shape[0]) * 4 for t in out] == [2 * 2**20, 2 * 2**20, 2**20]
     assert all(np.isfinite(t.numpy()).all() for t in out)
 
 
-def test_what_a_refused_allocation_raises_is_told_as_it_is(tf):
+def test_the_error_of_a_refused_allocation_is_reported_unchanged(tf):
     def refuse():
         raise tf.errors.ResourceExhaustedError(None, None, "too large")
 
@@ -146,7 +146,7 @@ def test_what_a_refused_allocation_raises_is_told_as_it_is(tf):
     assert memory.attempt(tf, lambda: None)["bases"] == []
 
 
-def test_memory_info_is_asked(make, tf):
+def test_memory_info_is_queried(make, tf):
     try:
         keys = ", ".join(sorted(tf.config.experimental.get_memory_info("CPU:0")))
     except ValueError:

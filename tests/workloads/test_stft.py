@@ -36,13 +36,13 @@ def expected(batch=1, window="hann", pad_end=False, filter=False):
         {"pinned": False},
     ],
 )
-def test_every_mode_gives_numpys_figures(make, mode, change):
+def test_every_mode_agrees_with_numpy(make, mode, change):
     got = make("stft", "whole", mode, **VALUES, **change).call()
     change = {name: value for name, value in change.items() if name != "pinned"}
     np.testing.assert_allclose(got.numpy(), expected(**change), atol=1e-9)
 
 
-def test_the_split_filters_on_the_host_and_gives_the_same(make):
+def test_the_split_variant_filters_on_the_host_with_equal_results(make):
     values = VALUES | {"filter": True}
     split = make("stft", "split", "graph", device="CPU:1", **values).call()
     np.testing.assert_allclose(split.numpy(), expected(filter=True), atol=1e-9)
@@ -51,6 +51,6 @@ def test_the_split_filters_on_the_host_and_gives_the_same(make):
             make("stft", "split", **{**values, "device": "CPU:1", **wrong})
 
 
-def test_it_reports_that_every_op_has_a_gpu_kernel_and_that_lfilter_is_not_there(make):
+def test_facts_say_that_every_op_has_a_gpu_kernel_and_lfilter_is_missing(make):
     facts = make("stft", "whole", "eager", **VALUES, filter=True, window="hamming", pad_end=True).facts
     assert facts == {"host-only-ops": 0, "exists:tf.signal.lfilter": False}

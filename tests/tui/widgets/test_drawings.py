@@ -68,7 +68,7 @@ def result_of(*arms) -> RunResult:
     return msgspec.structs.replace(run_result(), arms=arms, ratios=())
 
 
-def test_bars_are_in_order_with_ratios_to_the_fastest():
+def test_bars_are_ordered_with_ratios_to_the_fastest():
     wide, narrow = (text_of(barred(run_result()).paint(width, 8)[:6]) for width in (80, 60))
     medians = sorted(arm_results(), key=lambda arm: arm.median_s)
     assert all(arm.label in line for arm, line in zip(medians, wide, strict=True))
@@ -76,7 +76,7 @@ def test_bars_are_in_order_with_ratios_to_the_fastest():
     assert narrow[-1].endswith(" 9.04 ×")
 
 
-def test_of_two_arms_that_were_compared_the_other_way_round_the_ratio_is_turned():
+def test_a_ratio_of_arms_in_reverse_order_is_inverted():
     fast, slow = arm(1.0, id="a"), arm(4.0, id="b")
     turned = msgspec.structs.replace(result_of(slow, fast), ratios=(Ratio("a", "b", 0.25, (0.2, 0.5)),))
     found = to_fastest(turned)["b"]
@@ -85,7 +85,7 @@ def test_of_two_arms_that_were_compared_the_other_way_round_the_ratio_is_turned(
     assert (found.ratio, found.interval) == (4.0, None) and to_fastest(result_of()) == {}
 
 
-def test_a_ratio_of_rounds_says_so_and_none_is_fastest_that_its_rounds_refute():
+def test_a_ratio_of_rounds_is_labelled_and_decides_which_arm_is_fastest():
     least, other = arm(1.0, id="a"), arm(1.2, id="b")
     result = msgspec.structs.replace(result_of(least, other), ratios=(Ratio("b", "a", 0.863, (0.8, 0.9)),))
     drawn = text_of(barred(result).paint(80, 4))
@@ -97,7 +97,7 @@ def test_a_ratio_of_rounds_says_so_and_none_is_fastest_that_its_rounds_refute():
     assert "round" not in "".join(text_of(barred(result_of(least, other)).paint(80, 4)))
 
 
-def test_an_arm_that_did_not_run_has_its_reason_for_a_bar():
+def test_an_arm_that_did_not_run_shows_its_reason_instead_of_a_bar():
     assert "no GPU is visible" in text_of(barred(run_result(gpu=False)).paint(80, 20))[-1 - 2]
 
 
@@ -114,7 +114,7 @@ def test_bars_are_as_long_as_their_values(values, width):
     assert lengths == sorted(lengths)
 
 
-def test_a_wide_interval_has_whiskers_and_a_narrow_one_none():
+def test_only_wide_intervals_have_whiskers():
     wide, narrow = (msgspec.structs.replace(arm(1.0), ci95_s=ends) for ends in ((0.5, 1.4), (0.999, 1.001)))
     assert "├" in text_of(barred(result_of(wide)).paint(80, 4))[0]
     assert "├" not in text_of(barred(result_of(narrow)).paint(80, 4))[0]
@@ -139,7 +139,7 @@ async def test_keys_and_clicks_move_the_cursor():
     st.floats(1e-6, 2.0),
     st.integers(1, 120),
 )
-def test_segments_fill_exactly_their_share(parts, more, cells):
+def test_segments_have_exactly_their_share(parts, more, cells):
     row = phased(sum(parts.values()) + more, parts)
     looks, length = phases.looks_of([row]), row.median_s
     runs = phases.stacked(row, looks, length, cells)
@@ -148,7 +148,7 @@ def test_segments_fill_exactly_their_share(parts, more, cells):
     assert abs(sum(len(text) for text, _ in half) - cells / 2) <= 1
 
 
-def test_phases_in_words_account_for_the_whole():
+def test_phases_in_words_add_up_to_the_whole():
     timed = phased(483e-6, {"dispatch": 110e-6, "copy_in": 60e-6}, {"dispatch": 4e-6})
     words = rows_of.phase_line(timed)
     assert (
@@ -158,7 +158,7 @@ def test_phases_in_words_account_for_the_whole():
     assert rows_of.phases_known_from(timed) == "Profiled: dispatch, copy in."
 
 
-def test_phases_say_why_something_is_not_known_and_what_they_cost():
+def test_phases_say_why_something_is_unknown_and_what_profiling_cost():
     row = phased(1e-3, {"compute": 4e-4})
     told = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
     said = rows_of.phases_known_from(msgspec.structs.replace(row, account=told))
@@ -167,14 +167,14 @@ def test_phases_say_why_something_is_not_known_and_what_they_cost():
     )
 
 
-def test_known_phases_keep_their_look_and_unknown_ones_get_one_each():
+def test_known_phases_keep_their_style_and_unknown_ones_get_their_own():
     looks = phases.looks_of([phased(1.0, dict.fromkeys(["mine", "compute", "yours", "dispatch"], 0.1))])
     assert list(looks) == ["dispatch", "compute", "mine", "yours", NOT_KNOWN]
     assert len({(style.name, fill) for style, fill in looks.values()}) == 5
     assert phases.looks_of([phased(1.0, {"compute": 0.1})])["compute"] == looks["compute"]
 
 
-def test_known_phases_are_told_apart_without_colours_and_in_ascii():
+def test_known_phases_differ_without_colours_and_in_ascii():
     fills = [fill for _, fill in phases.KNOWN.values()]
     assert len(set(fills)) == len(set(map(asciify, fills))) == len(fills)
 
@@ -186,7 +186,7 @@ async def test_phases_that_were_not_measured_say_why():
         assert "Switched off." in shown(widget)
 
 
-async def test_every_part_of_an_account_is_told_before_whence_it_is_known():
+async def test_every_part_of_an_account_comes_before_its_source():
     measured = next(arm for arm in arm_results() if arm.phases_s)
     whole = " ".join(rows_of.phase_line(measured).split())
     for height in (4, 12):
@@ -198,7 +198,7 @@ async def test_every_part_of_an_account_is_told_before_whence_it_is_known():
             assert ("Profiled: " in told) == (height == 12)
 
 
-async def test_a_click_chooses_the_arm_that_it_is_on():
+async def test_a_click_selects_the_arm_under_it():
     widget = Phases()
     arms = [arm for arm in arm_results() if arm.phases_s]
     widget.show_arms(arms, MARKS)
@@ -215,7 +215,7 @@ async def test_a_click_chooses_the_arm_that_it_is_on():
 # Heat map
 
 
-def test_a_map_names_the_winner_in_each_cell_and_in_words():
+def test_a_map_names_the_fastest_arm_in_each_cell_and_in_words():
     heat = heat_of(map_result(), ARMS[4].id, ARMS[1].id)
     assert heat is not None
     marks, first, last = heatmap.marks_of(heat, MARKS), heat.cells[0][0], heat.cells[0][-1]
@@ -228,7 +228,7 @@ def test_a_map_names_the_winner_in_each_cell_and_in_words():
     assert heat_of(run_result(), "a", "b") is None
 
 
-def test_cells_equal_within_the_noise_are_neutral_and_winners_have_hues_of_their_own():
+def test_cells_equal_within_the_noise_are_neutral_and_fastest_arms_have_their_own_hues():
     result = map_result()
     points = list(result.points)
     first = [c for c in points[0].arms if c.id in (ARMS[1].id, ARMS[4].id)]
@@ -258,7 +258,7 @@ async def test_the_cursor_of_a_map_stays_on_it():
 # Timeline
 
 
-async def test_panning_zooming_and_stepping():
+async def test_a_timeline_pans_and_zooms_and_steps():
     widget = Timeline()
     widget.show_profile(profile(400))
     async with bench(widget, 100, 12) as pilot:
@@ -279,7 +279,7 @@ async def test_panning_zooming_and_stepping():
 
 
 @pytest.mark.parametrize("height", [4, 6, 12])
-async def test_a_timeline_says_which_colour_is_which_however_low_it_is(height):
+async def test_a_timeline_of_any_height_has_a_legend(height):
     widget = Timeline()
     widget.show_profile(profile(40))
     async with bench(widget, 80, height):
@@ -290,7 +290,7 @@ async def test_a_timeline_says_which_colour_is_which_however_low_it_is(height):
 
 
 @given(st.floats(0, 1), st.integers(1, 60))
-def test_a_gauge_is_as_long_as_its_share(share, cells):
+def test_the_length_of_a_gauge_is_its_share(share, cells):
     runs = gauge(share, cells, MUTED)
     assert sum(len(text) for text, _ in runs) == cells
     assert abs(sum(BLOCKS.index(c) / 8 for c in runs[0][0]) - share * cells) <= 0.5 / 8
@@ -308,7 +308,7 @@ async def test_the_device_panel_counts_logical_cpus_and_scrolls():
 
 
 @pytest.mark.parametrize("width", [80, 120])
-async def test_the_device_panel_lists_who_is_on_a_gpu(width):
+async def test_the_device_panel_lists_processes_on_a_gpu(width):
     listed = [
         GpuProcess(4711, "python3", 60 * 10**9, 0.35, "ada", "python3 -m tuilab.worker"),
         GpuProcess(99, "ray::train", 10**9, None),
@@ -328,7 +328,7 @@ async def test_the_device_panel_lists_who_is_on_a_gpu(width):
         assert lines[head + 9].strip() == "and 3 more"
 
 
-async def test_the_device_panel_is_never_mostly_blank():
+async def test_the_device_panel_is_never_mostly_empty():
     widget = DevicePanel()
     widget.show_samples([msgspec.structs.replace(device_sample(), at=float(second)) for second in range(120)])
     async with bench(VerticalScroll(widget), 120, 60):
@@ -338,7 +338,7 @@ async def test_the_device_panel_is_never_mostly_blank():
             assert any(name in line for line in lines), f"{name} has a history"
 
 
-def test_the_device_panel_can_be_drawn_however_narrow():
+def test_the_device_panel_can_be_drawn_at_any_width():
     widget = DevicePanel()
     widget._read = {0.0: devices(device_sample())}
     assert all(widget.paint(width, 60) for width in range(40))
@@ -347,7 +347,7 @@ def test_the_device_panel_can_be_drawn_however_narrow():
 # Answer and numbers
 
 
-def test_numbers_stand_out_and_intervals_step_back():
+def test_numbers_are_bright_and_intervals_dim():
     runs = numbers_strong("CPU graph: 0.48 ms [0.47 0.50]; GPU:0 is 1.27 × slower, 71 % of it.")
     assert [text for text, style in runs if style == STRONG] == ["0.48 ms", "1.27 ×", "71 %"]
     assert [text for text, style in runs if style == MUTED] == ["[0.47 0.50]"]
@@ -373,7 +373,7 @@ async def test_the_verdict_keeps_its_place():
         assert len(places) == 1
 
 
-async def test_the_numbers_have_every_arm_with_its_interval_and_doubts():
+async def test_the_numbers_list_every_arm_with_interval_and_doubts():
     widget = Numbers()
     widget.update_arms(arm_results(gpu=False), MARKS)
     async with bench(widget, 120, 12) as pilot:

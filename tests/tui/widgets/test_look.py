@@ -24,12 +24,12 @@ WIDE = st.text("ab 日é—", max_size=80)
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("hue", DARK_HUES)
-def test_every_hue_stands_out_from_both_grounds(theme, hue):
+def test_every_hue_contrasts_with_both_backgrounds(theme, hue):
     for ground in (theme.background, theme.surface):
         assert contrast(Color.parse(hue_color(hue, theme.dark)), Color.parse(ground)) >= 3.0
 
 
-def test_a_colour_too_like_its_ground_is_moved_until_it_can_be_read():
+def test_a_colour_too_close_to_its_background_is_adjusted():
     ground, text = Color.parse("#ffffff"), Color.parse("#000000")
     moved = readable(Color.parse("#ffee88"), ground, text)
     assert contrast(moved, ground) >= 3.0
@@ -38,7 +38,7 @@ def test_a_colour_too_like_its_ground_is_moved_until_it_can_be_read():
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
 @pytest.mark.parametrize("hue", [*(h for h in DARK_HUES if h[:3] in ("cpu", "gpu")), "warn"])
-def test_a_band_shows_in_256_colours_and_hides_no_line(theme, hue):
+def test_a_band_is_visible_in_256_colours_and_hides_no_line(theme, hue):
     ground = Color.parse(theme.background)
     own = Color.parse(theme.warning if hue == "warn" else hue_color(hue, theme.dark))
     for share in (BAND, COLUMN.partition("/")[2]):
@@ -51,7 +51,7 @@ def test_a_band_shows_in_256_colours_and_hides_no_line(theme, hue):
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=lambda theme: theme.name)
-def test_phases_of_the_timeline_stay_apart_in_256_colours(theme):
+def test_phases_of_the_timeline_differ_in_256_colours(theme):
     for ground in map(Color.parse, (theme.background, theme.surface)):
         fills = [
             ground.blend(Color.parse(hue_color(hue, theme.dark)), FILL / 100, alpha=1.0)
@@ -61,30 +61,30 @@ def test_phases_of_the_timeline_stay_apart_in_256_colours(theme):
         assert len(shown) == len(HUES)
 
 
-def test_hue_says_the_device_and_markers_differ():
+def test_the_hue_identifies_the_device_and_markers_differ():
     marks = marks_for(ARMS)
     assert len({mark.marker for mark in marks.values()}) == len(ARMS)
     assert {mark.hue[:3] for arm, mark in marks.items() if arm.startswith("gpu")} == {"gpu"}
     assert marks[ARMS[4].id].hue == marks[ARMS[5].id].hue
 
 
-def test_arms_that_device_and_mode_do_not_tell_apart_get_hues_in_turn():
+def test_arms_with_equal_device_and_mode_get_hues_in_turn():
     arms = [Arm("CPU:0", "graph", variant=name) for name in ("serial", "parallel", "prefetched")]
     assert len({mark.hue for mark in marks_for(arms).values()}) == 3
 
 
-def test_markers_are_one_cell_and_have_ascii_of_their_own():
+def test_markers_are_one_cell_wide_and_have_their_own_ascii():
     assert all(cell_len(marker) == 1 for marker in MARKERS)
     assert len(set(map(asciify, MARKERS))) == len(MARKERS)
 
 
 @given(WIDE, st.integers(1, 40), st.sampled_from(["left", "right"]))
-def test_fit_takes_exactly_its_cells(text, width, align):
+def test_fit_fills_exactly_its_cells(text, width, align):
     assert cell_len(fit(text, width, align)) == width
 
 
 @given(WIDE, st.integers(2, 40))
-def test_wrapping_loses_nothing_but_blanks(text, width):
+def test_wrapping_loses_only_blanks(text, width):
     lines = wrap(text, width)
     assert all(cell_len(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
@@ -92,7 +92,7 @@ def test_wrapping_loses_nothing_but_blanks(text, width):
 
 
 @given(WIDE, st.integers(2, 40), st.integers(1, 4))
-def test_clipping_says_that_there_is_more(text, width, lines):
+def test_clipping_marks_missing_text(text, width, lines):
     clipped = clip(text, width, lines)
     assert len(clipped) <= lines
     if len(wrap(text, width)) > lines:
@@ -101,11 +101,11 @@ def test_clipping_says_that_there_is_more(text, width, lines):
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30))
 @example("❤️ 👨‍👩‍👧")
-def test_ascii_takes_as_many_cells(text):
+def test_ascii_text_takes_equally_many_cells(text):
     assert asciify(text).isascii() and cell_len(asciify(text)) == cell_len(text)
 
 
-def test_the_hues_are_told_apart_with_a_colour_blind_eye():
+def test_the_hues_differ_for_colour_blind_users():
     # Protan and deutan vision, after Viénot, Brettel and Mollon (1999), in linear RGB.
     matrices = {
         "protan": ((0.11238, 0.88762, 0.0), (0.11238, 0.88762, 0.0), (0.00401, -0.00401, 1.0)),
@@ -125,7 +125,7 @@ def test_the_hues_are_told_apart_with_a_colour_blind_eye():
             assert (one[2] - one[0]) - (other[2] - other[0]) > 0.2
 
 
-def test_the_arms_of_a_model_on_a_cpu_and_a_gpu_have_a_marker_each():
+def test_each_arm_of_a_model_on_cpu_and_gpu_has_its_own_marker():
     where = [("CPU:0", "resident"), ("GPU:0", "resident"), ("GPU:0", "copied")]
     arms = [
         Arm(device, mode, held, variant=use)

@@ -33,17 +33,17 @@ def plotted(chart: Chart) -> Plot:
     ],
     ids=["corners", "beyond"],
 )
-def test_raster_puts_the_corners_into_the_corners_and_cuts_off_what_lies_beyond(x, y, found):
+def test_raster_places_corners_exactly_and_clips_the_rest(x, y, found):
     lines = raster(10, 4, (x, y), False, "x")
     assert [line.find("x") for line in lines] == found and {len(line) for line in lines} == {10}
 
 
-def test_raster_connects_points_with_dots_of_braille():
+def test_raster_connects_points_with_braille_dots():
     drawn = "".join(raster(10, 4, ([0.0, 1.0], [0.0, 1.0]), True, "braille")).replace(" ", "")
     assert drawn and all("\u2800" < character <= "\u28ff" for character in drawn)
 
 
-async def test_every_series_is_there_by_marker_and_label():
+async def test_every_series_has_marker_and_label():
     figures = {arm.id: arm for arm in arm_results()}
     plot = plotted(live_chart(run_state(60), figures=figures))
     async with bench(plot, 100, 30):
@@ -76,7 +76,7 @@ async def test_without_points_a_sentence_says_why():
         assert "Press r to measure." in shown(plot)
 
 
-async def test_ghosts_lie_under_the_run_and_out_of_the_legend():
+async def test_ghosts_are_drawn_under_the_run_and_not_in_the_legend():
     ghost, live = run_state(30, run="old"), run_state(30, run="old")
     live.run = "new"
     alone, both = plotted(live_chart(live)), plotted(live_chart(live, ghosts=[ghost]))
@@ -95,7 +95,7 @@ def warming(*events) -> RunState:
     return state
 
 
-async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
+async def test_the_warm_up_is_shown_only_before_the_first_round():
     state = warming(e.WarmUp(run="r1", arm=ARMS[0].id, point=0, samples_s=(1.5e-3, 1.2e-3)))
     plot = plotted(live_chart(state))
     async with bench(plot, 100, 24) as pilot:
@@ -111,7 +111,7 @@ async def test_the_warm_up_is_seen_before_the_first_round_and_gone_after_it():
         assert text.count(MARKS[ARMS[0].id].marker) == 1 + 1
 
 
-async def test_while_arms_warm_up_those_that_have_not_begun_are_counted():
+async def test_during_the_warm_up_waiting_arms_are_counted():
     warm, now, *rest = ARMS
     state = warming(e.WarmUp(run="r1", arm=warm.id, point=0, samples_s=(1.5e-3, 1.2e-3)))
     state.apply(e.Progress(run="r1", stage="building", arm=now.id))
@@ -122,7 +122,7 @@ async def test_while_arms_warm_up_those_that_have_not_begun_are_counted():
         assert not any(state.arms[arm.id].label in said for arm in rest)
 
 
-def test_input_that_lies_on_a_gpu_is_explained_where_there_is_one():
+def test_input_on_a_gpu_is_explained_if_there_is_one():
     assert "on the GPU" in live_chart(run_state(1)).title
     host = live_chart(run_state(1, gpu=False), shown=lambda arm: arm.startswith("cpu"))
     assert "on the GPU" not in host.title
@@ -132,7 +132,7 @@ def test_input_that_lies_on_a_gpu_is_explained_where_there_is_one():
     assert "on the GPU" not in live_chart(state, shown=lambda arm: arm.startswith("cpu")).title
 
 
-async def test_the_second_call_is_the_first_sample_and_earlier_runs_stay_under_it():
+async def test_the_second_call_is_the_first_sample_and_ghosts_stay_below():
     plot = plotted(live_chart(warming(), ghosts=[run_state(30, run="old")]))
     async with bench(plot, 100, 24):
         assert "warming up: not counted · faint: earlier runs" in rows(plot)[0]
@@ -143,7 +143,7 @@ def test_a_run_that_ended_before_its_first_round_shows_no_warm_up():
     assert not any(len(series.x) for series in live_chart(state).series)
 
 
-async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_run():
+async def test_axes_stay_while_data_fits_and_reset_with_another_run():
     x: list[float] = [0, 1, 2]
     y: list[float] = [1e-3, 1.1e-3, 1.2e-3]
     chart = Chart("run", [Series("a", "a", x, y, "curve")], PlotAxis("round", low=0.0), PlotAxis(kind="time"))
@@ -162,7 +162,7 @@ async def test_axes_stay_while_data_grows_inside_and_start_afresh_with_another_r
         assert rows(plot)[-1] == foot
 
 
-async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
+async def test_a_hidden_plot_is_not_painted(monkeypatch):
     painted = []
     original = Plot.paint
     monkeypatch.setattr(Plot, "paint", lambda self, w, h: (painted.append(1), original(self, w, h))[1])
@@ -182,14 +182,14 @@ async def test_a_hidden_plot_is_not_painted_until_it_shows(monkeypatch):
 
 
 @given(st.lists(st.floats(0, 19), max_size=20))
-def test_labels_get_a_row_each_in_the_order_of_their_values(wanted):
+def test_labels_have_rows_in_the_order_of_their_values(wanted):
     rows = spread(wanted, 20)
     assert len(set(rows)) == len(rows) and all(0 <= row < 20 for row in rows)
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     assert [rows[i] for i in order] == sorted(rows)
 
 
-async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
+async def test_the_cursor_reads_out_points_by_keys_and_mouse():
     state = run_state(30)
     figures = {arm.id: arm for arm in arm_results()}
     plot = plotted(live_chart(state, figures=figures))
@@ -211,7 +211,7 @@ async def test_the_cursor_reads_points_out_by_keys_and_by_mouse():
         assert rows(plot)[0] == said, "a click keeps the point"
 
 
-async def test_the_cursor_stays_among_the_points_where_samples_came_since_they_were_drawn():
+async def test_new_samples_leave_the_cursor_on_a_drawn_point():
     grown = [3.0, 4.0]
     chart = Chart(series=(Series("a", "CPU graph", range(2), grown),))
     plot = plotted(chart)
@@ -236,7 +236,7 @@ async def test_a_ghost_never_moves_the_axes():
 
 
 @pytest.mark.parametrize("dark", [True, False])
-def test_cpu_and_gpu_hues_are_two_families_and_modes_differ_in_256_colours(dark):
+def test_cpu_and_gpu_hues_form_two_families_and_modes_differ_in_256_colours(dark):
     hues = {
         name: Color.parse(hue_color(name, dark)) for name in ("cpu0", "cpu1", "cpu2", "gpu0", "gpu1", "gpu2")
     }

@@ -52,7 +52,7 @@ KEYS = {
     ],
     ids=["samples", "threads", "window"],
 )
-async def test_keys(parameter: Parameter, leads: dict[str, Value]) -> None:
+async def test_keys_move_the_slider(parameter: Parameter, leads: dict[str, Value]) -> None:
     slider = slider_of(parameter)
     async with bench(slider) as pilot:
         for keys, expected in leads.items():
@@ -62,7 +62,7 @@ async def test_keys(parameter: Parameter, leads: dict[str, Value]) -> None:
             assert pilot.app.said[-1] == (expected, True) and ":" not in shown(slider), keys
 
 
-async def test_a_typed_value_that_is_not_allowed_is_refused_in_place_and_can_be_mended() -> None:
+async def test_a_typed_value_that_is_not_allowed_can_be_corrected_in_place() -> None:
     slider = slider_of(SAMPLES)
     whole = "a whole number from 256 to 16,777,216"
     async with bench(slider) as pilot:
@@ -74,7 +74,7 @@ async def test_a_typed_value_that_is_not_allowed_is_refused_in_place_and_can_be_
             assert "10,240" in shown(slider) and reason not in shown(slider)
 
 
-async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
+async def test_fast_typing_goes_only_to_the_value() -> None:
     slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
         await press(pilot, "enter 4 m left k")
@@ -87,7 +87,7 @@ async def test_what_is_typed_goes_to_the_value_alone_however_fast() -> None:
         assert slider.value == 65_536
 
 
-async def test_the_upper_end_is_whole_whatever_it_is() -> None:
+async def test_the_upper_end_is_shown_completely() -> None:
     for high, said in ((1_000_000, "1.0 M"), (1_048_576, "1M"), (65_536, "64k")):
         slider = slider_of(LogInteger(name="elements", help="", default=1_000, low=1, high=high))
         slider.styles.width = 70
@@ -95,7 +95,7 @@ async def test_the_upper_end_is_whole_whatever_it_is() -> None:
             assert f"┫ {said} " in f"{shown(slider)} " and "…" not in shown(slider)
 
 
-async def test_a_choice_without_room_for_its_name_shows_that_it_is_cut() -> None:
+async def test_a_choice_whose_name_does_not_fit_is_marked_as_shortened() -> None:
     names = ("hann", "kaiser-bessel derived", "vorbis")
     slider = slider_of(Choice(name="window", help="", default=names[1], options=names))
     slider.styles.width = 40
@@ -103,7 +103,7 @@ async def test_a_choice_without_room_for_its_name_shows_that_it_is_cut() -> None
         assert re.search(r"… kaiser-bes\w*… …$", shown(slider)), shown(slider)
 
 
-async def test_choices_are_named_however_many_there_are() -> None:
+async def test_any_number_of_choices_is_named() -> None:
     names = ("hann", "hamming", "blackman", "kaiser", "vorbis", "none")
     slider = slider_of(Choice(name="window", help="", default="kaiser", options=names))
     slider.styles.width = 55
@@ -152,7 +152,7 @@ async def test_marks_and_the_crossover_are_visited_in_turn() -> None:
         assert "┊" in shown(slider) and "•" in shown(slider)
 
 
-async def test_dragging_follows_the_mouse_holds_at_a_bound_and_ends_final() -> None:
+async def test_dragging_follows_the_mouse_and_stops_at_a_bound_and_ends_final() -> None:
     slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
         said, start, end = pilot.app.said, shown(slider).index("┣") + 1, shown(slider).index("┫") - 1
@@ -173,7 +173,7 @@ async def test_dragging_follows_the_mouse_holds_at_a_bound_and_ends_final() -> N
         assert slider.value == 1_000 and said[-1] == (1_000, True) and "the room is small" in shown(slider)
 
 
-async def test_a_click_on_a_name_takes_it_and_a_click_on_the_value_types() -> None:
+async def test_a_click_on_a_name_selects_it_and_one_on_the_value_edits_it() -> None:
     window, samples = slider_of(WINDOW), slider_of(SAMPLES)
     async with bench(window) as pilot:
         await pilot.click(Slider, offset=(shown(window).index("none") + 1, 0))
@@ -184,7 +184,7 @@ async def test_a_click_on_a_name_takes_it_and_a_click_on_the_value_types() -> No
         assert samples.value == 2_048
 
 
-async def test_the_owner_sets_values_without_an_echo() -> None:
+async def test_values_set_by_the_owner_send_no_message() -> None:
     slider = slider_of(SAMPLES)
     async with bench(slider) as pilot:
         slider.control = replace(slider.control, value=4_096, note="16 kB in")

@@ -47,7 +47,7 @@ def test_a_filter_keeps_the_rows_that_contain_every_word(first, more, query, lon
 @given(
     st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5), st.booleans()), min_size=1), st.integers(1, 200)
 )
-def test_columns_fit_and_those_to_be_dropped_go_first(columns, room):
+def test_columns_fit_and_optional_ones_are_dropped_first(columns, room):
     made = [Column("x", str, drop=drop, flex=flex) for _, drop, flex in columns]
     shared = share_out(made, [width for width, _, _ in columns], room)
     assert shared and all(width >= 1 for _, width in shared)
@@ -57,7 +57,7 @@ def test_columns_fit_and_those_to_be_dropped_go_first(columns, room):
     assert all(made[i].drop >= max(kept) for i in gone)
 
 
-async def test_a_sparse_column_is_left_out_until_a_row_has_something_in_it():
+async def test_an_empty_column_is_left_out_until_a_row_fills_it():
     columns = [
         Column("name", itemgetter("name"), flex=True),
         Column("bytes", itemgetter("bytes"), sparse=True),
@@ -72,7 +72,7 @@ async def test_a_sparse_column_is_left_out_until_a_row_has_something_in_it():
         assert "bytes" in rows(table)[0] and "4 kB" in rows(table)[2]
 
 
-async def test_the_cursor_moves_scrolls_and_selects():
+async def test_the_cursor_moves_and_scrolls_and_selects():
     table = numbers(100)
     async with bench(table, 40, 12) as pilot:
         await press(pilot, "down down enter")
@@ -92,7 +92,7 @@ async def test_the_cursor_moves_scrolls_and_selects():
         assert ("selected", 3) in pilot.app.said
 
 
-async def test_ordering_by_key_and_by_a_click_on_the_head():
+async def test_rows_are_ordered_by_key_and_by_a_click_on_the_header():
     table = numbers(30)
     async with bench(table, 40, 10) as pilot:
         await press(pilot, "O I")
@@ -104,7 +104,7 @@ async def test_ordering_by_key_and_by_a_click_on_the_head():
         assert table.row["n"] == 0 and "▴" not in rows(table)[0]
 
 
-async def test_a_filter_says_what_it_found_and_what_not():
+async def test_a_filter_reports_what_it_found():
     table = numbers(50, text=itemgetter("name"))
     async with bench(table, 60, 10) as pilot:
         table.filter = "name 3"
@@ -115,7 +115,7 @@ async def test_a_filter_says_what_it_found_and_what_not():
         assert "No row has “nobody”." in shown(table)
 
 
-async def test_a_log_follows_its_end_until_the_cursor_leaves_it():
+async def test_a_log_follows_new_lines_until_the_cursor_leaves_the_end():
     table, lines = log_table(), log_lines()
     table.set_rows(lines)
     async with bench(table, 80, 8) as pilot:
@@ -131,7 +131,7 @@ async def test_a_log_follows_its_end_until_the_cursor_leaves_it():
         assert table.row.text == "line 18"
 
 
-async def test_an_op_that_ran_elsewhere_than_asked_says_so_without_colour():
+async def test_an_op_that_ran_on_another_device_is_marked_without_colour():
     table = PlacementTable()
     table.set_rows(placement_rows(10))
     async with bench(table, 120, 14) as pilot:
@@ -142,7 +142,7 @@ async def test_an_op_that_ran_elsewhere_than_asked_says_so_without_colour():
         assert "CPU:0 → GPU:0" in text[3] and "folded" in text[4]
 
 
-async def test_only_the_rows_that_show_are_drawn():
+async def test_only_visible_rows_are_drawn():
     drawn = []
     column = Column("n", lambda row: (drawn.append(row), str(row))[1], width=8)
     async with bench(Table([column], range(100_000), text=str), 40, 20) as pilot:

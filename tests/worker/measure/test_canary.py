@@ -31,26 +31,26 @@ def heard(
     return out
 
 
-def test_a_steady_song_disturbs_nothing() -> None:
+def test_a_steady_canary_disturbs_no_round() -> None:
     assert heard(sung(*[50e-6] * 11), 10) == [False] * 10
 
 
-def test_within_five_percent_is_steady() -> None:
+def test_a_canary_within_five_percent_is_steady() -> None:
     assert not any(heard(sung(*[50e-6, 52e-6] * 5, 50e-6), 10))
 
 
-def test_a_slow_song_disturbs_the_rounds_on_both_sides_of_it() -> None:
+def test_a_slow_canary_disturbs_the_rounds_on_both_sides() -> None:
     songs = [50e-6] * 5 + [60e-6] + [50e-6] * 5
     assert [i for i, moved in enumerate(heard(sung(*songs), 10)) if moved] == [4, 5]
 
 
-def test_one_interrupted_try_is_not_heard() -> None:
+def test_one_interrupted_try_does_not_count() -> None:
     songs = sung(*[50e-6] * 4)
     tries = [*list(songs)[:-1], 5e-3]
     assert heard(iter(tries), 3) == [False] * 3
 
 
-def test_a_lasting_change_becomes_the_usual_song() -> None:
+def test_a_lasting_change_becomes_the_new_reference() -> None:
     songs = [50e-6] * 30 + [60e-6] * (2 * MEMORY)
     moved = heard(sung(*songs), len(songs) - 1)
     assert moved[30] and not any(moved[-MEMORY // 2 :])

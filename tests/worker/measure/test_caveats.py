@@ -26,7 +26,7 @@ def codes(made: TimedArm) -> list[str]:
 STEADY = [1.0 + 0.001 * (i % 3) for i in range(24)]
 
 
-def test_a_sound_cell_raises_none() -> None:
+def test_a_sound_cell_has_no_caveats() -> None:
     assert codes(cell(STEADY)) == []
 
 
@@ -43,7 +43,7 @@ def test_flags_name_the_arm_the_point_and_the_figures() -> None:
     assert flag.message == ("time ran out without an interval after 1 round (target ± 5 % and 20 rounds)")
 
 
-def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
+def test_enough_rounds_without_an_interval_say_why() -> None:
     (flag,) = [
         f
         for f in of_cell("r", cell([1.0 + 0.01 * i for i in range(31)]), QUICK, None)
@@ -55,7 +55,7 @@ def test_rounds_enough_without_an_interval_say_why_there_is_none() -> None:
     )
 
 
-def test_a_call_too_long_to_warm_up_is_said_to_be() -> None:
+def test_a_call_too_long_to_warm_up_is_reported() -> None:
     (flag, _) = of_cell("r", cell([20.0], Warmth(20.0, 1, False)), QUICK, None)
     assert flag.code == "not-warm" and "one call takes 20.0 s" in flag.message
 
@@ -73,13 +73,13 @@ def test_pressures_of_all_points_are_judged_together(monkeypatch: pytest.MonkeyP
     assert flag.code == "cpu-contention" and "95 % of 2 logical CPUs" in flag.message and not flag.arm
 
 
-def test_a_canary_that_moved_in_many_kept_rounds_is_told() -> None:
+def test_a_canary_that_moved_in_many_kept_rounds_is_reported() -> None:
     assert of_run("r", [], 100, 5) == []
     (flag,) = of_run("r", [], 100, 6)
     assert flag.code == "canary" and "in 6 of 100 rounds" in flag.message
 
 
-def test_counters_gain_what_a_busy_thread_spends() -> None:
+def test_counters_increase_by_the_time_of_a_busy_thread() -> None:
     before = interference.read_counters()
     while interference.read_counters().at < before.at + 0.25:
         pass
@@ -89,11 +89,11 @@ def test_counters_gain_what_a_busy_thread_spends() -> None:
     assert seen.others_s is None or seen.others_s >= 0
 
 
-def test_too_short_a_while_is_not_judged() -> None:
+def test_a_very_short_period_is_not_judged() -> None:
     assert interference.pressure_since(interference.read_counters()) is None
 
 
-def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the driver's counters: reading the current reasons would find the GPU idle."""
     clock, counted = [100.0], {"at its power limit": 40.0, "slowed by its heat": 7.0}
     monkeypatch.setattr(interference.time, "monotonic", lambda: clock[0])
@@ -110,6 +110,6 @@ def test_what_held_a_gpu_back_is_told_by_its_share_of_the_time(monkeypatch: pyte
     assert shared.message == "GPU:0 is shared: python (2.00 GB) used it during the run"
 
 
-def test_without_a_gpu_there_is_nothing_to_look_at() -> None:
+def test_without_a_gpu_no_throttling_is_examined() -> None:
     watch = GpuWatch({}, ["CPU:0"])
     assert watch.flags("r") == []

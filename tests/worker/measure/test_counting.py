@@ -248,7 +248,7 @@ def eager(tf: Any, program: Program) -> Work:
 
 
 @pytest.mark.parametrize("program", TRUTHS, ids=lambda program: program.__name__)
-def test_a_graphs_work_is_what_it_is_by_hand(tf: Any, program: Program) -> None:
+def test_the_work_of_a_graph_matches_the_count_by_hand(tf: Any, program: Program) -> None:
     flop, _, moved = TRUTHS[program]
     work = graph(tf, program)
     assert work.uncounted == ()
@@ -257,7 +257,7 @@ def test_a_graphs_work_is_what_it_is_by_hand(tf: Any, program: Program) -> None:
 
 
 @pytest.mark.parametrize("program", TRUTHS, ids=lambda program: program.__name__)
-def test_eager_ops_are_counted_as_they_ran(tf: Any, program: Program) -> None:
+def test_eager_ops_are_counted_as_they_run(tf: Any, program: Program) -> None:
     """There nothing is merged, dropped or folded, and a Python loop counts all its ops."""
     graphs, apart, moved = TRUTHS[program]
     work = eager(tf, program)
@@ -266,7 +266,7 @@ def test_eager_ops_are_counted_as_they_ran(tf: Any, program: Program) -> None:
     assert moved is None or work.bytes == pytest.approx(moved, rel=CLOSE, abs=1_000)
 
 
-def test_a_models_work_is_told_by_layer(tf: Any) -> None:
+def test_the_work_of_a_model_is_split_by_layer(tf: Any) -> None:
     """A layer's bytes are its inputs, its weights, and what the next one takes."""
     layers = tf.keras.layers
     model = tf.keras.Sequential(
@@ -289,13 +289,13 @@ def test_a_models_work_is_told_by_layer(tf: Any) -> None:
     assert sum(read.values()) == 4 * (16 * 64 + 64 * 32 + 32) and sum(left.values()) == 4 * 16 * 32
 
 
-def test_ops_are_counted_as_often_as_they_run_and_what_a_gpu_fuses_is_one_launch(tf: Any) -> None:
+def test_ops_count_as_often_as_they_run_and_fused_ops_as_one_launch(tf: Any) -> None:
     assert graph(tf, loop).kernels == 50
     assert graph(tf, equal_products).kernels == 2
     assert eager(tf, equal_products).kernels == 7
 
 
-def test_what_depends_on_the_data_is_named_not_guessed(tf: Any) -> None:
+def test_work_that_depends_on_the_data_is_named_not_guessed(tf: Any) -> None:
     def until_large(_: Any) -> Any:
         return lambda x: tf.while_loop(lambda s: tf.reduce_sum(s) < 1e9, lambda s: (s @ x,), (x,)), (
             tf.ones((8, 8)),
@@ -311,7 +311,7 @@ def test_a_function_for_any_size_is_counted_at_the_size_of_its_call(tf: Any) -> 
     assert work_of(of_function(concrete, (tf.ones((100, 100)),))).flop == 2 * 2 * 100**3
 
 
-def test_a_tapes_own_outputs_are_no_bytes_of_the_call(tf: Any) -> None:
+def test_outputs_kept_by_a_tape_are_not_bytes_of_the_call(tf: Any) -> None:
     """A function that ran under a tape returns every intermediate value that its gradient would need."""
     w = tf.Variable(tf.ones((64, 64)))
     step = tf.function(lambda x: tf.reduce_sum(tf.tanh(tf.tanh(tf.tanh(x @ w)))))

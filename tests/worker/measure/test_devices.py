@@ -18,7 +18,7 @@ def arm(device: str) -> Arm:
     return Arm(device, "graph")
 
 
-def test_a_device_that_is_not_there_is_said_with_what_is() -> None:
+def test_a_missing_device_is_reported_with_the_existing_ones() -> None:
     assert missing_device(HERE, arm("GPU:1")) == ""
     assert "GPU:0, GPU:1" in missing_device(HERE, arm("GPU:2"))
     assert missing_device(NONE, arm("GPU:0")) == "no GPU is visible to TensorFlow: no driver"
@@ -46,7 +46,7 @@ def case(device: str = "") -> Case:
         ("GPU:0", "", "", ""),
     ],
 )
-def test_what_was_seen_counts_before_what_the_workload_says(
+def test_observed_placement_outranks_the_workload_declaration(
     asked: str, seen: str, told: str, device: str
 ) -> None:
     assert decide_device(arm(asked), seen, case(told)) == device

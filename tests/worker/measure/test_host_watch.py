@@ -30,19 +30,19 @@ def watched(rounds: list[tuple[float, float, float]], begin: int = 0) -> tuple[H
     return watch.windows(begin + len(rounds))
 
 
-def test_short_rounds_share_a_window_and_long_ones_have_each_their_own() -> None:
+def test_short_rounds_share_a_window_and_long_ones_have_their_own() -> None:
     found = watched([(0.05, 0.0, 5e-5)] * 5 + [(0.6, 1.5, 7e-5), (0.6, 0.0, 5e-5)], begin=3)
     assert [(w.first, w.rounds) for w in found] == [(3, 5), (8, 1), (9, 1)]
     assert [w.others for w in found] == pytest.approx([0.0, 1.5, 0.0])
     assert [w.canary_s for w in found] == [5e-5, 7e-5, 5e-5]
 
 
-def test_what_is_left_at_the_end_counts_where_the_kernel_can_tell_of_it() -> None:
+def test_the_last_window_counts_if_it_is_long_enough_for_the_kernel() -> None:
     assert [(w.first, w.rounds) for w in watched([(0.3, 0, 5e-5), (0.22, 0, 5e-5)])] == [(0, 1), (1, 1)]
     assert [(w.first, w.rounds) for w in watched([(0.3, 0, 5e-5), (0.05, 0, 5e-5)])] == [(0, 1)]
 
 
-def test_a_start_forgets_what_was_before() -> None:
+def test_a_start_forgets_earlier_windows() -> None:
     host = Host()
     watch = HostWatch(lambda: host.at, host.read)
     host.spend(5.0, 2.0)
@@ -53,7 +53,7 @@ def test_a_start_forgets_what_was_before() -> None:
     assert watch.windows(8) == ()
 
 
-def test_a_short_process_is_one_window_with_what_went_before_its_rounds() -> None:
+def test_a_short_process_is_one_window_including_its_warm_up() -> None:
     host = Host()
     watch = HostWatch(lambda: host.at, host.read, whole=True)
     watch.start(0)

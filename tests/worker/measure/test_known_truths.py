@@ -90,7 +90,7 @@ def measured(worker: Worker, name: str) -> Account:
 @pytest.mark.parametrize(
     "name", [name if name in USUAL else pytest.param(name, marks=pytest.mark.long) for name in TRUTHS]
 )
-def test_the_part_that_was_set_is_the_part_that_is_told(worker: Worker, name: str) -> None:
+def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) -> None:
     _, phase, least, most = TRUTHS[name]
     seen = []
     for _ in range(TRIES):

@@ -40,7 +40,7 @@ def net(tf: Any) -> Any:
     return tf.keras.Model(given, inner(x), name="net")
 
 
-def test_work_lands_at_its_layer_however_often_that_is_called(tf, net):
+def test_work_is_assigned_to_its_layer_for_each_call(tf, net):
     x = tf.ones((BATCH, WIDTH))
     found = counted(tf, lambda x: net(x), x)
     layers = {each.name: each for each in layers_of(found, timed(found), layers_by_name(net))}
@@ -54,7 +54,7 @@ def test_work_lands_at_its_layer_however_often_that_is_called(tf, net):
     assert sum(each.work.flop for each in layers.values()) == sum(found.flop().values())
 
 
-def test_the_gradient_is_its_layers_and_what_the_optimizer_reads_is_the_optimizers(tf, net):
+def test_gradients_belong_to_their_layer_and_optimizer_reads_to_the_optimizer(tf, net):
     x, y = tf.ones((BATCH, WIDTH)), tf.ones((BATCH, 8))
     net.compile("adam", "mse")
     net.optimizer.build(net.trainable_variables)
@@ -69,7 +69,7 @@ def test_the_gradient_is_its_layers_and_what_the_optimizer_reads_is_the_optimize
     assert whose.of(f"{name}/Cast_3/ReadVariableOp", "ReadVariableOp") == (name, "optimizer")
 
 
-def test_a_fused_kernel_is_the_layers_whose_product_it_computes(tf, net):
+def test_a_fused_kernel_belongs_to_the_layer_of_its_product(tf, net):
     x = tf.ones((BATCH, WIDTH))
     found = counted(tf, lambda x: net(x), x)
     relu = next(part.name for part in found.parts if part.op == "Relu")
@@ -80,7 +80,7 @@ def test_a_fused_kernel_is_the_layers_whose_product_it_computes(tf, net):
     assert layers["inner/dense"].computing == 1.0 and layers["inner/relu"].computing == 0.0
 
 
-def test_names_without_numbers_are_taken_as_they_are():
+def test_names_without_numbers_are_not_changed():
     tree = {"dense": "Dense", "dense_1": "Dense", "conv": "Conv2D"}
 
     def whose(*names: str) -> list[str]:
@@ -96,7 +96,7 @@ def test_names_without_numbers_are_taken_as_they_are():
     ]
 
 
-def test_a_graph_without_layers_is_told_by_its_scopes(tf, net, tmp_path):
+def test_a_graph_without_layers_is_split_by_its_scopes(tf, net, tmp_path):
     net.export(str(tmp_path), verbose=False)
     held = tf.saved_model.load(str(tmp_path))
     loaded = held.signatures["serving_default"]
@@ -112,7 +112,7 @@ def test_a_graph_without_layers_is_told_by_its_scopes(tf, net, tmp_path):
     )
 
 
-def test_a_transformers_layers_as_counted_by_hand(tf):
+def test_the_layers_of_a_transformer_match_the_count_by_hand(tf):
     layers, width, length = tf.keras.layers, 128, 20
     given = tf.keras.Input((length, width))
     x = layers.MultiHeadAttention(4, width // 4, name="attend")(given, given)
@@ -134,7 +134,7 @@ def test_a_transformers_layers_as_counted_by_hand(tf):
     }
 
 
-def test_resnet_50_as_published(tf):
+def test_resnet_50_matches_the_published_count(tf):
     """He et al. 2015, table 1: 3.8 · 10⁹ multiply-adds per image of 224 × 224."""
     model = tf.keras.applications.ResNet50(weights=None)
     x = tf.zeros((1, 224, 224, 3))
@@ -155,7 +155,7 @@ def test_resnet_50_as_published(tf):
         pytest.param("EfficientNetB0", 0.39e9, marks=pytest.mark.long),
     ],
 )
-def test_products_as_published(tf, name, published):
+def test_products_match_the_published_counts(tf, name, published):
     """Howard et al. 2019, table 3, and Tan and Le 2019, table 2: multiply-adds, without elementwise work."""
     model = getattr(tf.keras.applications, name)(weights=None, input_shape=(224, 224, 3))
     x = tf.zeros((1, 224, 224, 3))
@@ -167,7 +167,7 @@ def test_products_as_published(tf, name, published):
     assert products < whole < 1.1 * products and whole == pytest.approx(sum(found.flop().values()), rel=1e-6)
 
 
-def test_a_whole_encoder_as_counted_by_hand(tf):
+def test_an_encoder_matches_the_count_by_hand(tf):
     """Per token and layer: four projections, scores and their sum, up and down."""
     layers, width, wide, length, depth = tf.keras.layers, 256, 1024, 128, 4
     x = given = tf.keras.Input((length, width))
@@ -182,7 +182,7 @@ def test_a_whole_encoder_as_counted_by_hand(tf):
     assert sum(each.work.flop or 0.0 for each in told) == pytest.approx(by_hand, rel=0.05)
 
 
-def test_a_saved_recurrent_layer_runs_as_often_as_its_input_is_long(tf, tmp_path):
+def test_a_saved_recurrent_layer_runs_once_for_each_input_step(tf, tmp_path):
     layers = tf.keras.layers
     given = tf.keras.Input((None, WIDTH))
     tf.keras.Model(given, layers.GRU(WIDTH)(given)).export(str(tmp_path), verbose=False)
@@ -195,7 +195,7 @@ def test_a_saved_recurrent_layer_runs_as_often_as_its_input_is_long(tf, tmp_path
     assert [part.runs for part in products] == [20, 20]
 
 
-def test_a_loops_launches_are_its_layers(tf: Any) -> None:
+def test_launches_of_a_loop_belong_to_its_layer(tf: Any) -> None:
     layers = tf.keras.layers
     stack = [layers.LSTM(4, return_sequences=True, name="first"), layers.LSTM(4, name="second")]
     model = tf.keras.Sequential([tf.keras.Input((10, 4)), *stack, layers.Dense(2, name="dense")])

@@ -34,12 +34,12 @@ def test_the_latency_and_the_rate_of_copies_are_found() -> None:
     assert {4 * count for count in made} == set(SIZES)
 
 
-def test_a_link_is_said_in_words() -> None:
+def test_a_link_is_described_in_words() -> None:
     assert said(CopyCost(8e-6, 24.1e9, 0.0)) == "8.00 µs + 24.1 GB/s"
     assert said(CopyCost(8e-6, None, 0.0)) == "8.00 µs + no time for each byte"
 
 
-def test_what_a_pcie_link_carries_at_most() -> None:
+def test_the_maximum_rate_of_a_pcie_link_is_known() -> None:
     trained_down = Link(generation=1, width=16, max_generation=4, max_width=16)
     assert _carries(trained_down) == pytest.approx(31.5e9, rel=0.01)
     assert _carries(Link(max_generation=9, max_width=16)) is None

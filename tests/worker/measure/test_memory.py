@@ -15,19 +15,19 @@ def workload(needed: int | None) -> Workload:
     return Workload(plain.declaration, plain.build, None if needed is None else lambda values: needed)
 
 
-def test_what_fits_is_let_through_and_so_is_what_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fitting_and_unknown_memory_needs_are_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     prepare.refuse(workload(None), {})
     prepare.refuse(workload(int(prepare.MEMORY_SHARE * 10**9)), {})
 
 
-def test_what_does_not_fit_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_needs_above_free_memory_are_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     with pytest.raises(Unavailable, match=r"needs about 4.00 GB of memory; 1.00 GB are free"):
         prepare.refuse(workload(4 * 10**9), {})
 
 
-def test_a_control_groups_limit_counts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_the_limit_of_a_control_group_counts(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     before = prepare.free_memory()
     assert before > 0
     (tmp_path / "memory.max").write_text("3000000\n")
@@ -38,7 +38,7 @@ def test_a_control_groups_limit_counts(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert prepare.free_memory() > 2_000_000
 
 
-def test_what_all_arms_need_together_is_told_before_the_last_is_refused(monkeypatch):
+def test_the_total_need_of_all_arms_is_reported_before_the_last_is_refused(monkeypatch):
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     arm = Arm("CPU:0", "graph")
     assert prepare.tight(workload(4 * 10**8), {}, [arm] * 2) == ""
@@ -47,7 +47,7 @@ def test_what_all_arms_need_together_is_told_before_the_last_is_refused(monkeypa
     assert prepare.tight(workload(None), {}, [arm] * 9) == ""
 
 
-def test_a_variant_that_needs_less_is_let_through_where_another_is_refused(monkeypatch):
+def test_a_variant_that_needs_less_is_allowed_where_another_is_refused(monkeypatch):
     monkeypatch.setattr(prepare, "free_memory", lambda: 10**9)
     needs = {"inference": 10**8, "training": 4 * 10**9}
     either = replace(workload(4 * 10**9), memory_of=lambda values, variant: needs[variant])

@@ -25,24 +25,24 @@ def of(*lines: XLine, device: str, **about: Any) -> Any:
     )
 
 
-def test_a_gpu_whose_kernels_are_seen_computes_while_the_host_waits() -> None:
+def test_a_profiled_gpu_computes_while_the_host_waits() -> None:
     main = thread("python", call(0, 100), event("TFE_Py_Execute", 0, 20), sync(40, 100))
     found = of(main, stream(event("sgemm", 10, 90)), device="GPU:0")
     assert found.share("compute") == pytest.approx(0.8) and not found.not_known
 
 
-def test_a_gpu_that_cannot_be_looked_into_is_waited_for_without_a_reason() -> None:
+def test_waiting_for_a_gpu_without_a_profile_has_no_reason() -> None:
     found = of(thread("python", call(0, 100), event("TFE_Py_Execute", 0, 20), sync(40, 100)), device="GPU:0")
     assert found.not_known == pytest.approx(0.6) and "could not see into the device" in found.note
 
 
-def test_calls_that_the_profiler_lost_are_not_known() -> None:
+def test_calls_lost_by_the_profiler_are_unknown() -> None:
     assert of(thread("python", event("TFE_Py_Execute", 0, 20)), device="CPU:0").not_known == 0
     found = account_of(Recording(()), sums(activity(())), 1e-3, device="CPU:0", drained=False)
     assert found.not_known == 1 and "lost" in found.note
 
 
-def test_pythons_own_time_is_only_looked_for_where_there_is_some() -> None:
+def test_python_time_is_only_measured_if_there_is_some() -> None:
     asked: list[int] = []
 
     def own() -> list[float]:
@@ -63,7 +63,7 @@ def busy(seconds: float) -> None:
         pass
 
 
-def test_the_clock_stands_while_tensorflows_code_is_the_innermost(tmp_path: Path) -> None:
+def test_the_python_clock_stops_inside_tensorflow_code(tmp_path: Path) -> None:
     theirs = {"busy": busy}
     code = (
         "def work(seconds, back=None):\n    (back or (lambda s: None))(seconds)\n    sorted(range(300_000))\n"

@@ -46,7 +46,7 @@ def full(worker: Worker) -> tuple[list[Event], RunState]:
     return seen, fold(seen)
 
 
-def test_a_run_begins_with_what_is_measured_and_ends_with_how_it_went(
+def test_a_run_begins_with_its_arms_and_ends_with_its_outcome(
     full: tuple[list[Event], RunState],
 ) -> None:
     seen, state = full
@@ -57,7 +57,7 @@ def test_a_run_begins_with_what_is_measured_and_ends_with_how_it_went(
     assert state.preset == "p" and state.rounds >= SHORT.rounds
 
 
-def test_each_arm_bears_the_device_that_computed(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_names_the_device_that_computed(full: tuple[list[Event], RunState]) -> None:
     _, state = full
     ran = {name: arm for name, arm in state.arms.items() if not name.startswith("gpu")}
     assert {arm.status for arm in ran.values()} == {"ok"}
@@ -65,7 +65,7 @@ def test_each_arm_bears_the_device_that_computed(full: tuple[list[Event], RunSta
     assert {arm.device for arm in ran.values()} == {"CPU:0", "CPU:1"}
 
 
-def test_every_arm_has_its_calls_apart_and_its_rounds(full: tuple[list[Event], RunState]) -> None:
+def test_every_arm_has_phases_and_rounds(full: tuple[list[Event], RunState]) -> None:
     _, state = full
     for name, arm in state.arms.items():
         if name.startswith("gpu"):
@@ -77,7 +77,7 @@ def test_every_arm_has_its_calls_apart_and_its_rounds(full: tuple[list[Event], R
         assert cell.warm is not None and min(cell.samples) > 0
 
 
-def test_the_warm_up_can_be_seen_and_is_not_counted(full: tuple[list[Event], RunState]) -> None:
+def test_the_warm_up_is_reported_but_not_counted(full: tuple[list[Event], RunState]) -> None:
     seen, state = full
     first_round = next(i for i, event in enumerate(seen) if isinstance(event, events.Round))
     blocks = [event for event in seen[:first_round] if isinstance(event, events.WarmUp)]
@@ -99,7 +99,7 @@ def test_the_warm_up_can_be_seen_and_is_not_counted(full: tuple[list[Event], Run
         )
 
 
-def test_the_arm_that_tells_most_is_seen_before_the_others_are_built(
+def test_the_most_informative_arm_is_measured_before_the_others_are_built(
     full: tuple[list[Event], RunState],
 ) -> None:
     seen, _ = full
@@ -131,7 +131,7 @@ def test_a_gpu_that_is_not_there_is_unavailable_with_the_reason(full: tuple[list
     assert gpu.status == "unavailable" and gpu.device is None and machine.no_gpu in gpu.reason
 
 
-def test_no_logical_cpu_is_called_a_gpu(full: tuple[list[Event], RunState]) -> None:
+def test_a_logical_cpu_is_not_called_a_gpu(full: tuple[list[Event], RunState]) -> None:
     seen, _ = full
     asked = stft("GPU:0", "graph").id
     for event in seen:
@@ -141,7 +141,7 @@ def test_no_logical_cpu_is_called_a_gpu(full: tuple[list[Event], RunState]) -> N
             assert not any(node.device.startswith("GPU") for node in event.nodes)
 
 
-def test_an_account_comes_of_each_arm_that_ran_and_adds_up(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_that_ran_has_an_account_that_adds_up(full: tuple[list[Event], RunState]) -> None:
     _, state = full
     for name, arm in state.arms.items():
         if name.startswith("gpu"):
@@ -153,21 +153,21 @@ def test_an_account_comes_of_each_arm_that_ran_and_adds_up(full: tuple[list[Even
         assert not account.not_known
 
 
-def test_dispatch_is_what_eager_execution_pays_for(full: tuple[list[Event], RunState]) -> None:
+def test_dispatch_takes_more_in_eager_mode_than_in_a_graph(full: tuple[list[Event], RunState]) -> None:
     _, state = full
     eager, graph = (state.arms[stft("CPU:0", mode).id].cells[0].account for mode in ("eager", "graph"))
     assert eager is not None and graph is not None
     assert eager.seconds("dispatch") > graph.seconds("dispatch")
 
 
-def test_placement_comes_for_each_arm_that_ran(full: tuple[list[Event], RunState]) -> None:
+def test_each_arm_that_ran_has_a_placement(full: tuple[list[Event], RunState]) -> None:
     _, state = full
     for name, arm in state.arms.items():
         assert bool(arm.placement.get(0)) != name.startswith("gpu")
 
 
 @pytest.mark.parametrize("variant", ["raises", "raises-later", "interrupts"])
-def test_an_arm_that_raises_ends_no_other(worker: Worker, variant: str) -> None:
+def test_an_arm_that_raises_does_not_end_the_others(worker: Worker, variant: str) -> None:
     state = fold(worker.measure(request("probe", probe(variant), probe("level"))))
     bad, good = state.arms[probe(variant).id], state.arms[probe("level").id]
     assert state.status == "ok"
@@ -188,7 +188,7 @@ def test_an_arm_that_cannot_run_says_why(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize("placement", [True, False])
-def test_work_done_elsewhere_than_asked_gets_no_figure(worker: Worker, placement: bool) -> None:
+def test_work_done_on_another_device_gets_no_figure(worker: Worker, placement: bool) -> None:
     arm = probe("elsewhere", "CPU:1")
     state = fold(worker.measure(request("probe", arm, probe("level"), placement=placement)))
     assert state.arms[arm.id].status == "unavailable"
@@ -196,7 +196,7 @@ def test_work_done_elsewhere_than_asked_gets_no_figure(worker: Worker, placement
     assert state.arms[arm.id].cells == {}
 
 
-def test_what_needs_more_memory_than_is_free_is_refused(worker: Worker) -> None:
+def test_an_arm_that_needs_more_than_the_free_memory_is_refused(worker: Worker) -> None:
     state = fold(worker.measure(request("probe", probe("level"), parameters={"memory": 10**9})))
     arm = state.arms[probe("level").id]
     assert arm.status == "unavailable" and "needs about 1.00 PB of memory" in arm.reason
@@ -226,7 +226,7 @@ def stopping_after(worker: Worker, asked: requests.Measure, when: Callable[[Even
 ENDLESS = Budget(name="publish", warm_s=0.02, warm_limit_s=0.2, precision=1e-9, rounds=9_999, limit_s=300.0)
 
 
-def test_a_stop_is_obeyed_between_calls_and_keeps_what_was_measured(worker: Worker) -> None:
+def test_a_stop_is_obeyed_between_calls_and_keeps_the_rounds(worker: Worker) -> None:
     asked = request("probe", probe("level"), budget=ENDLESS)
     asked_at, ended = stopping_after(worker, asked, lambda event: isinstance(event, events.Round))
     assert ended - asked_at < 2.0
@@ -243,7 +243,7 @@ def test_a_stop_while_warming_up_is_obeyed(worker: Worker) -> None:
     assert ended - asked_at < 2.0
 
 
-def test_doubts_of_several_processes_say_in_which_they_arose(worker: Worker) -> None:
+def test_doubts_of_several_processes_name_the_process(worker: Worker) -> None:
     budget = Budget(name="quick", warm_s=0.02, warm_limit_s=0.2, precision=1e-9, rounds=6, limit_s=0.3)
 
     def doubts(**more: object) -> list[str]:
@@ -262,7 +262,7 @@ def test_a_stop_before_the_run_begins_is_obeyed(worker: Worker) -> None:
     assert isinstance(finished, events.Finished) and finished.status == "cancelled"
 
 
-def test_paced_reports_wait_for_the_screen_only_so_long(worker: Worker) -> None:
+def test_paced_reports_wait_only_briefly_for_the_screen(worker: Worker) -> None:
     asked = request("probe", probe("level"), pace=True)
     assert fold(worker.measure(asked)).status == "ok"
     asked = request("probe", probe("level"), pace=True)
@@ -277,7 +277,7 @@ def test_cold_inputs_are_measured_too(worker: Worker) -> None:
     assert {arm.status for arm in state.arms.values()} == {"ok"}
 
 
-def test_a_sweep_tells_its_points_in_turn_and_survives_a_bad_one(worker: Worker) -> None:
+def test_a_sweep_reports_its_points_in_turn_and_survives_a_bad_one(worker: Worker) -> None:
     sweep = Sweep(axes=(Axis("memory", (0, 10, 10**9)),), refine=False)
     seen = worker.measure(request("probe", probe("level"), probe("raises"), sweep=sweep))
     state = fold(seen)
@@ -290,7 +290,7 @@ def test_a_sweep_tells_its_points_in_turn_and_survives_a_bad_one(worker: Worker)
     assert measured == sorted(measured) and state.status == "ok"
 
 
-def test_points_outside_the_range_are_said_to_be(worker: Worker) -> None:
+def test_points_outside_the_range_are_reported(worker: Worker) -> None:
     sweep = Sweep(axes=(Axis("size", (100, 20_000)),), refine=False)
     state = fold(worker.measure(request("probe", probe("growing"), sweep=sweep)))
     cell = state.arms[probe("growing").id].cells[1]
@@ -321,7 +321,7 @@ def test_a_crossover_is_narrowed_by_new_sizes(worker: Worker) -> None:
     assert min(abs(size - 300) for size in added) < 60
 
 
-def test_strings_are_work_that_a_graph_does_and_that_xla_is_not_asked_for(worker: Worker) -> None:
+def test_strings_run_in_a_graph_and_not_in_xla(worker: Worker) -> None:
     """If XLA were asked to compile it, a later call would end the process."""
     file = Path(__file__).parents[2] / "contradictions" / "own.py"
     asked = request("own", Arm("CPU:0", "graph"), Arm("CPU:0", "xla"), placement=True)

@@ -32,14 +32,14 @@ def test_rounds_wait_until_a_quarter_of_a_second_has_passed() -> None:
     assert [event.index for event in told.events] == [0, 1]  # type: ignore[union-attr]
 
 
-def test_other_events_leave_at_once_after_the_rounds_before_them() -> None:
+def test_other_events_are_sent_at_once_after_earlier_rounds() -> None:
     told = Told()
     told.round(0)
     told.reporter.say(Log(text="x"))
     assert [type(event) for event in told.events] == [Round, Log]
 
 
-def test_flush_leaves_nothing_behind_and_says_nothing_twice() -> None:
+def test_flush_sends_everything_once() -> None:
     told = Told()
     told.round(0)
     told.reporter.flush()
@@ -53,20 +53,20 @@ def waited(told: Told) -> float:
     return time.monotonic() - begun
 
 
-def test_without_pace_nothing_is_waited_for() -> None:
+def test_without_pace_there_is_no_wait() -> None:
     told = Told()
     told.reporter.say(Log(text="x"))
     assert waited(told) < PAINT_S / 2
 
 
-def test_with_pace_a_silent_screen_is_waited_for_once_and_not_for_ever() -> None:
+def test_with_pace_a_silent_screen_delays_once_for_a_limited_time() -> None:
     told = Told(pace=True)
     told.reporter.say(Log(text="x"))
     assert waited(told) >= PAINT_S * 0.9
     assert waited(told) < PAINT_S / 2
 
 
-def test_with_pace_a_screen_that_has_painted_is_not_waited_for() -> None:
+def test_with_pace_a_screen_that_has_painted_causes_no_wait() -> None:
     told = Told(pace=True)
     told.reporter.say(Log(text="x"))
     threading.Timer(0.02, told.context.painted.set).start()

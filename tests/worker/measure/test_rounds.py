@@ -27,7 +27,7 @@ def turns(rounds: list[Round]) -> Counter[str]:
     return Counter(block.arm for event in rounds for block in event.blocks)
 
 
-def test_every_round_visits_every_cell_once_in_an_order_that_changes() -> None:
+def test_every_round_visits_every_cell_once_in_changing_order() -> None:
     simulation = Simulation()
     cells = [simulation.cell(name, 1e-3, calls=8) for name in "abcd"]
     rounds = run(simulation, cells)
@@ -52,7 +52,7 @@ def test_steady_cells_end_with_the_fewest_rounds() -> None:
     assert [event.index for event in rounds] == list(range(QUICK.rounds))
 
 
-def test_a_noisy_cell_goes_on_until_it_is_known_well_and_a_cheap_finished_one_keeps_it_company() -> None:
+def test_a_noisy_cell_continues_until_precise_with_cheap_finished_ones() -> None:
     simulation = Simulation()
     quiet, noise = (
         simulation.cell("quiet", 1e-3, calls=8),
@@ -65,21 +65,21 @@ def test_a_noisy_cell_goes_on_until_it_is_known_well_and_a_cheap_finished_one_ke
     assert len(quiet.samples) > 0.8 * len(noise.samples)
 
 
-def test_a_dear_finished_cell_leaves_the_rounds() -> None:
+def test_an_expensive_finished_cell_leaves_the_rounds() -> None:
     simulation = Simulation()
     dear, noise = simulation.cell("dear", 0.2), simulation.cell("noisy", noisy(1e-3, 1.0), calls=8)
     run(simulation, [dear, noise], 60.0)
     assert len(dear.samples) == QUICK.rounds < len(noise.samples)
 
 
-def test_the_limit_ends_what_is_never_known_well() -> None:
+def test_the_limit_ends_cells_that_never_become_precise() -> None:
     simulation = Simulation()
     rng = random.Random(0)
     rounds = run(simulation, [simulation.cell("two-faced", lambda: rng.choice([5e-3, 15e-3]))], limit_s=2.0)
     assert 1.9 < rounds[-1].elapsed_s <= 2.02
 
 
-def test_precision_is_chased_only_so_long_once_the_rounds_are_there() -> None:
+def test_after_enough_rounds_precision_has_a_time_limit() -> None:
     rng = random.Random(0)
     budget = msgspec.structs.replace(QUICK, chase_s=1.0)
     simulation = Simulation(budget)
@@ -107,7 +107,7 @@ def test_a_slow_cell_does_not_starve_the_fast_ones_of_their_rounds() -> None:
     assert rounds[-1].elapsed_s <= 6.5
 
 
-def test_figures_are_those_of_the_cells() -> None:
+def test_figures_belong_to_their_cells() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", 1e-3, calls=8)
     event = run(simulation, [cell])[0]
@@ -122,7 +122,7 @@ def test_without_latency_no_further_call_is_made() -> None:
     assert event.blocks[0].latency_s is None and event.timed_s == pytest.approx(8e-3)
 
 
-def test_reports_leave_at_most_four_times_a_second_and_nothing_is_left_behind() -> None:
+def test_reports_are_sent_at_most_four_times_a_second_and_completely() -> None:
     simulation = Simulation()
     rounds = run(simulation, [simulation.cell("a", noisy(1e-3, 1.0), calls=8)], 60.0)
     bursts = sorted(set(simulation.channel.times))
@@ -131,7 +131,7 @@ def test_reports_leave_at_most_four_times_a_second_and_nothing_is_left_behind() 
     assert len(rounds) == simulation.bench.rounds
 
 
-def test_a_moved_canary_has_the_round_repeated() -> None:
+def test_a_moved_canary_repeats_the_round() -> None:
     def song(now: float) -> float:
         return 80e-6 if 0.45 < now < 0.46 else 50e-6
 
@@ -142,7 +142,7 @@ def test_a_moved_canary_has_the_round_repeated() -> None:
     assert len(rounds) == budget.rounds
 
 
-def test_a_canary_that_keeps_moving_ends_in_accepted_rounds_not_in_endless_ones() -> None:
+def test_a_canary_that_keeps_moving_does_not_repeat_rounds_endlessly() -> None:
     rng = random.Random(3)
     simulation = Simulation(song_s=lambda now: 50e-6 * rng.choice([1.0, 2.0]))
     made = []
@@ -182,7 +182,7 @@ def test_a_cell_that_raises_leaves_and_the_others_go_on() -> None:
     assert 1 <= len(broken.samples) < QUICK.rounds
 
 
-def test_a_stop_is_obeyed_before_the_next_block_and_what_was_measured_is_said() -> None:
+def test_a_stop_is_obeyed_before_the_next_block_and_rounds_are_reported() -> None:
     simulation = Simulation()
     visits, building = [], 4
 

@@ -10,15 +10,15 @@ from tuilab.worker.measure.rounds import companions, strides
 COSTS = st.lists(st.floats(1e-4, 30.0), min_size=1, max_size=12)
 
 
-def test_where_all_fit_all_take_every_turn() -> None:
+def test_if_all_cells_fit_they_take_every_turn() -> None:
     assert strides([0.01] * 6, rounds=20, limit_s=6.0) == [1] * 6
 
 
-def test_a_dear_cell_has_its_turns_spread_and_leaves_the_cheap_ones_theirs() -> None:
+def test_an_expensive_cell_has_spread_turns_and_cheap_ones_keep_theirs() -> None:
     assert strides([0.01, 0.01, 1.0], rounds=20, limit_s=6.0) == [1, 1, 4]
 
 
-def test_what_cheap_cells_leave_is_split_evenly_among_dear_ones() -> None:
+def test_time_left_by_cheap_cells_is_split_evenly_among_expensive_ones() -> None:
     assert strides([0.01, 1.0, 1.0], rounds=20, limit_s=6.2) == [1, 7, 7]
 
 
@@ -27,7 +27,7 @@ def test_a_call_longer_than_the_limit_has_one_turn() -> None:
 
 
 @given(COSTS, st.integers(1, 40), st.floats(0.01, 200.0))
-def test_turns_fit_into_the_limit_unless_everyone_is_down_to_one(
+def test_turns_fit_into_the_limit_unless_every_cell_has_only_one(
     costs: list[float], rounds: int, limit: float
 ) -> None:
     turns = [-(-rounds // stride) for stride in strides(costs, rounds, limit)]
@@ -45,7 +45,9 @@ def test_a_cheaper_cell_never_has_fewer_turns(costs: list[float], rounds: int, l
 
 
 @given(st.lists(st.floats(1e-4, 10.0), max_size=8), st.floats(0.0, 10.0))
-def test_companions_cost_no_more_than_those_they_keep_company(done: list[float], unfinished: float) -> None:
+def test_companion_cells_cost_no_more_than_the_cells_they_accompany(
+    done: list[float], unfinished: float
+) -> None:
     stay = companions(done, unfinished)
     assert len(set(stay)) == len(stay)
     assert sum(done[i] for i in stay) <= unfinished + 1e-9

@@ -29,11 +29,11 @@ def context() -> SimpleNamespace:
 
 
 @pytest.mark.parametrize(("runs", "most"), [(200, 17), (1_000, 66), (20, 3)])
-def test_chance_is_allowed_what_it_takes_in_99_of_100_tests(runs: int, most: int) -> None:
+def test_the_allowance_for_chance_holds_in_99_of_100_tests(runs: int, most: int) -> None:
     assert decisions.allowed(0.05, runs) == most
 
 
-def test_no_more_is_asked_than_the_noise_lets_one_expect() -> None:
+def test_no_more_is_demanded_than_the_noise_allows() -> None:
     assert decisions.wanted(None, 40, 0) == decisions.wanted(1.0, 40, 40) == 36
     assert 8 < decisions.wanted(0.5, 40, 40) < decisions.wanted(0.5, 40, 10_000) < 20
 
@@ -48,7 +48,7 @@ def test_no_more_is_asked_than_the_noise_lets_one_expect() -> None:
         (0.005, 0.06, 0.05, False),  # steady spins seem to get slower
     ],
 )
-def test_a_drift_is_to_be_noticed_as_often_as_the_machine_lets_it(
+def test_the_demanded_drift_detection_follows_the_noise_of_the_machine(
     spread: float, grows: float, slows: float, passes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(1)
@@ -74,13 +74,13 @@ def test_the_summary_names_what_failed() -> None:
 
 
 @pytest.mark.parametrize("name", ["idle", "still-idle"])
-def test_a_machine_that_was_not_idle_spoils_the_test(name: str) -> None:
+def test_a_busy_machine_makes_the_self_test_inconclusive(name: str) -> None:
     summary = run.summary([check("a-a", True), check(name, False)], 1.0)
     assert not summary.passed and not summary.idle
     assert summary.message.startswith("the machine was not idle")
 
 
-def test_idle_and_hogged_are_told_apart() -> None:
+def test_idle_and_hogged_machines_are_distinguished() -> None:
     assert surroundings.idle(QUIET).passed
     hogged = surroundings.idle(HOGGED)
     assert (
@@ -94,7 +94,7 @@ def test_a_hog_during_one_check_is_named() -> None:
     assert not spoilt.passed and "during drift" in spoilt.message
 
 
-def test_spins_are_read_as_long_as_they_are() -> None:
+def test_spins_are_measured_with_their_set_length() -> None:
     assert clock.fitted([1.0, 2.0, 4.0], [1.1, 2.2, 4.4]) == pytest.approx((1.1, 0))
     assert clock.fitted([1.0, 2.0, 4.0], [1.5, 2.5, 4.5]) == pytest.approx((1, 0.5))
     own = bench(context(), rounds=6, limit_s=5.0)  # type: ignore[arg-type]
@@ -102,12 +102,12 @@ def test_spins_are_read_as_long_as_they_are() -> None:
     assert len(rounds) == 6 and min(rounds.values()) == pytest.approx(200e-6, rel=0.05)
 
 
-def test_a_check_that_raises_has_failed_and_says_so() -> None:
+def test_a_check_that_raises_is_reported_as_failed() -> None:
     found = run._run("a-a", lambda: 1 / 0)  # type: ignore[arg-type,return-value]
     assert found is not None and not found.passed and "ZeroDivisionError" in found.message
 
 
-def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if calls of a quiet moment follow roofs of a busy one and exceed them."""
     device = DeviceRoofs(memory=(MemoryRoof(2**28, 1e9),), triad=1e9, peaks={"float32": 1e9})
     slow = Roofs(machine=MACHINE.key, at="2026", seconds=1.0, sync_s=0.0, devices={"CPU:0": device})
@@ -133,7 +133,7 @@ def test_no_call_has_more_than_all_of_a_roof(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(("apart", "passes"), [(0.0, True), (0.3, False), (-0.3, False)])
-def test_forks_that_take_another_time_than_fresh_processes_fail(apart: float, passes: bool) -> None:
+def test_forks_that_differ_from_fresh_processes_fail(apart: float, passes: bool) -> None:
     draw = random.Random(1)
     fresh = [draw.gauss(-8.0, 0.03) for _ in range(forks.FRESH)]
     found = forks.judged([draw.gauss(-8.0 + apart, 0.03) for _ in range(forks.FORKS)], fresh)
@@ -148,12 +148,12 @@ def test_forks_like_fresh_processes_fail_in_one_self_test_of_a_hundred() -> None
     assert 5 <= failed <= 40
 
 
-def test_nothing_is_forked_where_a_run_forks_nothing() -> None:
+def test_the_self_test_forks_only_if_runs_do() -> None:
     for about in ({"gpus": ("a GPU",), "environment": ""}, {"gpus": (), "environment": "/home/me/venv"}):
         assert forks.forked(SimpleNamespace(machine=SimpleNamespace(**about))) is None  # type: ignore[arg-type]
 
 
-def test_there_is_a_check_for_every_name() -> None:
+def test_every_name_has_a_check() -> None:
     asked = run.Selftest()
     assert tuple(run._checks(context(), asked, {})) == NAMES  # type: ignore[arg-type]
 
@@ -181,7 +181,7 @@ def runs_of(spread: float, seed: int = 1) -> decisions.Noise:
     return decisions.Noise([(made(), made()) for _ in range(200)], run_s=0.1)
 
 
-def test_what_a_machine_allows_follows_from_its_noise() -> None:
+def test_the_limits_of_a_machine_follow_from_its_noise() -> None:
     quiet, uneven = runs_of(0.01), runs_of(0.06)
     assert quiet.least() < 0.02 < 0.05 < uneven.least()  # type: ignore[operator]
     assert quiet.told(0.05) > 0.99 > 0.85 > uneven.told(0.05)  # type: ignore[operator]

@@ -9,7 +9,7 @@ from tuilab.worker.measure.stopwatch import BLOCK_S, LEAD_IN_FROM, Stopwatch
 from tuilab.workloads.base import Case
 
 
-def test_the_cost_of_an_empty_sync_is_measured_and_taken_off() -> None:
+def test_the_cost_of_an_empty_sync_is_measured_and_subtracted() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", 100e-6)
     assert simulation.bench.stopwatch.empty_s == pytest.approx(SYNC_S)
@@ -22,7 +22,7 @@ def test_a_block_is_never_shorter_than_200_empty_syncs() -> None:
     assert Stopwatch(lambda: clock.spend(1e-4), clock).block_s == pytest.approx(0.02)
 
 
-def test_from_four_calls_on_one_untimed_call_leads_in() -> None:
+def test_blocks_of_four_or_more_calls_start_with_an_untimed_one() -> None:
     simulation = Simulation()
     made = []
     case = Case(call=lambda: made.append(simulation.clock.spend(2e-3 if not made else 1e-3)))
@@ -30,7 +30,7 @@ def test_from_four_calls_on_one_untimed_call_leads_in() -> None:
     assert len(made) == LEAD_IN_FROM + 1
 
 
-def test_a_single_call_is_its_own_latency_and_made_once() -> None:
+def test_a_block_of_one_call_is_also_its_latency() -> None:
     simulation = Simulation()
     made = []
     case = Case(call=lambda: made.append(simulation.clock.spend(1e-3)))
@@ -41,7 +41,7 @@ def test_a_single_call_is_its_own_latency_and_made_once() -> None:
     assert len(made) == 1
 
 
-def test_a_visit_takes_the_latency_beside_the_block_in_one_scope() -> None:
+def test_a_visit_measures_latency_and_block_in_one_scope() -> None:
     simulation = Simulation()
     entered = []
 
@@ -58,7 +58,7 @@ def test_a_visit_takes_the_latency_beside_the_block_in_one_scope() -> None:
 
 
 @pytest.mark.parametrize("collecting", [True, False])
-def test_garbage_is_not_collected_inside_a_block_and_collected_as_before_after_it(collecting: bool) -> None:
+def test_garbage_collection_is_paused_only_inside_a_block(collecting: bool) -> None:
     simulation = Simulation()
     inside = []
     before = gc.isenabled()
@@ -73,7 +73,7 @@ def test_garbage_is_not_collected_inside_a_block_and_collected_as_before_after_i
     assert inside == [False]
 
 
-def test_split_tells_the_return_of_a_call_from_the_end_of_its_work() -> None:
+def test_split_separates_the_return_of_a_call_from_the_end_of_its_work() -> None:
     simulation = Simulation()
     clock, pending = simulation.clock, [0.0]
 

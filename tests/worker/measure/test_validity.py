@@ -191,7 +191,7 @@ def accused(state, mode):
 
 
 @pytest.mark.parametrize("name", GUILTY)
-def test_what_does_not_compute_what_it_says_is_named(worker, own, name):
+def test_code_that_does_not_compute_its_result_is_named(worker, own, name):
     mode, code, words = GUILTY[name]
     modes = (mode,) if name != "folded" else ("eager", "graph", "xla")
     state = run(worker, f"{own}:{name}", ArmSelection(devices=("CPU:0",), modes=modes))
@@ -209,7 +209,7 @@ def test_what_does_not_compute_what_it_says_is_named(worker, own, name):
         assert "not do the work" in summarise(state).answer
 
 
-def test_equal_work_that_a_graph_does_once_is_said_to_be_merged(worker, own):
+def test_repeated_work_that_a_graph_merges_is_reported(worker, own):
     state = run(worker, f"{own}:repeated")
     for mode in ("graph", "xla"):
         (arm,) = (a for a in state.arms.values() if a.arm.mode == mode and a.arm.device == "CPU:0")
@@ -220,7 +220,7 @@ def test_equal_work_that_a_graph_does_once_is_said_to_be_merged(worker, own):
     assert not accused(state, "eager")
 
 
-def test_a_fit_is_measured_as_it_is_and_refused_as_a_graph_with_what_to_return(worker, own):
+def test_a_fit_is_measured_eagerly_and_refused_as_a_graph_with_advice(worker, own):
     state = run(worker, f"{own}:fitted", ArmSelection(devices=("CPU:0",)))
     eager, *others = state.arms.values()
     assert [arm.arm.mode for arm in (eager, *others)] == ["eager", "graph", "xla"]
@@ -244,7 +244,7 @@ def test_ops_of_loops_count_as_often_as_they_run(worker, own):
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_honest_code_is_not_accused(worker, own, name):
+def test_correct_code_raises_no_suspicion(worker, own, name):
     state = run(worker, f"{own}:{name}")
     for mode in ("eager", "graph", "xla"):
         if mode == "xla" and any(a.arm.mode == "xla" and a.status != "ok" for a in state.arms.values()):

@@ -25,7 +25,7 @@ def test_calls_of_a_block_double_until_it_is_long_enough() -> None:
     assert warmth.warm and 1.0 <= warmth.seconds < 1.1
 
 
-def test_every_block_is_told() -> None:
+def test_every_warm_up_block_is_reported() -> None:
     simulation = Simulation()
     cell, told = simulation.cell("a", 1e-3), []
     warm_up(
@@ -39,7 +39,7 @@ def test_every_block_is_told() -> None:
     assert len(told) > 50 and told == pytest.approx([1e-3] * len(told))
 
 
-def test_a_cell_that_grows_faster_is_called_until_it_does_no_more() -> None:
+def test_a_cell_that_speeds_up_is_called_until_it_stops() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", lambda: 1e-3 * (1 + max(0.0, 3.0 - simulation.now)))
     warmth = warm(simulation, cell)
@@ -47,7 +47,7 @@ def test_a_cell_that_grows_faster_is_called_until_it_does_no_more() -> None:
     assert cell.call_s == pytest.approx(1e-3)
 
 
-def test_a_cell_that_is_known_to_settle_is_called_for_so_long_and_not_held_against_itself() -> None:
+def test_a_cell_with_a_known_warm_up_is_called_for_that_time() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", lambda: 1e-3 * (1 + simulation.now))
     clock = simulation.bench.stopwatch
@@ -56,7 +56,7 @@ def test_a_cell_that_is_known_to_settle_is_called_for_so_long_and_not_held_again
     assert cell.calls * 1e-3 >= BLOCK_S
 
 
-def test_who_has_its_pace_at_once_is_told_from_who_comes_to_it() -> None:
+def test_immediate_and_gradual_warm_ups_are_distinguished() -> None:
     simulation = Simulation()
     assert warm(simulation, simulation.cell("a", 1e-3)).at_once
     begun = simulation.now
@@ -73,13 +73,13 @@ def test_a_cell_that_never_settles_is_not_warm() -> None:
     assert not warmth.warm and 9.0 < warmth.seconds <= 10.5
 
 
-def test_a_call_of_five_seconds_is_made_once_more_and_no_oftener() -> None:
+def test_a_call_of_five_seconds_is_repeated_once() -> None:
     simulation = Simulation()
     warmth = warm(simulation, simulation.cell("a", 5.0))
     assert warmth == Warmth(seconds=pytest.approx(10.0, rel=0.01), calls=2, warm=True)
 
 
-def test_a_call_longer_than_the_limit_is_not_made_again() -> None:
+def test_a_call_longer_than_the_limit_is_not_repeated() -> None:
     simulation = Simulation()
     assert warm(simulation, simulation.cell("a", 20.0)) == Warmth(seconds=20.0, calls=1, warm=False)
 
@@ -97,7 +97,7 @@ def test_two_long_calls_that_differ_are_not_steady() -> None:
     assert not steady([5.0], 5.0, limit_s=10.0)
 
 
-def test_a_scope_that_is_dear_to_enter_counts_as_time_spent() -> None:
+def test_the_time_to_enter_a_scope_counts_as_time_spent() -> None:
     simulation = Simulation()
     cell = simulation.cell("a", 30e-3)
 

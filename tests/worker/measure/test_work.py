@@ -109,7 +109,7 @@ def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> 
         assert getattr(declared, field) == getattr(counted, field)
 
 
-def test_every_arm_has_its_work_also_one_that_cannot_run(worker: Worker) -> None:
+def test_even_arms_that_cannot_run_have_their_work(worker: Worker) -> None:
     there = Arm("GPU:9", "graph", "resident", "float32", "whole")
     arm = run(worker, Scenario("stft", {"samples": 1_024}), there).arms[there.id]
     assert isinstance(arm.work[0], Work) and arm.status == "unavailable"
@@ -160,7 +160,7 @@ def beyond(state: RunState) -> list[str]:
     return out
 
 
-def test_known_roofs_are_told_and_not_measured_again(worker: Worker) -> None:
+def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None:
     known = Roofs(machine=worker.machine.key, at="", seconds=0.0, sync_s=1e-5, devices={"CPU:0": {}})  # type: ignore[dict-item]
     known = msgspec.convert(msgspec.to_builtins(known), Roofs)
     other = msgspec.structs.replace(known, machine="another")

@@ -91,7 +91,7 @@ def registered(tf: Any, op: str, dtype: str) -> tuple[bool, dict[str, bool]]:
 
 
 @pytest.mark.parametrize(("op", "dtype", "code"), PAIRS)
-def test_pair(worker: Worker, tf: Any, op: str, dtype: str, code: str) -> None:
+def test_pair_of_op_and_types_is_explained(worker: Worker, tf: Any, op: str, dtype: str, code: str) -> None:
     if not worker.machine.cuda_build:
         pytest.skip("this TensorFlow has no GPU kernels")
     told = ask_op(worker, op, dtype)
@@ -114,7 +114,7 @@ def test_pair(worker: Worker, tf: Any, op: str, dtype: str, code: str) -> None:
             assert said.startswith("accepted") == (allowed and there[device]), said
 
 
-def test_a_reason_names_what_would_be_taken_and_what_lies_where(worker: Worker) -> None:
+def test_a_reason_names_the_kernel_and_the_memory_of_each_input(worker: Worker) -> None:
     missing = ask_op(worker, "MatMul", "int32").reason
     assert "no GPU kernel for int32" in missing
     assert all(t in missing for t in ("bfloat16", "complex128", "complex64", "float16", "float32", "float64"))
@@ -131,7 +131,7 @@ def test_a_reason_names_what_would_be_taken_and_what_lies_where(worker: Worker) 
     assert "float64" in there and "int32" in none
 
 
-def test_forced_placement_says_what_tensorflow_says_without_lines_of_a_log(worker: Worker) -> None:
+def test_forced_placement_gives_the_tensorflow_message_without_log_lines(worker: Worker) -> None:
     told = ask_op(worker, "StringSplit").forced
     if worker.machine.gpus:
         assert told.startswith("Cannot assign a device")
@@ -150,7 +150,7 @@ def test_forced_placement_says_what_tensorflow_says_without_lines_of_a_log(worke
         ("_MklFusedMatMul", "_FusedMatMul"),
     ],
 )
-def test_names_as_people_and_logs_write_them(worker: Worker, typed: str, op: str) -> None:
+def test_op_names_are_read_as_users_and_logs_write_them(worker: Worker, typed: str, op: str) -> None:
     assert ask_op(worker, typed).op == op
 
 
@@ -161,7 +161,7 @@ def test_names_as_people_and_logs_write_them(worker: Worker, typed: str, op: str
         (ExplainOp(op="MatMul", dtype="float33"), "dtype", ("float33",)),
     ],
 )
-def test_what_tensorflow_does_not_have_is_refused(
+def test_ops_unknown_to_tensorflow_are_refused(
     worker: Worker, question: ExplainOp, where: str, says: tuple[str, ...]
 ) -> None:
     body = msgspec.Raw(msgspec.json.encode(question))
@@ -171,7 +171,7 @@ def test_what_tensorflow_does_not_have_is_refused(
     assert event.where == where and all(word in event.message for word in says)
 
 
-def test_a_scenario_is_forecast_without_a_gpu_and_names_what_would_stay(worker: Worker) -> None:
+def test_a_forecast_without_a_gpu_names_ops_that_would_stay(worker: Worker) -> None:
     def explain(*arms: Arm) -> ScenarioExplanation:
         [answer] = worker.ask("explain-scenario", ExplainScenario(scenario=Scenario("stft", {}), arms=arms))
         return msgspec.json.decode(answer.body, type=ScenarioExplanation)
@@ -193,7 +193,7 @@ def test_a_scenario_is_forecast_without_a_gpu_and_names_what_would_stay(worker: 
     assert [row.gpu for row in eager.forecast] == sorted(row.gpu for row in eager.forecast)
 
 
-def test_where_a_gpu_ran_it_the_answer_is_what_ran_there_and_why_the_rest_did_not() -> None:
+def test_with_a_gpu_run_the_answer_lists_what_ran_there_and_why_not_the_rest() -> None:
     host = "its int32 kernel works in host memory"
     asked: dict[str, Any] = {"dtype": "int32", "requested": "GPU:0"}
     there = Node("m", "MatMul", "GPU:0", count=3, gpu=True, dtype="float32", requested="GPU:0")

@@ -54,9 +54,7 @@ def explained(seen: Observation) -> None:
         assert {node.gpu for node in rows(seen) if node.op == row.op} == {row.gpu}
 
 
-def test_a_function_over_two_devices_shows_its_ops_and_exactly_the_copies_of_its_partitions(
-    seen: Seen, tf: Any
-) -> None:
+def test_a_function_on_two_devices_shows_its_ops_and_exactly_its_copies(seen: Seen, tf: Any) -> None:
     """The truth is the partitioned graph, from the run metadata of a separate function."""
     from tensorflow.python.eager import context as eager
 
@@ -125,7 +123,7 @@ def test_a_variable_keeps_its_ops_on_its_device(seen: Seen, tf: Any) -> None:
     explained(told)
 
 
-def test_copies_are_rows_with_their_bytes_unless_they_stand_since_the_first_call(seen: Seen, tf: Any) -> None:
+def test_copies_are_rows_with_bytes_unless_made_once_in_the_first_call(seen: Seen, tf: Any) -> None:
     """For an eager op and an XLA program, with a tensor that each call creates; and without any op."""
     with tf.device("/CPU:0"):
         source = tf.ones((SIDE, SIDE))
@@ -153,7 +151,7 @@ def test_copies_are_rows_with_their_bytes_unless_they_stand_since_the_first_call
     assert rows(standing, "copy") == [] and by_op(standing, "MatMul").device == "CPU:1"
 
 
-def test_an_op_made_of_many_is_seen_op_by_op_and_as_what_a_compiler_leaves_of_it(seen: Seen, tf: Any) -> None:
+def test_a_composite_op_is_seen_op_by_op_and_as_compiled(seen: Seen, tf: Any) -> None:
     signal = tf.random.normal((1, 1_024))
 
     def stft(x: Any) -> Any:
@@ -179,9 +177,7 @@ def test_an_op_made_of_many_is_seen_op_by_op_and_as_what_a_compiler_leaves_of_it
     assert "hlo fft" in operations and any("from RFFT" in reason for reason in operations.values())
 
 
-def test_a_call_of_ones_own_shows_its_functions_and_eager_ops_and_counts_equal_ones(
-    seen: Seen, tf: Any
-) -> None:
+def test_an_own_call_shows_its_functions_and_eager_ops_with_counts(seen: Seen, tf: Any) -> None:
     """A gradient through a function with an XLA program; one function three times."""
     inner = tf.function(lambda x: tf.sin(x) * 2.0, jit_compile=True)
     outer, power = tf.function(lambda x: inner(x) + 1.0), tf.function(lambda x: tf.exp(x))
@@ -221,11 +217,11 @@ def test_a_mapped_function_runs_on_the_host(seen: Seen, tf: Any) -> None:
     assert "input pipeline" in by_op(in_call, "Invert").reason
 
 
-def test_nothing_of_tensorflow_gives_no_device(seen: Seen) -> None:
+def test_code_without_tensorflow_has_no_device(seen: Seen) -> None:
     assert seen(lambda: sum(range(10))) == Observation(nodes=(), device=None)
 
 
-def test_watching_leaves_nothing_behind(seen: Seen, tf: Any) -> None:
+def test_observing_placement_leaves_nothing_behind(seen: Seen, tf: Any) -> None:
     """No hook, no option, no second trace; nor after a call that raises."""
     from tensorflow.python.eager import context as eager
     from tensorflow.python.eager import execute

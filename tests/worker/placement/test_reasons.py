@@ -55,7 +55,7 @@ def test_forecast(kernels: OpKernels, dtype: str, gpu: bool, code: str) -> None:
         assert would.reason.text == "no kernel is registered for it"
 
 
-def test_the_gpus_own_kernel_comes_before_the_default() -> None:
+def test_the_kernel_of_the_gpu_outranks_the_default() -> None:
     own, default = kernel("GPU", "int32"), kernel("DEFAULT", "int32", host=("x", "y", "z"))
     assert forecast(binary(default, own), {"T": "int32"}).kernel is own
 
@@ -70,7 +70,7 @@ def test_a_build_without_gpu_kernels_says_so() -> None:
     assert "without GPU kernels" in would.reason.text
 
 
-def test_resource_handles_are_no_data() -> None:
+def test_resource_handles_are_not_data() -> None:
     read = OpKernels(
         "ReadVariableOp",
         (Argument("resource", dtype="resource"),),
@@ -101,7 +101,7 @@ def test_resource_handles_are_no_data() -> None:
         ),
     ],
 )
-def test_causes_in_the_order_of_tensorflows_decision(
+def test_causes_follow_the_order_in_which_tensorflow_decides(
     placed: Placed, around: Surroundings, codes: list[str]
 ) -> None:
     found = causes(placed, ADD, around)
@@ -145,7 +145,7 @@ def test_main_type_is_that_of_the_data() -> None:
     assert OpKernels("NoOp").main == ""
 
 
-def test_kernel_lines_join_what_is_alike() -> None:
+def test_kernel_lines_join_similar_entries() -> None:
     lines = kernel_lines(ADD)
     assert [(line.device, line.dtypes, line.host_memory) for line in lines] == [
         ("GPU", ("float32", "float64"), ()),
@@ -172,26 +172,26 @@ def node(device: str, requested: str = "") -> Row:
     return Row(Node("n", "MatMul", device, requested=requested, reason="because"), True, True)
 
 
-def test_computing_device_is_the_requested_one_where_any_work_was_seen_there() -> None:
+def test_computing_device_is_the_requested_one_if_any_work_ran_there() -> None:
     assert summarise([node("CPU:0"), node("CPU:0"), node("GPU:0")], "GPU:0").device == "GPU:0"
     assert summarise([node("CPU:0"), node("CPU:0"), node("GPU:1")], "GPU:0").device == "CPU:0"
     assert summarise([], "GPU:0").device is None
 
 
-def test_work_in_host_memory_is_the_hosts() -> None:
+def test_work_in_host_memory_counts_as_host_work() -> None:
     row = Row(Node("a", "AddV2", "GPU:0", memory="CPU:0", reason="host memory"), True, True)
     seen = summarise([row], "GPU:0")
     assert seen.device == "CPU:0"
     assert "host memory" in seen.reason
 
 
-def test_passing_on_counts_only_where_nothing_works() -> None:
+def test_passing_data_on_counts_only_if_nothing_computes() -> None:
     identity = Row(Node("i", "Identity", "GPU:0"), True, False)
     assert summarise([identity, node("CPU:0")], "GPU:0").device == "CPU:0"
     assert summarise([identity], "GPU:0").device == "GPU:0"
 
 
-def test_reason_names_the_op_that_was_not_where_it_was_asked() -> None:
+def test_reason_names_the_op_that_ran_elsewhere() -> None:
     assert summarise([node("CPU:0", "GPU:0")], "GPU:0").reason == "MatMul: because"
 
 

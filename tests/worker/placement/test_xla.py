@@ -35,5 +35,5 @@ CONV = "%made = f32[1,8,8,4]{3,2,1,0} convolution(%x, %k), window={size=3x3 pad=
         ("%made = (f32[8,4]{1,0}, s32[]) while(%x), condition=%a, body=%b", None),
     ],
 )
-def test_operations_are_counted_or_not_known(made: str, operations: float | None) -> None:
+def test_operations_of_xla_are_counted_or_unknown(made: str, operations: float | None) -> None:
     assert arithmetic(PROGRAM.format(made=made)) == operations

@@ -71,7 +71,7 @@ def test_op_times_add_up_to_the_call_or_the_rest_is_named(worker: Worker, mode: 
     assert profile.account is not None and profile.account.share("compute") > 0.5
 
 
-def test_small_graph_tells_each_op_once_a_call(small: Taken) -> None:
+def test_small_graph_has_each_op_once_per_call(small: Taken) -> None:
     profile, _ = small
     counts = {op.op: op.count for op in profile.ops if op.phase == "compute"}
     assert counts["RFFT"] == pytest.approx(1.0)
@@ -81,7 +81,7 @@ def test_small_graph_tells_each_op_once_a_call(small: Taken) -> None:
     assert profile.diagnosis and all(sentence.endswith(".") for sentence in profile.diagnosis)
 
 
-def test_eager_call_is_mostly_dispatch_and_a_capped_timeline_says_so(worker: Worker) -> None:
+def test_eager_call_is_mostly_dispatch_and_a_shortened_timeline_says_so(worker: Worker) -> None:
     profile, files = take(worker, stft("eager", spans=50))
     assert len(profile.spans) == 50 and profile.spans_left > 0
     shares = {part.phase: part.share for part in profile.phases}
@@ -108,7 +108,7 @@ def test_trace_of_a_real_profile_follows_the_format(small: Taken) -> None:
     assert len([event for event in told if event["ph"] == "X"]) == len(profile.spans)
 
 
-def test_arm_that_is_not_here_is_refused(worker: Worker) -> None:
+def test_an_arm_not_on_this_machine_is_refused(worker: Worker) -> None:
     question = msgspec.structs.replace(stft("graph"), arm=Arm("GPU:9", "graph", variant="whole"))
     body = msgspec.Raw(msgspec.json.encode(question))
     worker.send(requests.Ask(id="profile-nowhere", kind="profile", body=body))
@@ -128,7 +128,7 @@ def test_folder_holds_the_trace_and_the_profile(small: Taken, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", ["../../etc/passwd", "/etc/passwd", "plugins/../../x"])
-def test_a_workers_path_stays_inside_the_folder(path: str, tmp_path: Path) -> None:
+def test_a_path_from_the_worker_stays_inside_the_folder(path: str, tmp_path: Path) -> None:
     assert (tmp_path / inside(path)).resolve().is_relative_to(tmp_path)
 
 
