@@ -86,7 +86,8 @@ def test_xla_for_many_shapes_needs_one_shape_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ops", "below", "told"), [(("RandomUniform",), "Map", "drawn first"), (("Mul",), "Repeat", ".repeat()")]
+    ("ops", "below", "told"),
+    [(("RandomUniform",), "Map", "first random values"), (("Mul",), "Repeat", ".repeat()")],
 )
 def test_a_cache_keeps_nothing_random_and_no_endless_data(
     ops: tuple[str, ...], below: str, told: str

@@ -71,6 +71,34 @@ def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
     assert "fold decides what is built" in found.change
 
 
+def test_calls_of_a_model_that_the_loop_rebuilds_get_no_advice_of_their_own() -> None:
+    text = "for fold in range(99):\n    m = keras.Sequential([])\n    m.compile()\n    m.predict(x)\n"
+    of = process({("input", 4, "Model.predict"): 6.0})
+    assert [each.code for each in findings(Case(of, {FILE: text}, Beside()))] == ["between-steps"]
+    for number in range(1, 9):
+        of.apply(Function(number=number, name="step", file=KERAS, line=9, caller=(FILE, 4)))
+        of.apply(Traces(number=number, traces=((0.5, None),)))
+    assert [each.code for each in findings(Case(of, {FILE: text}, Beside()))] == ["rebuilt"]
+
+
+def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_is_not() -> None:
+    text = "for layer in range(9):\n    model.add(Dense(9))\nfor _ in range(9):\n    adam.apply(x)\n    step(x)\n"
+    spent = {("building", 2, "Sequential.add"): 9.0, ("building", 4, "Adam.apply_gradients"): 5.0}
+    assert not findings(Case(process(spent), {FILE: text}, Beside()))
+    of = process({**spent, ("eager", 5, "matmul"): 2.0})
+    (found,) = findings(Case(of, {FILE: text}, Beside()))
+    assert (found.code, found.line, found.saves_s) == ("rebuilt", 4, pytest.approx(5.0))
+
+
+def test_a_model_that_is_called_row_by_row_is_named_and_one_of_many_rows_is_not() -> None:
+    of = process({("eager", 4, "Model.__call__"): 6.0})
+    text = LOOP.replace("model.predict(row)", "model(row)")
+    (found,) = findings(Case(of, {FILE: text}, Beside()))
+    assert (found.code, found.line) == ("eager-step", 4) and "called 100 times" in found.message
+    of.counted[FILE, 4, "Model.__call__"] = 100, 3_200
+    assert not findings(Case(of, {FILE: text}, Beside()))
+
+
 def test_a_large_part_outside_tensorflow_is_named() -> None:
     of = process({("python", 6, ""): 15.0})
     page = page_of(

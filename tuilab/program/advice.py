@@ -213,6 +213,7 @@ TABLE: dict[str, Advice] = {
         " weights = model.get_weights() and the optimizer's variables, and set them",
         needs=(same_each_round,),
     ),
+    "rebuilt, a part": Advice("build it once, before the loop", needs=(same_each_round,)),
     "cudnn-off": Advice("leave the setting out: then Keras uses cuDNN's kernel on a GPU"),
     # Python around and instead of the step
     "eager-functions": Advice(
@@ -222,6 +223,9 @@ TABLE: dict[str, Advice] = {
         "put the step into a function under @tf.function", "tiny-ops", needs=(no_side_effects,)
     ),
     "eager-step, of Keras": Advice("leave run_eagerly=True out", "tiny-ops", needs=(none_in_train_step,)),
+    "eager-step, a model": Advice(
+        "call it once for all rows, or from a function under @tf.function: model(x, training=False)"
+    ),
     "eager-step, beside": Advice("move them into the tf.function", "tiny-ops", needs=(no_side_effects,)),
     "read-each-step": Advice("keep it as a tensor; read it every hundred steps, or at the epoch's end"),
     "numpy-fed": Advice("make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),

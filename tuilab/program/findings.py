@@ -14,7 +14,7 @@ from typing import Literal
 
 from tuilab.analysis.words import listed, percent
 from tuilab.model.ops import PYTHON
-from tuilab.model.program import Bottleneck, Code, Facts, Hello, Stage
+from tuilab.model.program import AccountKind, Bottleneck, Code, Facts, Hello, Stage
 from tuilab.model.quantity import plural, seconds
 from tuilab.model.quantity import size as bytes_of
 from tuilab.program import source
@@ -65,6 +65,8 @@ LOOPING = 0.3
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
 their graphs."""
+RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
+"""Kinds of time in which a loop runs steps."""
 FEW_ROWS = 64
 """Most samples of a call in place of its steps, if these are not known: two batches of Keras' usual size."""
 SLOWER = 1.5
@@ -190,14 +192,42 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
-    """Find models that are rebuilt and recompiled in each iteration of a loop."""
-    for found in rebuilt(case, sites_of(case), MANY_TRACES):
+    """Find models that are rebuilt in each iteration of a loop, and layers and optimizers built there."""
+    sites, loops = sites_of(case), set[tuple[str, int]]()
+    for found in rebuilt(case, sites, MANY_TRACES):
+        loops.add(found.loop)
         share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
         if share < RETRACING:
             continue
         said = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
         said += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
         yield _made(case, "rebuilt", found.at, said, spent_s=found.spent_s)
+    for loop in {site.loop for site in sites if site.loop[1]} - loops:
+        inside = [site for site in sites if site.loop == loop]
+        spent = sum(site.kinds["building"] for site in inside)
+        # A loop that only adds layers builds one model. One that also runs steps builds it for each of them.
+        runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
+        if spent < RETRACING * case.of.lasted_s or runs < spent / 10:
+            continue
+        most = max(inside, key=lambda site: site.kinds["building"])
+        said = (
+            f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
+        )
+        said += seconds(spent, spent / 50)
+        yield _made(case, "rebuilt", most.at, said, advice="rebuilt, a part", spent_s=spent)
+
+
+def model_calls(case: Case) -> Iterator[Bottleneck]:
+    """Find models that are called op by op in a loop, a row at a time."""
+    for site in sites_of(case):
+        took = site.kinds["eager"]
+        if site.call != "Model.__call__" or not site.loop[1] or site.count < MANY_CALLS:
+            continue
+        if site.samples > FEW_STEPS * site.count or took < PER_ROW * case.of.lasted_s:
+            continue
+        said = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
+        said += seconds(took, took / 50)
+        yield _made(case, "eager-step", site.at, said, advice="eager-step, a model", spent_s=took)
 
 
 def saving(case: Case) -> Iterator[Bottleneck]:
@@ -481,7 +511,10 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
     groups: dict[tuple[str, int, str], list[int]] = defaultdict(list)
     for number, function in of.functions.items():
         groups[*case.function_at(number), function.name].append(number)
+    anew = {found.loop for found in rebuilt(case, sites_of(case), MANY_TRACES)}
     for (file, line, name), numbers in groups.items():
+        if (file, source.loop(case.sources, file, line)) in anew and not of.functions[numbers[0]].own:
+            continue  # the model is rebuilt, and its functions with it
         traces = [trace for number in numbers for trace in of.traces.get(number, [])]
         if len(traces) < MANY_TRACES or not file:
             continue
@@ -1086,6 +1119,7 @@ LOOKS: tuple[Callable[[Case], Iterator[Bottleneck]], ...] = (
     waiting,
     tracing,
     eager,
+    model_calls,
     reading,
     feeding,
     between,

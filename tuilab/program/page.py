@@ -14,6 +14,8 @@ from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import unexplained
 
 MOST_OPS, MOST_FUNCTIONS = 50, 200
+FASTER = 1.5
+"""Minimum ratio of the first steps' time to that of the last ones for a note."""
 STARVED = 0.1
 """Share of the time without a processor from which it is reported."""
 
@@ -236,6 +238,10 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
         )
     elif len(of.seen) < 10:
         out.append(f"the parts are those of {len(of.seen)} profiled steps only")
+    pace = of.pace()
+    if pace is not None and pace.early_s > FASTER * pace.late_s:
+        early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
+        out.append(f"steps become faster: {early} in the first fifth of them, {late} in the last")
     if of.uses_profiler and parts:
         out.append("the program used TensorFlow's profiler itself; no window was open meanwhile")
     if of.starved >= STARVED:

@@ -154,7 +154,7 @@ class Observer:
             rows=[[*row, seconds] for row, seconds in self.account.take(last)],
             calls=[[*key, *row] for key, row in list(self.calls.rows.items())],
             wall=Own.now() - self.account.began,
-            watching=self._used + (0.0 if last else Own.thread_cpu()),
+            watching=self._used + self.sampler.meanwhile.used + (0.0 if last else Own.thread_cpu()),
             cpu=Own.cpu(),
             final=last,
         )

@@ -208,7 +208,7 @@ class Windows:
                         session.stop()
                         del session
                     return
-                with self._quietly:
+                with self.sampler.meanwhile, self._quietly:
                     session.export_to_tb()
                     del session
             marks = self._recent
@@ -221,17 +221,18 @@ class Windows:
             totals = self.functions.totals
             self._before = {number: spent for number, (_, spent) in list(totals.items())}
             flush()  # what follows may take longer than the program waits at its exit
-            self.graphs.send()
-            self.process.channel.send(
-                "window",
-                attached=found[0] if found else "",
-                start=opened,
-                end=closed,
-                cost=cost,
-                steps=len(took),
-                slower=slower,
-                step=None if self.step_key in (BATCH, LOOP) else self.step_key,
-            )
+            with self.sampler.meanwhile:
+                self.graphs.send()
+                self.process.channel.send(
+                    "window",
+                    attached=found[0] if found else "",
+                    start=opened,
+                    end=closed,
+                    cost=cost,
+                    steps=len(took),
+                    slower=slower,
+                    step=None if self.step_key in (BATCH, LOOP) else self.step_key,
+                )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             if not Own.exists(self.process.settings.address):  # tuilab was killed meanwhile
