@@ -31,7 +31,7 @@ def gpu(x: int) -> float:
     return 3e-4 + 1e-9 * x  # crosses the CPU at 22,222
 
 
-def test_found() -> None:
+def test_a_crossover_is_found() -> None:
     found = crossover(measured(gpu), measured(cpu, seed=2), PAIR)
     assert (found.status, found.a, found.b) == ("found", "gpu", "cpu")
     assert found.at is not None and found.ci95 is not None
@@ -72,7 +72,7 @@ def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
     assert found.sentence.endswith(" × faster there, but the gap closes.")
 
 
-def test_a_gap_that_closes_too_slowly_is_no_crossover() -> None:
+def test_a_gap_that_closes_too_slowly_gives_no_crossover() -> None:
     found = crossover(measured(lambda x: 10 * x**-0.02), measured(lambda x: 1.0, seed=2), PAIR)
     assert found.status == "none"
 
@@ -106,7 +106,7 @@ def test_several_are_all_named() -> None:
     assert found.a == "cpu"
 
 
-def test_a_lead_that_jumps_from_size_to_size_is_no_crossover() -> None:
+def test_a_lead_that_jumps_from_size_to_size_is_not_a_crossover() -> None:
     found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
     assert (found.status, found.at) == ("unknown", None)
     assert found.sentence == (

@@ -21,7 +21,7 @@ def test_nothing_measured_nothing_found() -> None:
     assert diagnose(measure(begun([GRAPH]), {GRAPH: 1e-3})) == []
 
 
-def test_dispatch_bound_eager() -> None:
+def test_a_dispatch_bound_eager_arm_is_reported() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 4.5e-3, GRAPH: 4.8e-4})
     phases(state, EAGER, dispatch=3.645e-3, compute=0.855e-3)
     placed(state, EAGER, e.Node("m", "Mul", "CPU:0", count=80))
@@ -154,7 +154,7 @@ def test_copies() -> None:
     assert found(out, "copy-bound")[0].remedy.startswith("Keep the result on the device")
 
 
-def test_ops_of_a_gpu_arm_on_the_host() -> None:
+def test_ops_of_a_gpu_arm_on_the_host_are_reported() -> None:
     state = placed(
         measure(begun([GPU_GRAPH, GRAPH]), {GPU_GRAPH: 1e-3, GRAPH: 1e-3}),
         GPU_GRAPH,
@@ -173,7 +173,7 @@ def test_ops_of_a_gpu_arm_on_the_host() -> None:
     assert one.severity == "moderate" and one.remedy == "Give MatMul a dtype that has a GPU kernel."
 
 
-def test_dtypes_against_float32() -> None:
+def test_dtypes_are_compared_with_float32() -> None:
     half, double = Arm("GPU:0", "graph", dtype="float16"), Arm("GPU:0", "graph", dtype="float64")
     state = measure(begun([GPU_GRAPH, half, double]), {GPU_GRAPH: 3e-3, half: 1e-3, double: 30e-3})
     rows = {d.arm: d for d in found(state, "dtype")}
@@ -187,7 +187,7 @@ def test_dtypes_against_float32() -> None:
     assert not found(alike, "dtype")
 
 
-def test_the_first_call() -> None:
+def test_a_slow_first_call_is_reported() -> None:
     state = measure(begun([XLA]), {XLA: 1e-4})
     state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=2.0, second_s=1e-4))
     (one,) = found(state, "first-call")
@@ -198,7 +198,7 @@ def test_the_first_call() -> None:
 
 
 @pytest.mark.parametrize("arm", [GRAPH, EAGER])
-def test_what_is_not_known_is_said(arm: Arm) -> None:
+def test_a_large_unknown_part_is_reported(arm: Arm) -> None:
     state = phases(measure(begun([arm]), {arm: 1.0}), arm, 0.3, compute=0.7)
     (one,) = found(state, "not-known")
     assert one.sentence == f"Of a call of CPU {arm.mode}, 30 % is not known."
@@ -206,7 +206,7 @@ def test_what_is_not_known_is_said(arm: Arm) -> None:
     assert not found(phases(measure(begun([arm]), {arm: 1.0}), arm, 0.1, compute=0.9), "not-known")
 
 
-def test_a_size_below_the_crossover() -> None:
+def test_a_size_below_the_crossover_is_reported() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}
     state = finish(measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), costs))
     (one,) = found(state, "too-small")

@@ -25,7 +25,7 @@ def test_a_falling_trend_is_reported_as_faster() -> None:
     assert found is not None and found.message.startswith("sped up by ")
 
 
-def test_small_or_uncertain_movements_are_no_drift() -> None:
+def test_small_or_uncertain_movements_are_not_drift() -> None:
     draw = random.Random(1)
     assert drift([1 + 0.015 * i / 99 for i in range(100)]) is None
     assert drift([1 + 0.03 * i / 19 + draw.gauss(0, 0.1) for i in range(20)]) is None
@@ -38,7 +38,7 @@ def test_few_identical_or_zero_samples_show_none() -> None:
     assert drift([0.0] * 50) is None
 
 
-def test_one_spike_is_no_drift() -> None:
+def test_one_spike_is_not_drift() -> None:
     assert drift([1.0] * 99 + [50.0]) is None
 
 

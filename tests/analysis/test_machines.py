@@ -97,7 +97,7 @@ def test_machines_that_disagree_are_named():
     )
 
 
-def test_a_machine_without_a_gpu_disagrees_with_nobody():
+def test_a_machine_without_a_gpu_causes_no_disagreement():
     assert compared([stands("a", 1e-3), stands("b", 2e-3, 1e-3)])[0].disagreements == ()
 
 

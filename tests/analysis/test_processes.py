@@ -103,7 +103,7 @@ def test_the_interval_of_six_processes_holds_for_any_distribution(kind: str, pro
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_ratio_of_seven_processes_uses_the_same_interval_as_their_median(kind: str) -> None:
+def test_from_seven_processes_on_a_ratio_covers_the_interval_of_the_median(kind: str) -> None:
     draw, pace = random.Random(4), KINDS[kind]
     still = cell(*[1.0] * 7, noise=0.0, rounds=10)
     for seed in range(50):

@@ -128,12 +128,12 @@ class TestArm:
         assert found.bound_by == "arithmetic"
         assert "50 % of 100 GFLOP/s float32; bound by arithmetic" in found.sentence.replace("49 %", "50 %")
 
-    def test_bound_by_memory(self) -> None:
+    def test_an_arm_limited_by_memory_is_named(self) -> None:
         state = phases(without_gpu(2e-3, Work(flop=1e6, inputs=4e6, outputs=6e6)), GRAPH, compute=2e-3)
         found = against_roof(state, state.arms[GRAPH.id], 0)
         assert found is not None and found.bound_by == "memory" and "memory" in found.roof
 
-    def test_bound_by_what_its_phases_show(self) -> None:
+    def test_the_bottleneck_follows_from_the_phases(self) -> None:
         state = without_gpu(2e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
         phases(state, GRAPH, dispatch=1.8e-3, compute=0.2e-3)
         found = against_roof(state, state.arms[GRAPH.id], 0)
@@ -244,7 +244,7 @@ class TestClaims:
             told(state, Work(flop=1e4, inputs=1e3, outputs=1e3), GRAPH, GPU_GRAPH)
             assert judge(claim, state).verdict == word
 
-    def test_copies_too_short_to_outweigh_the_host_are_reported(self) -> None:
+    def test_a_claim_about_copies_too_short_to_matter_is_impossible(self) -> None:
         zlib, gpu = Arm("CPU:0", "eager", variant="zlib"), Arm("GPU:0", "eager", variant="zlib")
         claim = Claim(
             text="t",
@@ -258,7 +258,7 @@ class TestClaims:
             told(state, Work(inputs=size, to_host=size, host_only=True), zlib, gpu)
             assert judge(claim, state).verdict == word
 
-    def test_the_bound_of_a_gpu_is_compared_with_the_library_of_the_host(self) -> None:
+    def test_a_gpu_claim_against_a_host_library_is_judged_by_the_bound(self) -> None:
         zlib, gpu_zlib = Arm("CPU:0", "eager", variant="zlib"), Arm("GPU:0", "eager", variant="zlib")
         gpu = Arm("GPU:0", "graph", variant="quantise")
         when = Faster(

@@ -55,7 +55,7 @@ def test_the_simulated_noise_has_its_stated_properties() -> None:
     assert np.mean(made[:, 1:] * made[:, :-1]) / made.var() == pytest.approx(0.6, abs=0.03)
 
 
-def test_limits() -> None:
+def test_a_coverage_is_checked_against_its_limits() -> None:
     assert Coverage(950, 1_000).within_limits
     assert not Coverage(920, 1_000).within_limits
     assert not Coverage(980, 1_000).within_limits

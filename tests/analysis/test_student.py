@@ -31,6 +31,6 @@ def test_symmetry_and_extremes() -> None:
 
 
 @pytest.mark.parametrize(("p", "df"), [(0.0, 3), (1.0, 3), (0.5, 0)])
-def test_what_has_no_quantile_is_refused(p: float, df: int) -> None:
+def test_invalid_arguments_of_a_quantile_are_refused(p: float, df: int) -> None:
     with pytest.raises(ValueError, match="no t quantile"):
         t_quantile(p, df)

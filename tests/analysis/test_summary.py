@@ -114,7 +114,7 @@ def test_a_device_other_than_the_requested_one_is_flagged() -> None:
     ]
 
 
-def test_a_sweep() -> None:
+def test_a_sweep_is_summarised_by_point() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_COPIED: lambda x: 3e-4 + 1e-9 * x}
     state = measure(begun([GRAPH, GPU_COPIED], sizes=SIZES, samples=1_000), costs)
     failed(state, GPU_COPIED, "out of memory", point=4)
@@ -167,7 +167,7 @@ def test_without_a_gpu_the_fastest_arms_of_both_ends_are_compared() -> None:
     assert (result.crossover.status, result.crossover.a, result.crossover.b) == ("found", XLA.id, GRAPH.id)
 
 
-def test_without_a_crossover_the_fastest_over_all_stands_first() -> None:
+def test_without_a_crossover_the_fastest_over_all_comes_first() -> None:
     # XLA is first at the smallest size and eager at the largest, both only by noise.
     costs = {
         GRAPH: lambda x: 1e-4 + 1e-8 * x,

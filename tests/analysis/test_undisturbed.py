@@ -73,6 +73,6 @@ def test_an_unwatched_host_reports_no_undisturbed_pace() -> None:
     assert summarise(state).arms[0].undisturbed is None
 
 
-def test_rounds_of_several_hosts_share_no_windows() -> None:
+def test_rounds_of_several_hosts_have_no_undisturbed_figure() -> None:
     state = run([ALONE, BESIDE] * 15, EAGER, Arm("CPU:0", "eager", host="there"))
     assert state.windows == [] and [arm.undisturbed for arm in summarise(state).arms] == [None, None]

@@ -62,7 +62,7 @@ def two(cpu: float, gpu: float, **more: float) -> RunState:
         (1e-3, 2e-3, 3.0, "refuted"),
     ],
 )
-def test_faster(cpu: float, gpu: float, by: float, word: str) -> None:
+def test_a_faster_claim_is_judged_by_the_ratio(cpu: float, gpu: float, by: float, word: str) -> None:
     found, evidence = verdict(Faster(a=ON_CPU, b=ON_GPU, by=by), two(cpu, gpu))
     assert found == word
     assert evidence.startswith("CPU graph took ") and "GPU graph" in evidence
@@ -168,7 +168,7 @@ def matmul(device: str, count: int = 1) -> e.Node:
     return e.Node("m", "MatMul", device, count=count)
 
 
-def test_placed_on() -> None:
+def test_a_placement_claim_is_judged_by_observed_devices() -> None:
     when = PlacedOn(op="MatMul", device="GPU")
     state = placed(two(1, 1), GPU_GRAPH, matmul("/job:localhost/replica:0/task:0/device:GPU:0", 3))
     assert verdict(when, state) == ("confirmed", "Of 3 MatMul ops observed, 3 on GPU:0.")
@@ -220,7 +220,7 @@ def test_kernels_from_facts_or_the_registry() -> None:
 OOM = ("tensorflow.ResourceExhaustedError", "tensorflow.OpError", "builtins.Exception")
 
 
-def test_raises() -> None:
+def test_a_raises_claim_is_judged_by_the_error() -> None:
     state = failed(begun([GRAPH]), GRAPH, "out of memory", OOM)
     assert verdict(Raises(error="ResourceExhaustedError"), state) == (
         "confirmed",
@@ -248,7 +248,7 @@ def test_raising_at_one_size_of_a_sweep_counts() -> None:
     ("wait", "rest", "residual", "word"),
     [(3.0, 7.0, 0.0, "confirmed"), (1.0, 9.0, 0.0, "refuted"), (1.9, 7.1, 1.0, "undecided")],
 )
-def test_waiting_for_input(wait: float, rest: float, residual: float, word: str) -> None:
+def test_an_input_claim_is_judged_by_the_share(wait: float, rest: float, residual: float, word: str) -> None:
     state = measure(begun([GRAPH]), {GRAPH: 10.0})
     phases(state, GRAPH, residual, input_wait=wait, compute=rest)
     found, evidence = verdict(WaitsForInput(share=0.2), state)
@@ -321,7 +321,7 @@ def swept(reach: int = len(SIZES)) -> RunState:
         (50_000, 90_000, "refuted"),
     ],
 )
-def test_crosses(low: int, high: int, word: str) -> None:
+def test_a_crossing_claim_is_judged_by_the_sweep(low: int, high: int, word: str) -> None:
     found, evidence = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=low, high=high), swept())
     assert found == word
     assert evidence.startswith("GPU graph overtakes CPU graph at 2") and "The threshold, " in evidence
@@ -370,7 +370,7 @@ def test_crosses_along_two_axes_needs_all_series_to_agree() -> None:
         (2, "at-most", "two", "refuted"),
     ],
 )
-def test_facts(value, relation, seen, word) -> None:  # type: ignore[no-untyped-def]
+def test_a_fact_claim_is_judged_by_the_facts(value, relation, seen, word) -> None:  # type: ignore[no-untyped-def]
     state = fact(begun([GRAPH], gpu=False), "traces", seen, "the function was traced thus")
     found, evidence = verdict(FactIs(fact="traces", value=value, relation=relation), state)
     assert found == word

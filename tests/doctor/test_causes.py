@@ -355,7 +355,7 @@ def test_a_divided_gpu_with_an_instance_is_not_blamed(machine: Machine):
 @pytest.mark.parametrize(
     ("mode", "words"), [(2, "(Prohibited) forbids"), (3, "(Exclusive_Process) admits one")]
 )
-def test_compute_modes_where_no_gpu_is_listed(machine: Machine, mode: int, words: str):
+def test_compute_modes_explain_why_no_gpu_is_listed(machine: Machine, mode: int, words: str):
     machine.healthy()
     machine.nvml(nvmlDeviceGetComputeMode=mode)
     error = "InternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: all CUDA-capable devices are busy or unavailable"
@@ -365,7 +365,7 @@ def test_compute_modes_where_no_gpu_is_listed(machine: Machine, mode: int, words
     assert words in report.cause
 
 
-def test_exclusive_mode_alone_is_no_fault(machine: Machine):
+def test_exclusive_mode_alone_is_not_a_fault(machine: Machine):
     machine.healthy()
     machine.nvml(nvmlDeviceGetComputeMode=3, nvmlDeviceGetTotalEccErrors=1)
     machine.sees()

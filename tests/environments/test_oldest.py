@@ -111,7 +111,7 @@ def test_a_preset_is_measured_and_says_where(said: dict[str, Done], folder: Path
     assert str(folder) in said["run"].stderr
 
 
-def test_where_each_op_ran_is_seen(said: dict[str, Done]):
+def test_the_device_of_each_op_is_seen(said: dict[str, Done]):
     placed = answer(said, "run")["placement"]
     assert {row["device"] for row in placed} <= {"CPU:0", ""}
     assert "RFFT" in {row["op"] for row in placed if row["device"] == "CPU:0"}

@@ -117,7 +117,7 @@ def test_two_names_for_one_environment_are_reported():
     assert alike(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
 
 
-def test_a_worker_is_started_by_path_and_told_to_write_nothing(tmp_path: Path):
+def test_a_worker_is_started_by_path_and_writes_no_bytecode(tmp_path: Path):
     found = environment(str(python(tmp_path / "bin" / "python")))
     command, env = started(found, "tuilab.worker")
     assert command[0] == str(tmp_path / "bin" / "python") and command[2] == "tuilab.worker"

@@ -48,7 +48,7 @@ def test_a_run_that_has_gained_rounds_is_summed_up_again(store):
     assert latest(store)[0].on_cpu.median_s == 5e-3
 
 
-def test_the_latest_run_of_a_machine_counts_in_whatever_order_they_come(store):
+def test_the_latest_run_of_a_machine_counts_in_any_order(store):
     record(store, "new", at="2026-11-22T00:00:00Z")
     record(store, "old", at="2026-11-20T00:00:00Z")
     record(store, "other", host="g")

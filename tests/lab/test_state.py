@@ -270,7 +270,7 @@ def test_a_replay_is_labelled_and_has_the_settings_of_its_run():
     assert made.replay == ""
 
 
-def test_several_claims_have_one_word_together():
+def test_several_claims_have_one_overall_verdict():
     assert overall(["confirmed", "refuted"]) == "refuted"
     assert overall(["confirmed", "untestable"]) == "confirmed"
     assert overall(["confirmed", "undecided"]) == "undecided"

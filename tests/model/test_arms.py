@@ -74,7 +74,7 @@ def test_a_pattern_made_of_an_arm_matches_it(arm):
     assert not ArmPattern(device="TPU").matches(arm)
 
 
-def test_an_arm_missing_on_one_host_is_represented_by_another():
+def test_gpu_arms_are_requested_on_all_hosts_only_if_none_has_a_gpu():
     chosen = ArmSelection(modes=("graph",), inputs=("resident",), variants=("whole",))
 
     def made(**devices: list[str]) -> set[tuple[str, str]]:

@@ -28,7 +28,7 @@ def test_a_machine_with_a_gpu(fake: FakeNvml):
     assert fake.opened == 0
 
 
-def test_processes_on_a_gpu_are_looked_up_once(fake: FakeNvml):
+def test_processes_on_a_gpu_are_described_only_if_their_name_matches(fake: FakeNvml):
     own = Path(os.readlink("/proc/self/exe")).name
     fake.answers["nvmlDeviceGetComputeRunningProcesses"] = [
         SimpleNamespace(pid=os.getpid(), usedGpuMemory=3_000),

@@ -204,7 +204,7 @@ async def test_d_shows_the_rest_of_the_document(tmp_path):
 
 
 @pytest.mark.parametrize(("hold", "comes"), [(None, "tuilab export last"), (3, "tuilab resume last")])
-async def test_on_leaving_it_says_where_the_run_is_kept(tmp_path, hold, comes):
+async def test_the_lab_says_on_exit_where_the_run_is_kept(tmp_path, hold, comes):
     app = lab(tmp_path, hold=hold)
     async with opened(app) as pilot:
         await press(pilot, app, "r")

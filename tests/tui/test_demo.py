@@ -169,7 +169,7 @@ async def test_without_a_gpu_the_tour_can_be_paused_and_stepped_without_a_guess(
         assert "Untestable here: No GPU" in text(app) and "You said" not in text(app)
 
 
-async def test_the_verdict_is_whole_on_a_small_screen_whatever_its_length(tmp_path):
+async def test_a_verdict_of_any_length_fits_a_small_screen(tmp_path):
     evidence = (
         "Of 6 windows, padded at the end or not, none needs an op without a GPU kernel; we take “limited”"
     )

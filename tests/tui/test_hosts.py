@@ -192,7 +192,7 @@ async def test_an_unusable_environment_is_reported_and_not_remembered(tmp_path, 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_machines_of_the_history_keep_the_differences_of_their_runs(tmp_path, size):
+async def test_the_machines_page_lists_the_differences_between_runs(tmp_path, size):
     app = lab(tmp_path, rerun=False)
     async with opened(app, size) as pilot:
         await press(pilot, app, "r i enter 2 0 0 0 0 enter r m")

@@ -339,7 +339,7 @@ async def test_devices_are_sampled_from_the_start_except_in_a_replay(tmp_path, m
         assert "GPU:0 NVIDIA H200" not in text(app)
 
 
-async def test_the_view_of_verdicts_opens_at_the_verdict(tmp_path):
+async def test_the_document_view_opens_at_the_verdict(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r d")

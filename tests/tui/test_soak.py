@@ -76,7 +76,7 @@ async def test_runs_and_pages_leave_nothing_behind(tmp_path):
     assert not more, more
 
 
-async def test_messages_leave_nothing_on_the_screen(tmp_path):
+async def test_messages_leave_no_objects_behind(tmp_path):
     app, counts = lab(tmp_path), []
     async with opened(app, messages=True) as pilot:
         for _ in range(8):

@@ -55,7 +55,7 @@ async def test_any_panel_can_fill_the_screen_and_return(tmp_path):
         assert app.screen.maximized is None
 
 
-async def test_widgets_placed_without_room_appear_once_they_fit(tmp_path):
+async def test_the_placement_line_appears_once_it_fits(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")
@@ -74,7 +74,7 @@ async def test_a_small_screen_shows_all_keys_of_each_page(tmp_path, key):
         assert all("esc closes ─╯" in line for line in feet), feet
 
 
-async def test_after_leaving_a_demo_no_layout_remains(tmp_path):
+async def test_after_leaving_a_demo_no_placement_is_shown(tmp_path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, "r")

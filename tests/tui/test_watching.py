@@ -324,7 +324,7 @@ async def test_enter_opens_the_preset_of_a_finding_with_the_sizes_of_the_program
         await until(pilot, lambda: settings().preset.name == "python-in-map")
 
 
-async def test_the_whole_page_can_be_scrolled_and_exported(tmp_path: Path, made, monkeypatch) -> None:
+async def test_the_whole_page_can_be_opened_and_exported(tmp_path: Path, made, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     watched.play(made)
     app = lab(tmp_path, watching=made)

@@ -29,7 +29,7 @@ def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
     return {each.code: each for each in findings(Case(process, {}, Beside()))}
 
 
-def test_processor_time_of_the_pipeline_can_be_gained_too() -> None:
+def test_gains_include_the_processor_time_of_the_pipeline() -> None:
     for code in ("input-bound", "python-in-map"):
         of = found(16)[code]
         assert of.share == pytest.approx(0.3)

@@ -53,7 +53,7 @@ def test_a_block_with_denormal_steps_is_restored_as_its_smallest_value(tf, bits)
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("bits", ["8", "4", "2"])
-def test_every_mode_quantises_alike(make, mode, bits):
+def test_all_modes_quantise_equally(make, mode, bits):
     codes, low, step = make("compression", "quantise", mode, **SMALL, bits=bits).call()
     back = make("compression", "dequantise", mode, **SMALL, bits=bits)
     values = np.random.default_rng(0).random(ROUNDED_UP, dtype=np.float32).reshape(-1, 64)

@@ -60,7 +60,7 @@ def tensor(device: str, elements: int) -> SimpleNamespace:
     )
 
 
-def test_the_largest_output_tells_where_the_work_was() -> None:
+def test_the_device_is_that_of_the_largest_output() -> None:
     tf = SimpleNamespace(nest=SimpleNamespace(flatten=list))
     assert computed(tf, [tensor("CPU:0", 1), tensor("GPU:0", 100), "no tensor"]) == "GPU:0"
     assert computed(tf, ["no tensor", None]) == ""
