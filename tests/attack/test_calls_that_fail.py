@@ -290,7 +290,7 @@ class Attack:
         yield from (f"{name} is gone" for name in before.keys() - now.keys())
         if done.code == 0 and fault not in CHANGING:
             undone = [name for name in self.after if now.get(name) == before.get(name) != self.after[name]]
-            if undone and self.name != "lab: remember":  # which applies to this session only
+            if undone and self.name != "lab: remember":  # which only affects this session
                 yield f"done, it says, but {undone}"
         yield from self.history(fault, done)
 
@@ -308,7 +308,7 @@ class Attack:
         """Return whether unknown content is still valid: with another time, or left by a kill."""
         if FAULTS[fault][1] == KILLED and name.endswith(".part"):
             return True
-        # which a shell has emptied, and the exit code shows it
+        # The shell emptied this file, and the exit code reports the failure.
         if name == self.command.stdout and done.code != 0:
             return True
         if name.endswith("tuilab-fault.txt") or not self.command.varies or name not in self.after:

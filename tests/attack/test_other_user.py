@@ -109,7 +109,7 @@ def users():
     yield found
     found.program.stdin.close()
     found.program.wait(30)
-    # A process of theirs that ends a moment later keeps its account in use.
+    # The account is in use until the last process of that user has exited.
     theirs = [p for p in psutil.process_iter(["username"]) if p.info["username"] in made]
     for process in theirs:
         with contextlib.suppress(psutil.NoSuchProcess):

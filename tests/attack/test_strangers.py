@@ -117,7 +117,7 @@ def test_sandbox_alone_stops_every_file(worker, tmp_path):
             wrong.append((name, said, after.keys() ^ before.keys(), field.connections))
             before, field.connections = after, 0
     assert not wrong
-    # Trusted, and so held by nothing, they do what they are made for.
+    # If trusted, they run unconfined and do what they were made for.
     idle = []
     for name in sorted(WRITE & set(field.names)):
         opened(worker, field.models / name, Opening(trust=True))

@@ -72,7 +72,7 @@ def keys(terminal: Terminal, *pressed: str) -> int:
 
 
 def moves() -> list[Row]:
-    """Measure the startup, and moves of the cursor only."""
+    """Measure the bytes of the startup, and of moves of the cursor and the focus."""
     with lab("--preset", PRESET, colors="truecolor") as terminal:
         opened(terminal)
         start = terminal.sent

@@ -117,7 +117,7 @@ class Shared:
                 except TimeoutError:
                     continue
                 self.seen.append(event)
-                # Always answer the app's other requests: it starts no run before.
+                # The app starts no run until its other requests are answered.
                 if self._watched or hasattr(event, "request"):
                     with contextlib.suppress(OSError):
                         line.sendall(events.encode(event))

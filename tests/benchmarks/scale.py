@@ -97,7 +97,7 @@ def large_sweep() -> Iterator[object]:
 
 
 async def scene(name: str, folder: Path) -> dict[str, object]:
-    """Open the lab on it, and each of its views."""
+    """Show a large run or sweep in the lab, and each of its views; return memory and times."""
     from tests.tui.lab import lab, opened, rest
     from tuilab.history.store import Store
     from tuilab.lab.changes import Change

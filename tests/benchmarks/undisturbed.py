@@ -44,7 +44,7 @@ RUN_S = 15.0
 AROUND_S = 0.02
 """A round this close to a hog's work is not idle."""
 LEAST = 20
-"""Minimum rounds for an idle speed."""
+"""The fewest rounds from which an idle speed is computed."""
 
 
 class Run(msgspec.Struct):

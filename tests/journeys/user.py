@@ -196,7 +196,7 @@ class User:
         assert TRACEBACK not in terminal.last_words, terminal.last_words
         self.nothing_runs()
 
-    # What is left
+    # Processes that are left
 
     def processes(self) -> list[psutil.Process]:
         """Return processes with this home, or in a folder of it."""

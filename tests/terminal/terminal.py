@@ -87,7 +87,7 @@ class Terminal:
             if self.answers:
                 self.press("".join(HERE.format(*map(int, m.groups())) for m in asked))
 
-    # What it shows
+    # Output
 
     @property
     def text(self) -> str:
@@ -139,7 +139,7 @@ class Terminal:
         """Wait until the words are on the screen; return how long it took."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
-    # What is done to it
+    # Input
 
     def press(self, keys: str) -> None:
         """Type keys."""

@@ -60,7 +60,7 @@ def sliders() -> Iterable[Widget]:
     notes = {"samples": "41 kB in, 165 kB out", "frame_length": "39 frames"}
     for p in DECLARATION.parameters:
         if isinstance(p, Boolean):
-            continue  # it has a switch
+            continue  # shown as a switch, not as a slider
         limits = reach(p, DECLARATION.constraints, values)
         control = Control(p, p.default, limits, marks.get(p.name, ()), notes.get(p.name, ""))
         if p.name == "samples":

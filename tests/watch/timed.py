@@ -52,7 +52,7 @@ KIND = {
     "sleep": "waiting", "numpy": "python", "python": "python", "save": "saving", "child": "waiting",
     "lock": "waiting", "generator": "python", "socket": "waiting",
 }  # fmt: skip
-"""The main kind of a section, for sections of one kind."""
+"""The phase in which such a section spends its time."""
 STYLES = {
     "plain": "section({name!r}, lambda: {code}, {least})",
     "class": (

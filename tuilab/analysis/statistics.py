@@ -144,7 +144,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""Samples. Longer tuples are recomputed, because caching them would cost more memory than it saves time."""
+"""The most samples whose results are cached. Caching more would take too much memory for the time that it saves."""
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:

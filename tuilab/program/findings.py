@@ -68,7 +68,7 @@ their graphs."""
 RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
 """Kinds of time in which a loop runs steps."""
 FEW_ROWS = 64
-"""Most samples of a call in place of its steps, if these are not known: two batches of Keras' usual size."""
+"""If a call's steps are unknown, it counts as small up to this many samples: two of Keras' usual batches."""
 SLOWER = 1.5
 """Ratio of the last steps' time to the first ones' from which a slowdown is reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
@@ -739,7 +739,7 @@ def between(case: Case) -> Iterator[Bottleneck]:
             continue
         seen += count
         if case.gpus and (file, line) in of.reads:
-            continue  # waits there for the GPU, which has its steps to do
+            continue  # the line waits for the GPU, which is still running steps
         if (file, line) in single:
             continue  # an individual op runs there
         # The step's surroundings in TensorFlow and Keras cannot be fixed by the user; a callback can.

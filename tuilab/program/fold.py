@@ -20,9 +20,6 @@ MANY = 50
 """Number of steps from which a slowdown is judged."""
 NEXT = "next"
 
-"""Ops of a graph that are gone when it runs, or that do nothing."""
-
-
 CALLBACK = "callback "
 """Prefix of the library name if the stepping thread was sampled in one of its callbacks."""
 STARTING = ("dispatch", "scheduling")

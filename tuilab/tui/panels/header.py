@@ -64,7 +64,7 @@ as it is.
         self._runs_unseen = False
 
     def tell(self, state: "LabState") -> None:
-        """Update what is open, on which machine, and the current activity."""
+        """Show the title of the settings, the machine, and the current activity."""
         from tuilab.presentation.status import machine_words, status
 
         now = status(state)

@@ -319,7 +319,7 @@ class Picture:
                 used = start + length + 1
         title = self.chart.title
         if used + cell_len(title) + 1 >= width:
-            width = self.width - 1  # over the legend too
+            width = self.width - 1  # the title may extend over the legend
         if title and used + cell_len(title) + 1 < width:
             line += [(" " * (width - cell_len(title) - width_of(line)), TEXT), (title, MUTED)]
         return [tuple(line)] * self.head

@@ -99,8 +99,9 @@ class Layers:
         return next((name for name in order if name in level), None)
 
     def _votes(self, scopes: Iterable[str]) -> bool:
-        """Return True if scopes use the layers' exact names: `dense_1` may be that layer, or the second use
-        of `dense`.
+        """Return True if the scopes are the layers' exact names.
+
+        `dense_1` may be the layer of that name, or the second use of layer `dense`.
         """
         votes = 0
         for scope in scopes:
