@@ -144,7 +144,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LONGEST = 500
-"""The most samples whose results are cached. Caching more would take too much memory for the time that it saves."""
+"""The most samples whose results are cached. Caching more would take much memory and save little time."""
 
 
 def once(cell: ArmSamples, what: object, call: Callable[[], T], *others: ArmSamples) -> T:
