@@ -2,7 +2,7 @@
 
 A thread would not work, because HDF5 and protocol buffers hold the interpreter lock while they read. Uses
 only the standard library, because this file is also the watching program: `python -I -S opening_watch.py PID
-SECONDS BYTES`.
+SECONDS BYTES BEFORE`.
 """
 
 import contextlib
@@ -11,9 +11,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 OPENING_S = "TUILAB_OPENING_S"
 """Environment variable: seconds that opening a small model may take, instead of `LIMIT_S`."""
@@ -33,22 +33,31 @@ def bounded(weighs: int, free: int) -> Iterator[None]:
     """
     seconds = float(os.environ.get(OPENING_S, LIMIT_S)) + weighs / BYTES_A_SECOND
     memory = int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs)))
-    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(seconds), str(memory)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env={}) as watch:
+    pid = os.getpid()
+    words = [sys.executable, "-I", "-S", __file__, *map(str, (pid, seconds, memory, _resident(pid)))]
+    libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    watch = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=libraries)
+    assert watch.stdin is not None
+    try:
         yield
-        assert watch.stdin is not None
+    finally:
         watch.stdin.close()
+        # A small model is open before the other Python has started, and does not wait for its end.
+        threading.Thread(target=watch.wait, daemon=True).start()
 
 
 def _resident(pid: int) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 
-def _watch(pid: int, seconds: float, memory: int) -> None:
-    """Watch until standard input closes. Print to standard error why the process was ended."""
-    begun, before, why = time.monotonic(), _resident(pid), ""
+def _watch(pid: int, seconds: float, memory: int, before: int) -> None:
+    """Watch until standard input closes. Print to standard error why the process was ended.
+
+    before: bytes that the process took before it began.
+    """
+    begun, why = time.monotonic(), ""
     while not why and not select.select([0], [], [], EVERY_S)[0]:
         if (taken := _resident(pid) - before) > memory:
             why = f"it took {taken / 1e9:.1f} GB of memory, and {memory / 1e9:.1f} GB are allowed"
@@ -60,4 +69,4 @@ def _watch(pid: int, seconds: float, memory: int) -> None:
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))
+    _watch(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
