@@ -164,7 +164,7 @@ class Made:
         os.mkfifo(folder / "variables" / "variables.index")
 
     def asset_link(self) -> None:
-        """The vocabulary in `assets` is a link to a file of the person's."""
+        """The vocabulary in `assets` is a link to another file of the user."""
         import tensorflow as tf
 
         words, folder = self.models / "words.txt", self.models / "asset_link"

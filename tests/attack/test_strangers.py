@@ -161,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """A file may call anything by the name that the person's code registered."""
+    """A file may call anything by the name that the user's code registered."""
     import keras
 
     from tuilab.worker.models.keras_file import examine

@@ -70,7 +70,7 @@ def environment_with_tensorflow(folder: Path) -> Path:
 
 
 class User:
-    """A home, and what was seen from it. Nothing of the tests' own environment is passed on."""
+    """A user with a home folder, and the record of what they saw. Of the tests' variables, only PATH is passed on."""
 
     def __init__(self, home: Path, programs: Path) -> None:
         self.home, self.programs = home, programs

@@ -132,7 +132,7 @@ def test_a_daemon_goes_on_when_its_program_has_ended(tmp_path: Path) -> None:
 def test_ctrl_c_twice_reaches_the_program_twice(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(
-        # A pause would not end on a signal that came just before it.
+        # `signal.pause` would miss a signal that arrived just before it.
         "import time\n"
         "for number in range(2):\n"
         "    try:\n        print('ready', flush=True)\n        while True: time.sleep(0.05)\n"

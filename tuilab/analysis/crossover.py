@@ -129,7 +129,7 @@ def signs(at: Sequence[SizeRatio]) -> list[int]:
 
 
 def leads(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the lead at each place at the same level: the signs that can support a crossover."""
+    """Return the lead at each place, tested at the same level. Only a lead can support a crossover."""
     return [place.lead(_level(at)) for place in at]
 
 

@@ -69,8 +69,8 @@ class LabApp(LastingApp):
         self.register_theme(LIGHT)
         theme = self._wanted_theme()
         if theme == DARK.name:
-            # A Textual app starts dark, so nothing else has to follow. A watcher would read the styles twice
-            # before the first paint.
+            # Textual starts with its dark theme, so setting the variables is enough. The watcher of the theme
+            # would read the styles twice before the first paint.
             self.set_reactive(App.theme, theme)
             self.stylesheet.set_variables(self.get_css_variables())
         else:

@@ -68,7 +68,7 @@ ever run.
         self._heading = report.document.title or report.document.id
         found: list[Finding | Unresolved] = []
         for example in report.examples:
-            # What several examples call is unresolved in each for the same reason.
+            # A name that several examples call is unresolved in each for the same reason.
             found += [*example.findings, *(each for each in example.unresolved if each not in found)]
         self._found = sorted(found, key=lambda each: each.line)
         self._proofs = {id(proof.finding): proof for proof in proofs(report)}

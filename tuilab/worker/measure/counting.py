@@ -143,8 +143,9 @@ class Counted:
         return self._read[1]
 
     def by_scope(self, depth: int = 1) -> dict[str, list[Part]]:
-        """Return the parts by the first `depth` scopes of their names: `model/dense` at depth 2. "" is for no
-        scope.
+        """Return the parts by the first `depth` scopes of their names, such as `model/dense` at depth 2.
+
+        Parts without a scope are under "".
         """
         found: dict[str, list[Part]] = {}
         for part in self.parts:
