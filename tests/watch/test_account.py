@@ -13,6 +13,7 @@ from tuilab.model import program as p
 from tuilab.model.errors import InputError
 from tuilab.observer.tuilab_observer.account import Account
 from tuilab.observer.tuilab_observer.calls import Calls
+from tuilab.observer.tuilab_observer.sampling import Meanwhile
 from tuilab.program.account import account, by_kind, headline, tree
 from tuilab.program.case import Beside
 from tuilab.program.fold import Process
@@ -90,6 +91,15 @@ def test_a_sample_lists_own_lines_outermost_first() -> None:
     assert (kind, call, function) == ("python", "", "here") and seconds >= 1.0
     assert lines[-1] == (__file__, here.__code__.co_firstlineno + 1)
     assert lines[-2][0] == __file__ and seen.take() == []
+
+
+def test_the_account_continues_while_the_observing_thread_is_busy() -> None:
+    seen, end = Account(time.perf_counter()), time.monotonic() + 30
+    with Meanwhile(seen):
+        while not seen.rows and time.monotonic() < end:
+            pass
+    [((kind, lines, _, _), seconds), *_] = seen.take()
+    assert (kind, lines[-1][0]) == ("python", __file__) and seconds > 0
 
 
 def test_time_in_which_the_program_waits_for_the_observer_at_its_end_is_no_lines() -> None:
