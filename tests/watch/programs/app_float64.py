@@ -1,5 +1,5 @@
 # expects: float64
-"""A Keras application in float64, by a setting at the top."""
+"""A Keras application that a setting at the top makes float64."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects: retraced
-"""A trainer whose step is given a new object of settings each time."""
+"""A trainer that passes a new settings object to its step each time."""
 
 import tensorflow as tf
 

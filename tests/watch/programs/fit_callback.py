@@ -1,5 +1,5 @@
 # expects: between-steps
-"""A callback of the person's own that takes long after each batch."""
+"""A user callback that takes long after each batch."""
 
 import time
 

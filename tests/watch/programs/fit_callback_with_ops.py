@@ -1,5 +1,5 @@
 # expects: between-steps
-"""A callback of one's own calls the model, and counts in Python."""
+"""A user callback that calls the model, and counts in Python."""
 
 import keras
 import numpy as np

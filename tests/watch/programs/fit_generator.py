@@ -1,5 +1,5 @@
 # expects: input-bound
-"""Keras is given a Python generator."""
+"""Keras trains from a Python generator."""
 
 import time
 

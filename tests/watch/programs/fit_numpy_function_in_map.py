@@ -7,7 +7,7 @@ import tensorflow as tf
 
 
 def clean(x):
-    time.sleep(0.02)  # what a person's NumPy code would take
+    time.sleep(0.02)  # as long as a user's NumPy code would take
     return (x - x.mean()).astype("float32")
 
 

@@ -1,5 +1,5 @@
 # expects: small-batches
-"""A small model that is trained on batches of eight."""
+"""A small model trained with batches of eight."""
 
 import keras
 import numpy as np

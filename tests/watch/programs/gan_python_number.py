@@ -1,5 +1,5 @@
 # expects: retraced
-"""Two functions in turn; one is given the step's number."""
+"""Two alternating functions, one of which receives the step's number."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""Validation, early stopping and a checkpoint an epoch."""
+"""Validation, early stopping, and a checkpoint per epoch."""
 
 import tempfile
 

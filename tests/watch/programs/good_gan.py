@@ -1,5 +1,5 @@
 # expects:
-"""Two functions in turn."""
+"""Two alternating functions."""
 
 import tensorflow as tf
 

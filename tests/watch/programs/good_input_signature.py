@@ -1,5 +1,5 @@
 # expects:
-"""Batches of every length, and one trace for all."""
+"""Batches of every length with a single trace."""
 
 import random
 

@@ -1,5 +1,5 @@
 # expects:
-"""A few large products one by one: starting them takes hardly anything."""
+"""A few large products, one by one: launching them takes hardly any time."""
 
 import tensorflow as tf
 

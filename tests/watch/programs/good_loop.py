@@ -1,5 +1,5 @@
 # expects:
-"""A custom loop as the guides have it."""
+"""A custom loop as in the guides."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects:
-"""The loss is summed up beside the step, one op, and printed now and then."""
+"""The loss is accumulated outside the step with one op, and printed now and then."""
 
 import tensorflow as tf
 

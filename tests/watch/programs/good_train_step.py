@@ -1,5 +1,5 @@
 # expects:
-"""A model with a training step of its own."""
+"""A model with a custom training step."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects:
-"""A functional model of two inputs, with a learning rate that falls by a callback."""
+"""A functional model with two inputs, and a learning rate that a callback lowers."""
 
 import keras
 import numpy as np

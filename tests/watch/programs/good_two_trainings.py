@@ -1,5 +1,5 @@
 # expects:
-"""A model is trained, compiled anew with more of it trainable, and trained again."""
+"""A model is trained, compiled again with more trainable layers, and trained again."""
 
 import tensorflow as tf
 

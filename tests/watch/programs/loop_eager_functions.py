@@ -1,5 +1,5 @@
 # expects: eager-functions
-"""A call for debugging that was left in."""
+"""A debugging call that was left in."""
 
 import tensorflow as tf
 

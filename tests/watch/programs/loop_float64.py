@@ -1,5 +1,5 @@
 # expects: float64
-"""NumPy's own float64 comes through to the step."""
+"""NumPy's default float64 reaches the step."""
 
 import numpy as np
 import tensorflow as tf

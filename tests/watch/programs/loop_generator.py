@@ -1,5 +1,5 @@
 # expects: input-bound
-"""A custom loop that is fed by a Python generator."""
+"""A custom loop over a Python generator."""
 
 import argparse
 import time

@@ -1,5 +1,5 @@
 # expects: retraced
-"""Sentences of every length: each length is a trace."""
+"""Sentences of every length, each of which is traced."""
 
 import random
 

@@ -1,5 +1,5 @@
 # expects: numpy-fed
-"""Batches are cut from a NumPy array and handed over as they are."""
+"""Batches are slices of a NumPy array, passed as they are."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # expects: retraced
-"""The learning rate is a Python number that changes: each one is a trace."""
+"""The learning rate is a changing Python number, so each value is traced."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: xla-recompiles
-"""XLA compiles for each shape anew."""
+"""XLA compiles again for each shape."""
 
 import tensorflow as tf
 

@@ -1,5 +1,5 @@
 # expects: input-bound
-"""Many small files, decoded for each batch anew."""
+"""Many small files, decoded again for each batch."""
 
 import os
 import tempfile

@@ -1,6 +1,6 @@
 # expects:
 # may: python-in-map, input-bound
-"""NumPy prepares the batches on the processors that the step computes on; hardly anything waits."""
+"""NumPy prepares batches on the step's processors, with hardly any waiting."""
 
 import numpy as np
 import tensorflow as tf

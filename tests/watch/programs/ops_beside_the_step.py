@@ -1,5 +1,5 @@
 # expects: eager-step
-"""The step is a tf.function; what is done to its batch, and the metrics, are ops of their own."""
+"""The step is a tf.function, but the preparation of its batch, and the metrics, are individual ops."""
 
 import tensorflow as tf
 

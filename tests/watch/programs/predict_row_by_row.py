@@ -1,5 +1,5 @@
 # expects: between-steps
-"""predict() of one row after the other: each call makes a pipeline of its own."""
+"""predict() for one row at a time: each call creates a pipeline."""
 
 import keras
 import numpy as np

@@ -1,5 +1,5 @@
 # expects: between-steps
-"""Python handles each batch, and nothing of TensorFlow is called but the pipeline."""
+"""Python handles each batch, and TensorFlow provides only the pipeline."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,5 +1,5 @@
 # expects: input-bound, python-in-map
-"""Records that Python parses."""
+"""Records parsed in Python."""
 
 import json
 import os
