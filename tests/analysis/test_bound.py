@@ -358,13 +358,13 @@ def test_no_program_beats_its_bound(name: str) -> None:
 
 KINDS = {
     "one product of two matrices": r"product-(?!copied)",
-    "one product, its factors copied in each call": "product-copied",
-    "ops by element, one after another, as a graph": r"chain-\d",
+    "one product, with its inputs copied in each call": "product-copied",
+    "element-wise ops as a graph": r"chain-\d",
     "the same, as one XLA program": "chain-xla",
     "small ops one by one, eager": "eager",
     "rows looked up in a table": "lookup",
     "a Fourier transform": "transform",
-    "a product, then ops by element in another dtype": "mixed",
+    "a product, then element-wise ops in another dtype": "mixed",
 }
 """The programs by what they do, as docs/measuring.md lists them."""
 
