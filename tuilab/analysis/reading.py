@@ -289,7 +289,7 @@ def emulated_sentence(state: RunState) -> str:
         (machine := machine_of(state, arm)) is not None and machine.emulated and "GPU" in (arm.device or "")
         for arm in state.arms.values()
     )
-    return f"{EMULATED}: the GPU is test software; its figures come from no real GPU." if ran else ""
+    return f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU." if ran else ""
 
 
 def no_gpu_sentence(state: RunState) -> str:

@@ -53,7 +53,7 @@ class Switches(ItemGrid):
 
 What is measured side by side: each mode (eager, one graph, XLA) and, for a GPU, with the input already on the
 device or copied there in each call; then the workload's own flags.
-**{switches.previous} {switches.next}** go from one to the next, **{switches.turn}** or a click switches it.
+**{switches.previous} {switches.next}** move between them, **{switches.turn}** or a click switches one.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

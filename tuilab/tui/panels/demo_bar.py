@@ -29,11 +29,10 @@ class DemoBar(LineWidget, Hearing, can_focus=True):
 ## The demo
 
 One document after another: guess whether its claim holds on this machine (**{demo.guess-1} {demo.guess-2}
-{demo.guess-3}**), then see it measured
-and the verdict with its reason. **{demo.next}** goes to the next, **{demo.back}** back,
-**{demo.pause}** pauses. After the last one your score stands here; **{demo.page}** writes an HTML page of all
-that was measured, to share. **{demo.leave}** leaves the
-demo and goes back to where you were; the runs are in the history.
+{demo.guess-3}**), then see it measured, with
+the verdict and its reason. **{demo.next}** goes to the next, **{demo.back}** back, **{demo.pause}** pauses.
+After the last one, you see your score here; **{demo.page}** writes an HTML page with all measurements to
+share. **{demo.leave}** leaves the demo and returns to where you were; the runs are in the history.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(

@@ -49,9 +49,8 @@ class Header(LineWidget):
     HELP = """\
 ## The first line
 
-What is open, on which machine, and what the lab is doing. While something runs, it says what, for how long,
-and the key that stops it. It also says that a run continues in the background; a click opens that run as far
-as it is.
+The open preset, the machine, and what the lab is doing: the activity, its duration, and the key that stops
+it. It also shows runs that continue in the background; a click opens such a run.
 """
 
     def __init__(self) -> None:

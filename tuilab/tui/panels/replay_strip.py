@@ -32,11 +32,11 @@ class ReplayStrip(LineWidget, Hearing, can_focus=True):
     HELP = """\
 ## A replay
 
-A recorded run, played as it was measured. **{replay-pause}** plays and pauses, **{replay-back}** and
+A recorded run at its original pace. **{replay-pause}** plays and pauses, **{replay-back}** and
 **{replay-on}** step a round back and on, **{replay.left} {replay.right}** seek by a tenth, **{replay.start}**
 and **{replay.end}** go to its ends, **{replay-slower}** and **{replay-faster}** change the speed; a click
-seeks too. Sliders move without measuring; **{run}** measures the settings anew, after asking. **{stop}** ends
-it.
+seeks too. Sliders move without measuring; **{run}** asks first, then measures the settings. **{stop}** ends
+the replay.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "seek(-1)", "back", show=False, id="replay.left"),

@@ -39,9 +39,9 @@ class Views(Vertical):
     HELP = """\
 ## Views
 
-Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has a key of its own,
-in the order of the tabs; a click on a tab opens it too, and the wheel moves the tabs where they have no room.
-From the sliders a view's key shows it; pressed again it goes into it.
+Ten views of the same run. **{previous-view} {next-view}** go left and right; each view has its own key,
+in the order of the tabs. A click on a tab opens it too, and the wheel scrolls the tabs if they do not fit.
+From the sliders, a view's key shows the view; pressed again, it moves the focus there.
 """
 
     class Opened(Message):

@@ -20,8 +20,8 @@ class AnswerScreen(Page[None]):
     HELP = """\
 ## The answer in full
 
-Nothing is cut here: the sentence, how sure it is and what its intervals are of, each arm, each claim of the
-document with its verdict and evidence, every caveat, what to do, and how it was measured.
+The complete answer: the sentence, its certainty and what its intervals cover, each arm, each claim of the
+document with verdict and evidence, every caveat, advice, and how it was measured.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A,q,enter", "close", "close", show=False, id="answer.close")

@@ -38,13 +38,12 @@ class DocumentScreen(Page[Preset]):
     HELP = """\
 ## A document
 
-The text as it is, and below it what is wrong with its code as a measurement. **{document.next}
+The text, and below it the mistakes in its code as a measurement. **{document.next}
 {document.previous}** go from finding to finding, and the text follows. Under the findings are the presets
-that measure what the examples meant to: **{document.turn}** goes there, opening one measures it,
+that measure what the examples intended: **{document.turn}** goes there, opening one measures it,
 **{document.fact-check}** measures the claims of all of them. **{document.prove}**, or opening a finding,
-proves it: what it tells of is measured with the op and shape that were recognised, and beside it stands by
-which factor the document's figure is off on this machine; pressed again, it stops. Nothing in a document is
-ever run.
+proves it: the lab measures the recognised op and shape, and shows by which factor the document's figure is
+off on this machine; pressed again, it stops. The document's own code never runs.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,n", "finding(1)", "next finding", show=False, id="document.next"),

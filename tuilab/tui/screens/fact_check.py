@@ -33,7 +33,7 @@ class FactCheckScreen(Page[None], Hearing):
 The claims of a document, in order. Each is measured with the budget *quick*, one after another, and gets its
 mark: ✓ confirmed, ✗ refuted, ≈ undecided, ? untestable here, ⊘ impossible on any known GPU.
 **{fact-check.turn}** stops and resumes. **{fact-check.page}** writes a page stamped with machine and date.
-The runs are kept in the history too.
+The runs are in the history too.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,r,x", "turn", "stop, resume", show=False, id="fact-check.turn"),

@@ -34,9 +34,9 @@ WORDS = """\
 - A **block** is a few calls that are timed together. A **round** is one block of each arm, in random order.
 - `[339 346]` is the **95 % interval**: in 95 of 100 such runs it holds the true median. **±** is half of it.
 - The **crossover** is the size from which another arm is faster.
-- **Dispatch** is the time in which Python and TensorFlow hand an op over to the device.
-- A **roof** is the most that a device can do: operations or bytes in a second.
-- The **canary** is a small fixed task in each round: where it slows down, something else keeps the machine
+- **Dispatch** is the time that Python and TensorFlow need to hand an op to the device.
+- A **roof** is the most that a device can do: operations or bytes per second.
+- The **canary** is a small fixed task in each round: if it slows down, something else keeps the machine
   busy.
 - A **ghost** is an earlier run, drawn faintly under this one. A **baseline** is the run that others are
   compared with.

@@ -57,8 +57,8 @@ class MachinesScreen(Page[None]):
 
 Every machine with runs in the history, preset by preset: the fastest arm on its CPU and on its GPU, where one
 overtakes the other, and a mark for each claim (✓ ✗ ≈ ?). **≠** marks a preset on which machines disagree; the
-last line says about what. Different software stands out. **{table.filter}** filters, **{table.order}** sorts
-by the next column.
+last line says about what. Different software is highlighted. **{table.filter}** filters, **{table.order}**
+sorts by the next column.
 """
     DEFAULT_CSS = """
     MachinesScreen > .frame { width: 96%; height: 94%; }

@@ -199,19 +199,19 @@ class WatchScreen(Screen[None]):
     HELP = """\
 ## A watched program
 
-The **verdict** is at the top. Under it is what to change, the largest saving first: each with its line, what
-it saves of the program, and how many times as fast the step runs *at most*. **{table.select}** tries a change
-of the step (XLA, larger batches): the program's own step is caught and measured as it is and changed. The
-same key stops that. **{table.preset}** opens the preset that shows the same, with this program's own sizes.
-Steps are timed all the time; parts and ops are seen in short windows of TensorFlow's profiler. The verdict
-states what watching costs.
+The **verdict** is at the top. Below it are the changes to make, largest saving first: each with its line,
+the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a change of
+the step (XLA, larger batches): the program's own step is captured and measured before and after the change.
+The same key stops that. **{table.preset}** opens the preset that shows the same problem, with this program's
+sizes. Steps are timed continuously; parts and ops come from short windows of TensorFlow's profiler. The
+verdict states what watching costs.
 
-**{watch.catch}** catches the program's step, or in Functions the one under the cursor: at its next call it is
-traced anew, written with its variables as a folder, and opened in the lab, where sliders move it. A program
-on another host is caught by `tuilab watch` there.
+**{watch.catch}** captures the program's step, or in Functions the one under the cursor: at its next call it
+is retraced, saved with its variables as a folder, and opened in the lab, where you can move its sliders. For
+a program on another host, run `tuilab watch` there.
 
-The program has a terminal of its own, whose last lines are in Output. **{watch.type}** types a line into it,
-**{watch.stop}** is its Ctrl-C. Leaving asks whether it goes on.
+The program has its own terminal; Output shows its last lines. **{watch.type}** types a line into it,
+**{watch.stop}** sends Ctrl-C. When you leave, the lab asks whether the program should continue.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="send what Ctrl-C sends", id="watch.stop"),
@@ -549,7 +549,7 @@ The program has a terminal of its own, whose last lines are in Output. **{watch.
 class WholePage(modal.Page[None]):
     """The page as scrollable text."""
 
-    HELP = "## The whole page\n\nAs it is printed without a screen, and kept in the history.\n"
+    HELP = "## The whole page\n\nAs printed without a screen, and saved in the history.\n"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("A,q,enter", "close", "close", show=False, id="whole.close")
     ]

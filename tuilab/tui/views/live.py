@@ -22,11 +22,11 @@ class Live(View):
 The line joins the mean times per call of the timed blocks, one block a round; in each round the arms take
 turns in random order. In a long run it joins medians of neighbouring blocks, with the extremes as faint dots.
 The dotted line and its band are the median and its 95 % interval. Faint lines are earlier runs with other
-settings (**{arms}** chooses what is drawn). Until the first round the warm-up is drawn; it is not counted,
-and arms that have not begun are told by their number.
+settings (**{arms}** chooses what is drawn). Until the first round, you see the warm-up, which is not counted,
+and the number of arms that have not started.
 
-Beside each name is the distribution of its samples, with the median bright. Where there is room, the table
-below gives median, interval, number of samples, and the first call (tracing and compiling included).
+Next to each name is the distribution of its samples, with the median bright. If there is space, the table
+below shows median, interval, number of samples, and the first call (tracing and compiling included).
 """
 
     DEFAULT_CSS = "Live Numbers { height: 0; }"

@@ -79,11 +79,11 @@ class PlacementView(View):
     HELP = """\
 ## Placement
 
-At the top, how many ops ran where, and why, first those that did not run where they were asked to; of a
-model its layers follow, each with where its ops ran.
+At the top, how many ops ran where, and why, starting with those that did not run where requested; for a
+model, its layers follow with the places of their ops.
 **{table.select}** shows the rows of a group, *every op* all of them. Below, each op as observed: the device
 that computed it, the memory that holds its output if that is elsewhere, and the reason if it is not the
-requested device. A copy between devices is a row of its own, with its bytes; ops that the optimiser folded
+requested device. A copy between devices has its own row, with its bytes; ops that the optimiser folded
 away are counted. **{table.filter}** filters, **{table.order}** sorts by the next column.
 """
     DEFAULT_CSS = """

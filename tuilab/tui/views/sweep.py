@@ -31,14 +31,14 @@ class SweepView(View):
     HELP = """\
 ## Sweep
 
-Until the first point the warm-up is drawn, which is not counted. Then both axes are logarithmic. A point is
-the median at that size, with its 95 % interval; `◌` is one that is not finished, of which no sentence speaks;
-`┊` is where two arms cross, found by bisection, with its interval shaded. The slider shows the crossover too.
+Until the first point, you see the warm-up, which is not counted. Then both axes are logarithmic. A point is
+the median at that size, with its 95 % interval; `◌` is an unfinished one, which no sentence uses; `┊` is
+where two arms cross, found by bisection, with its interval shaded. The slider shows the crossover too.
 **{plot.before} {plot.next}** (or a click) move along a curve, and the slider moves with you; below are the
 answer at that size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is
-faster there. **{sweep.measure}** measures there. A dashed line is a GPU that is not here, at best, by its
-data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes that the
-preset names.
+faster there. **{sweep.measure}** measures there. A dashed line is the best case on a GPU you do not have,
+from its data sheet: a bound, not a measurement. **{sweep}** sweeps over the workload's size, or over the axes
+that the preset names.
 """
 
     wants = Change.FIGURES | Change.PROGRESS  # it shows the progress until the first point

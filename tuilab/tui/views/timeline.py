@@ -27,9 +27,9 @@ class TimelineView(View):
 ## Timeline
 
 A few calls of one arm under TensorFlow's profiler, in a separate pass: the profiler slows calls down, so no
-figure of the other views comes from here. It begins with the GPU's fastest arm, where there is one.
+figure of the other views comes from here. It starts with the fastest GPU arm, if there is one.
 **{timeline.arm}** profiles the next arm, **{timeline.again}** the same one again, **{timeline.pick}** lists
-them all. Below, the ops by their time in one call. The profile is kept with the run: a replay shows the arms
+them all. Below, the ops by their time in one call. The profile is saved with the run: a replay shows the arms
 profiled then.
 """
     DEFAULT_CSS = "TimelineView Table { height: 0; }"

@@ -17,8 +17,8 @@ class VerdictView(View):
 
 Each claim of the document in our words, with this machine's verdict and its evidence: ✓ confirmed,
 ✗ refuted, ≈ undecided (the intervals do not decide it), ? untestable here, ⊘ impossible on any known GPU.
-Then what else the run showed, what is wrong with the document's own code as a measurement, and what to do,
-starting with what holds each arm back most in this run.
+Then other observations of the run, the mistakes in the document's own code as a measurement, and advice,
+starting with what limits each arm most in this run.
 """
 
     def compose(self) -> ComposeResult:

@@ -31,8 +31,8 @@ class HeatMap(LineWidget, can_focus=True):
     HELP = """\
 ## Heat map
 
-A sweep over two parameters. Each cell has the hue and the marker of the arm that is faster there, and says
-how many times faster; the stronger the hue, the larger the ratio. `≈` on a neutral ground: equal within the
+A sweep over two parameters. Each cell has the color and marker of the arm that is faster there, and the
+speedup; the stronger the color, the larger the ratio. `≈` on a neutral ground: equal within the
 noise. The bottom line describes the cell under the cursor, which **{map.left} {map.down} {map.up}
 {map.right}** or a click move.
 """

@@ -18,8 +18,8 @@ class Numbers(Table[ArmResult]):
 One row per arm. **median** is the time per call over blocks of many calls, with its 95 % interval (within
 this process and minute, unless more processes measured); **n** is the number of blocks; **one call** the
 median of single synchronised calls; **first call** the very first, which traces and compiles. **of roof** is
-the share of what the machine can do at most, **bound by** what takes most of a call ({view-roofline} shows
-both). **ran on** is the device that was observed to compute. ⚑ counts the caveats on an arm's figures; the
+the share of the hardware limit, **bound by** the largest part of a call ({view-roofline} shows both).
+**ran on** is the device that was observed to compute. ⚑ counts the caveats on an arm's figures; the
 last line gives those of the row under the cursor.
 """
 
