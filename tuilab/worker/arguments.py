@@ -17,6 +17,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.parameters import Integer, LogInteger, Parameter, Value
 from tuilab.model.shapes import EXAMPLE, Argument, Constant, Shape, Size, checked, text_of
 from tuilab.worker.models.inputs import BATCH, INTEGERS, Made, axis_name, limit_of
+from tuilab.worker.ranges import Range, read
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case
 
@@ -86,37 +87,55 @@ class Arguments:
     kwargs: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     bound: frozenset[str] = frozenset()
-    """The function's own parameters that these arguments fill."""
-    highs: dict[str, float] = field(default_factory=dict)
-    """Upper limit of each integer tensor, once a trial call has found it."""
+    """Parameters of the function that they fill."""
+    ranges: dict[str, Range] = field(default_factory=dict)
+    """Ranges from the graph or a trial call, for tensors without a range of their own."""
+    _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs with arrays at these values. largest: set integers to their limit."""
+        """Return args and kwargs with arrays at these values. largest: integers as high as they go."""
         made = Made(tf)
 
         def fill(leaf: Any) -> Any:
-            if isinstance(leaf, Constant):
-                return values.get(leaf.name, leaf.value)
             if not isinstance(leaf, Shape):
-                return leaf
-            at = tuple(int(values.get(each.name, each.size)) for each in leaf.shape)
-            return made.between(leaf.dtype, at, leaf.low, self.highs.get(leaf.name, leaf.high), largest)
+                return self._constant(leaf, values)
+            at = _sizes(leaf, values)
+            if leaf.low is leaf.high is None:
+                return made.array(leaf.dtype, at, self.ranges.get(leaf.name), largest)
+            return made.between(leaf.dtype, at, leaf.low, leaf.high)
 
         return mapped(fill, self.args), mapped(fill, self.kwargs)
 
+    def _constant(self, leaf: Any, values: Mapping[str, Value]) -> Any:
+        return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
+
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
-        """Find the upper limit of integer inputs by calling the function on the CPU with smaller and smaller
-        values.
+        """Find the range of integers, strings and masks from the graph, else by calling with smaller and
+        smaller integers.
         """
-        unknown = [
-            leaf.name
-            for leaf in leaves((self.args, self.kwargs))
-            if isinstance(leaf, Shape) and leaf.high is None and leaf.dtype.startswith(("int", "uint"))
-        ]
-        if not unknown or self.highs:
+        shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
+        free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
+        if not free or self._learned == values:
             return
-        self.highs = dict.fromkeys(unknown, INTEGERS - 1)
-        for _ in range(TRIES):
+        self._learned = dict(values)
+
+        def traced(*tensors: Any) -> Any:
+            given = iter(tensors)
+
+            def put(leaf: Any) -> Any:
+                return next(given) if isinstance(leaf, Shape) else self._constant(leaf, values)
+
+            args, kwargs = mapped(put, self.args), mapped(put, self.kwargs)
+            return call(*args, **kwargs)
+
+        specs = [tf.TensorSpec(_sizes(leaf, values), leaf.dtype) for leaf in shapes]
+        found = dict(
+            zip((s.name for s in shapes), read(tf, traced, specs, [s.name for s in shapes]), strict=False)
+        )
+        self.ranges = {leaf.name: found.get(leaf.name, Range()) for leaf in free}
+        unknown = [s.name for s in free if "int" in s.dtype and self.ranges[s.name] == Range()]
+        self.ranges |= dict.fromkeys(unknown, Range(below=INTEGERS))
+        for _ in range(TRIES if unknown else 0):
             filled = self.filled(tf, values, largest=True)
             try:
                 with tf.device("/CPU:0"):
@@ -125,14 +144,20 @@ class Arguments:
                 return
             except tf.errors.InvalidArgumentError as error:
                 limit = limit_of(error)
-                lower = (
-                    {name: min(high, limit - 1) for name, high in self.highs.items()} if limit else self.highs
-                )
-                if lower == self.highs:
+                if not limit or all(self.ranges[name].below <= limit for name in unknown):
                     return
-                self.highs = lower
-            except Exception:  # user code may raise anything; the arm's own call reports it
+                self.ranges |= {name: Range(below=min(limit, self.ranges[name].below)) for name in unknown}
+            except Exception:  # own code may raise anything; the arm's own call reports it
                 return
+
+
+def _sizes(leaf: Shape, values: Mapping[str, Value]) -> tuple[int, ...]:
+    return tuple(int(values.get(each.name, each.size)) for each in leaf.shape)
+
+
+def _may_count(leaf: Shape) -> bool:
+    """Whether a tensor may hold ids, words or flags."""
+    return "int" in leaf.dtype or leaf.dtype == "string" or "mask" in leaf.name.lower()
 
 
 def mapped(change: Callable[[Any], Any], value: Any, arrays: bool = False) -> Any:
@@ -301,10 +326,11 @@ def _specified(spec: Any, name: str) -> Any:
 
 
 def _shaped(spec: Any, name: str) -> Shape:
-    if type(spec).__name__ != "TensorSpec" or spec.shape.rank is None:
-        raise InputError(
-            name, str(spec), f"a tf.TensorSpec with a rank; give a shape with --input {name}={EXAMPLE}"
-        )
+    if type(spec).__name__ != "TensorSpec":
+        expected = "a tf.TensorSpec; a function that returns (step, inputs) gives ragged and sparse inputs"
+        raise InputError(name, str(spec), expected)
+    if spec.shape.rank is None:
+        raise InputError(name, str(spec), f"a shape with a rank: --input {name}={EXAMPLE}")
     dimensions = spec.shape.as_list()
     sizes = tuple(_dimension(n, len(dimensions), i) for i, n in enumerate(dimensions))
     return Shape(name, spec.dtype.name, sizes)

@@ -421,20 +421,23 @@ def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
 
 def _model_case(b: Build, model: Any) -> Case:
     """Return a case that calls the model on random inputs of the scenario's batch size."""
-    import numpy as np
+    from tuilab.worker.models.inputs import Given
+    from tuilab.worker.models.keras_file import inputs_of, packed
 
     batch = b.integer("batch") if "batch" in b.values else BATCH.default
     if not model.built or not model.inputs:
         raise InputError("Keras model", model.name, "one that knows its input's shape: give it a keras.Input")
-    rng, arrays = np.random.default_rng(0), []
     for each in model.inputs:
         if None in each.shape[1:]:
             raise InputError(
                 f"Keras model {model.name}: input shape", tuple(each.shape), "sizes but the batch"
             )
-        kind = b.tf.as_dtype(each.dtype).as_numpy_dtype
-        arrays.append(rng.random((batch, *each.shape[1:]), dtype=np.float32).astype(kind))
-    return b.tensors(lambda *inputs: model(inputs[0] if len(inputs) == 1 else list(inputs)), *arrays)
+    specs, hints = inputs_of(b.tf, model)
+
+    def call(*inputs: Any) -> Any:
+        return model(packed(b.tf, model, inputs))
+
+    return b.tensors(call, *Given(b.tf, specs, "", call, hints).arrays({BATCH.name: batch}))
 
 
 def _cloned(b: Build, model: Any) -> Any:

@@ -114,10 +114,16 @@ class Examined:
         if node.op == "Pack":
             return all(self._is_of_the_saver(each, depth + 1) for each in made_of)
         if node.op == "StringJoin":
-            rest = [self._nodes.get(each) for each in made_of[1:]]
-            plain = all(each is not None and each.op == "Const" and b".." not in _text(each) for each in rest)
+            plain = all(self._is_plain_text(each) for each in made_of[1:])
             return plain and self._is_of_the_saver(made_of[0], depth + 1)
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
+
+    def _is_plain_text(self, name: str) -> bool:
+        """Whether it is a constant part of a path, or a choice of two: TensorFlow has one for S3."""
+        node = self._nodes.get(name)
+        if node is not None and node.op in ("Select", "SelectV2"):
+            return all(self._is_plain_text(each) for each in _inputs(node)[1:])
+        return node is not None and node.op == "Const" and b".." not in _text(node)
 
     def _run(self) -> set[str]:
         """Return the nodes that a signature, an initializer or a variable's initial value needs."""

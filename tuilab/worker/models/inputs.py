@@ -12,12 +12,13 @@ from tuilab.model.errors import InputError
 from tuilab.model.models import ModelInput
 from tuilab.model.parameters import LogInteger, Value, nearest
 from tuilab.model.sanitize import sanitize_line
+from tuilab.worker.ranges import Range, read
 from tuilab.workloads.base import Unavailable
 
 Spec = tuple[str, str, tuple[Optional[int], ...]]
 """Name, dtype, shape; None for an open dimension."""
 
-BATCH = "batch"
+BATCH, VALUES = "batch", "values"
 LARGEST_BATCH = 65_536
 _AXES = {2: ("length",), 3: ("length", "features"), 4: ("height", "width", "channels")}
 WORDS = ("red", "green", "blue", "cat", "dog", "house", "tree", "seven")
@@ -48,21 +49,16 @@ def _parameter(name: str, given: "Given", batch: int) -> LogInteger:
             LARGEST_BATCH,
         )
     else:
-        words, usual = "An open dimension of the inputs.", 224 if name in ("height", "width") else 64
+        words = (
+            "Values in all ragged rows together." if name == VALUES else "An open dimension of the inputs."
+        )
+        usual = {"height": 224, "width": 224, VALUES: 1_024}.get(name, 64)
         most = given.most.get(name, 8_192)
         usual = given.most.get(name, usual)
     low, of = given.takes.get(name, (1, 1))
     high = most // of * of if of else low
     declared = LogInteger(name=name, help=words, default=low, low=low, high=high, multiple=of or low)
     return msgspec.structs.replace(declared, default=nearest(declared, usual))
-
-
-def open_dimensions(specs: Sequence[Spec]) -> tuple[str, ...]:
-    """Return the names of the open dimensions, batch first. A name used by several inputs counts once."""
-    names: dict[str, None] = {}
-    for _, _, shape in specs:
-        names |= {axis_name(len(shape), i): None for i, n in enumerate(shape) if n is None}
-    return tuple(sorted(names, key=lambda name: name != BATCH))
 
 
 def sizes(values: Mapping[str, Value]) -> dict[str, int]:
@@ -80,6 +76,12 @@ def limit_of(error: Exception) -> int:
     return max(1, int(found[1])) if found else 0
 
 
+def stated(name: str, how: str) -> None:
+    """Raise InputError for a shape that a model does not need. how: what it says of its inputs."""
+    expected = f"no shape: the model states its inputs ({how}); --set changes their open sizes"
+    raise InputError("--input", name, expected)
+
+
 class Made:
     """Creates arrays, the same ones each time."""
 
@@ -89,40 +91,52 @@ class Made:
         self._tf, self._np = tf, np
         self._random = np.random.default_rng(0)
 
-    def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None) -> Any:
-        """Draw an array. hint: exclusive limit of integers, maximum of floats, or the words for strings."""
+    def array(self, dtype: str, shape: tuple[int, ...], hint: Any = None, largest: bool = False) -> Any:
+        """Draw an array. hint: a Range, or the maximum of floats. largest: set integers to their limit."""
         np = self._np
+        taken = hint if isinstance(hint, Range) else Range()
         if dtype == "string":
-            words = hint if isinstance(hint, list) and hint else WORDS
-            return self._random.choice(np.array(words, dtype=object), size=shape)
+            if taken.below:
+                drawn = self._random.integers(0, taken.below, size=shape)
+                return np.array([f"word{n}" for n in drawn.flat], dtype=object).reshape(shape)
+            return self._random.choice(np.array(taken.words or WORDS, dtype=object), size=shape)
         kind = self._tf.as_dtype(dtype).as_numpy_dtype
-        if dtype == "bool":
-            return self._random.random(shape) < 0.5
-        if np.issubdtype(kind, np.integer):
-            most = min(int(hint) if isinstance(hint, (int, float)) else INTEGERS, int(np.iinfo(kind).max) + 1)
-            return self._random.integers(0, max(1, most), size=shape).astype(kind)
-        if np.issubdtype(kind, np.complexfloating):
-            return (self._random.random(shape) + 1j * self._random.random(shape)).astype(kind)
-        return (self._random.random(shape, dtype=np.float32) * (hint or 1.0)).astype(kind)
-
-    def between(
-        self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None, largest: bool = False
-    ) -> Any:
-        """Draw numbers from low to high; by default 0 to 1, or below 1,000 for integers.
-
-        largest: set every integer to `high`.
-        """
-        np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
-        if dtype in ("string", "bool") or (low is high is None and not np.issubdtype(kind, np.integer)):
-            return self.array(dtype, shape)
-        least = low or 0
-        if np.issubdtype(kind, np.integer):
-            most = int(min(INTEGERS - 1 if high is None else high, np.iinfo(kind).max))
+        if dtype == "bool" or taken.flags:
+            return (self._random.random(shape) < 0.5).astype(kind)
+        if taken.words:
+            return self._random.choice(np.array(taken.words), size=shape).astype(kind)
+        if np.issubdtype(kind, np.integer) or taken.below:
+            limit = int(np.iinfo(kind).max) + 1 if np.issubdtype(kind, np.integer) else 2**53
+            below = np.full(shape[-1:], min(taken.below or INTEGERS, limit))
+            for column, own in taken.columns:
+                below[column : column + 1] = own
+            low = np.minimum(taken.low, below - 1)
             drawn = (
-                np.full(shape, most) if largest else self._random.integers(int(least), most + 1, size=shape)
+                np.broadcast_to(below - 1, shape)
+                if largest
+                else self._random.integers(low, below, size=shape)
             )
             return drawn.astype(kind)
-        return (least + self._random.random(shape) * ((1 if high is None else high) - least)).astype(kind)
+        if np.issubdtype(kind, np.complexfloating):
+            return (self._random.random(shape) + 1j * self._random.random(shape)).astype(kind)
+        most = hint if isinstance(hint, float) else 1.0
+        return (self._random.random(shape, dtype=np.float32) * most).astype(kind)
+
+    def splits(self, dtype: str, rows: int, count: int) -> Any:
+        """Return the row splits of `rows` ragged rows that hold `count` values together."""
+        ends = self._np.sort(self._random.integers(0, count + 1, size=max(0, rows - 1)))
+        return self._np.concatenate([[0], ends, [count]]).astype(self._tf.as_dtype(dtype).as_numpy_dtype)
+
+    def between(self, dtype: str, shape: tuple[int, ...], low: float | None, high: float | None) -> Any:
+        """Draw an array of numbers from low to high, by default 0 and 1."""
+        np, kind = self._np, self._tf.as_dtype("float32" if dtype == "string" else dtype).as_numpy_dtype
+        if dtype in ("string", "bool"):
+            return self.array(dtype, shape)
+        least, most = low or 0, 1 if high is None else high
+        if np.issubdtype(kind, np.integer):
+            limit = int(min(most, np.iinfo(kind).max))
+            return self._random.integers(int(least), limit + 1, size=shape).astype(kind)
+        return (least + self._random.random(shape) * (most - least)).astype(kind)
 
     def targets(
         self,
@@ -162,16 +176,27 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 class Given:
     """A model's inputs: generated as it needs them, or supplied by the user (`--data`).
 
-    hints: by input, as `Made.array` takes them.
+    hints: by input, as `Made.array` takes them; what the graph of `call` says goes first.
     """
 
-    def __init__(self, tf: Any, specs: Sequence[Spec], data: str, hints: Mapping[str, Any]) -> None:
+    def __init__(
+        self, tf: Any, specs: Sequence[Spec], data: str, call: Callable[..., Any], hints: Mapping[str, Any]
+    ) -> None:
         self.specs, self.said = tuple(specs), tuple[str, ...]()
-        self.open = open_dimensions(specs)
-        """Names of the dimensions that can be set."""
-        self._tf, self._hints = tf, dict(hints)
+        self._tf, self._call = tf, call
+        names = [name for name, _, _ in specs]
+        found = read(tf, call, [tf.TensorSpec(shape, dtype) for _, dtype, shape in specs], names)
+        self._known = {name: each for name, each in hints.items() if isinstance(each, Range)}
+        self._known |= {name: each for name, each in zip(names, found, strict=False) if each != Range()}
+        self._hints: dict[str, Any] = {**hints, **self._known}
+        self._values = self._ragged()
+        """Maps the input with row splits to the input with the values of these ragged rows."""
         self._tied: dict[str, str] = {}
         self._data = _read(data, specs) if data else None
+        self._whole = self._data is not None and self._is_whole()
+        """True if the given inputs are one call, rather than examples that a batch is taken from."""
+        self.open = () if self._whole else self._open_dimensions()
+        """Names of the dimensions that can be set."""
         self.most: dict[str, int] = {}
         """Maximum size of each dimension except the batch in the user's own inputs."""
         self.takes: dict[str, tuple[int, int]] = {}
@@ -186,16 +211,65 @@ class Given:
             self.open = tuple(name for name in self.open if self.most.get(name) != 1)
             self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
 
-    def probe(self, call: Callable[..., Any]) -> None:
+    def _ragged(self) -> dict[str, str]:
+        """Pair row splits with their values: TensorFlow names the parts of `ids` `ids` and `ids_1`."""
+        splits = [name for name, each in self._known.items() if each.splits]
+        others = [name for name, _, shape in self.specs if name not in splits and shape[:1] == (None,)]
+        pairs = {}
+        for name in splits:
+            base = name.rpartition("_")[0]
+            pairs[name] = base if base in others else others[0] if len(others) == 1 else ""
+        of = [*pairs.values()]
+        return {name: base for name, base in pairs.items() if base and of.count(base) == 1}
+
+    def _is_whole(self) -> bool:
+        """Return whether no batch can be taken from the arrays: ragged rows, or different lengths."""
+        lengths = {
+            len(array)
+            for (_, _, shape), array in zip(self.specs, self._data or (), strict=True)
+            if shape[:1] == (None,)
+        }
+        return len(lengths) > 1 or any(each.splits for each in self._known.values())
+
+    def _open_dimensions(self) -> tuple[str, ...]:
+        """Return the names of the open dimensions, batch first. A name used by several inputs counts once."""
+        names: dict[str, None] = {}
+        for name, _, shape in self.specs:
+            names |= {self._axis(name, len(shape), i): None for i, n in enumerate(shape) if n is None}
+        return tuple(sorted(names, key=lambda name: name != BATCH))
+
+    def _axis(self, name: str, rank: int, axis: int) -> str:
+        """Return the parameter that sets this open dimension; `values` for the first one of ragged values."""
+        return VALUES if axis == 0 and name in self._values.values() else axis_name(rank, axis)
+
+    def _shaped(self, name: str, shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, ...]:
+        return tuple(
+            known.get(self._axis(name, len(shape), i), 1) if n is None else n for i, n in enumerate(shape)
+        )
+
+    def probe(self) -> None:
         """Call the model on small inputs to find the range of its integers and the sizes it accepts.
 
-        Raises the model's error if it rejects inputs of every size tried.
+        Raises the model's error if it rejects every size tried; InputError if it rejects the values.
         """
+        call = self._call
         tried = ((16, 1), (64, 1), (96, 1), (128, 1), (16, 16)) if self._data is None else ((0, 1),)
         for size, batch in tried:
             known = {name: batch if name == BATCH else self.most.get(name, size) for name in self.open}
-            if self._in_range(call, known, last=(size, batch) == tried[-1]):
+            try:
+                done = self._in_range(call, known, last=(size, batch) == tried[-1])
+            except self._tf.errors.InvalidArgumentError as error:
+                if self._data is not None or all(d.startswith(("float", "bfloat")) for _, d, _ in self.specs):
+                    raise
+                names = ", ".join(name for name, _, _ in self.specs)
+                said = sanitize_line(error.message, 200)
+                raise InputError(
+                    "inputs", f"refused by the model ({said})", f"--data FILE.npz with arrays named {names}"
+                ) from error
+            if done:
                 break
+        if self._whole:
+            return
         if self._data is None:
             self._tie(call, known)
         for name in self.open:
@@ -253,19 +327,14 @@ class Given:
         return {**found, **{tied: found[name] for tied, name in self._tied.items() if name in found}}
 
     def _in_range(self, call: Callable[..., Any], known: Mapping[str, int], last: bool) -> bool:
-        integers = [n for n, d, _ in self.specs if d.startswith(("int", "uint"))]
         for _ in range(8):
             arrays = [self._tf.convert_to_tensor(each) for each in self._made(known, largest=True)]
             try:
                 call(*arrays)
                 return True
             except self._tf.errors.InvalidArgumentError as error:
-                if (limit := limit_of(error)) and self._data is None:
-                    before = dict(self._hints)
-                    for name in integers:
-                        self._hints[name] = min(limit, int(self._hints.get(name) or INTEGERS))
-                    if self._hints != before:
-                        continue
+                if (limit := limit_of(error)) and self._data is None and self._lower(limit):
+                    continue
                 if last:
                     raise
                 return False
@@ -274,6 +343,19 @@ class Given:
                     raise
                 return False
         return True
+
+    def _lower(self, limit: int) -> bool:
+        """Keep integers below a limit from an error: first the inputs whose range the graph does not give."""
+        integers = [name for name, dtype, _ in self.specs if dtype.startswith(("int", "uint"))]
+        for names in ([n for n in integers if n not in self._known], integers):
+            before = dict(self._hints)
+            for name in names:
+                known = self._hints.get(name, Range(below=INTEGERS))
+                if known.below > limit and not known.splits:
+                    self._hints[name] = Range(below=limit)
+            if before != self._hints:
+                return True
+        return False
 
     def copied(self, place: str) -> None:
         """Raise Unavailable if an arm would copy strings to a device: they stay on the host."""
@@ -286,14 +368,16 @@ class Given:
             ModelInput(
                 name=name,
                 dtype=dtype,
-                shape=tuple(self._named(shape, i) if n is None else n for i, n in enumerate(shape)),
+                shape=tuple(self._named(name, shape, i) if n is None else n for i, n in enumerate(shape)),
                 values="given" if self._data is not None else self._words(name, dtype),
             )
             for name, dtype, shape in self.specs
         )
 
-    def _named(self, shape: Sequence[int | None], axis: int) -> str:
-        name = axis_name(len(shape), axis)
+    def _named(self, of: str, shape: Sequence[int | None], axis: int) -> str:
+        if of in self._values:
+            return f"{BATCH} + 1"
+        name = self._axis(of, len(shape), axis)
         return self._tied.get(name, name)
 
     def arrays(self, values: Mapping[str, Value]) -> list[Any]:
@@ -301,28 +385,39 @@ class Given:
         return self._made(self.sizes(values))
 
     def _made(self, known: Mapping[str, int], largest: bool = False) -> list[Any]:
+        if self._data is not None and self._whole:
+            return list(self._data)
         made, out = Made(self._tf), []
         for index, (name, dtype, shape) in enumerate(self.specs):
-            at = shaped(shape, known)
+            at = self._shaped(name, shape, known)
             if self._data is not None:
                 out.append(_taken(self._data[index], at, shape, name))
-                continue
-            array = made.array(dtype, at, self._hints.get(name))
-            if largest and dtype in ("int32", "int64"):
-                array[...] = int(self._hints.get(name) or INTEGERS) - 1
-            out.append(array)
+            elif name in self._values:
+                out.append(made.splits(dtype, at[0], known.get(VALUES, 1)))
+            else:
+                out.append(made.array(dtype, at, self._hints.get(name), largest))
         return out
 
     def _words(self, name: str, dtype: str) -> str:
         hint = self._hints.get(name)
+        known = hint if isinstance(hint, Range) else Range()
+        if name in self._values:
+            return f"row splits of {self._values[name]}"
         if dtype == "string":
-            return "words of its vocabulary" if hint else "words of a short list"
+            if known.below:
+                return f"{known.below:,} different words"
+            return "words of its vocabulary" if known.words else "words of a short list"
         if dtype == "bool":
             return "true and false at random"
-        if dtype.startswith(("int", "uint")):
-            most = {"uint8": 256, "int8": 128}.get(dtype, INTEGERS)
-            return f"integers from 0 to {min(most, int(hint or most)) - 1:,}"
-        return f"numbers from 0 to {hint or 1:,.0f}"
+        if known.flags:
+            return "0 and 1 at random"
+        if known.words:
+            return "keys of its table"
+        if dtype.startswith(("int", "uint")) or known.below:
+            kind = {"uint8": 256, "int8": 128}.get(dtype, 2**63)
+            columns = "".join(f", in column {at} to {below - 1:,}" for at, below in known.columns[:4])
+            return f"integers from {known.low} to {min(kind, known.below or INTEGERS) - 1:,}{columns}"
+        return f"numbers from 0 to {hint if isinstance(hint, float) else 1:,.0f}"
 
 
 def _read(data: str, specs: Sequence[Spec]) -> list[Any]:

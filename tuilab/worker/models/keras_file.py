@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from tuilab.model.errors import InputError
-from tuilab.model.files import open_regular
+from tuilab.model.files import open_regular, read_regular
 from tuilab.model.models import ModelInfo
 from tuilab.model.parameters import Choice, Value
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
+from tuilab.model.shapes import Constant, Shape
 from tuilab.model.workload import Declaration, Variant
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_keras import CLASSES, FUNCTIONS, ROOMS_OF_FUNCTIONS
-from tuilab.worker.models.inputs import Given, Made, parameters
+from tuilab.worker.models.inputs import Given, Made, Spec, parameters, stated
+from tuilab.worker.ranges import Range
 from tuilab.workloads.base import Build, Case, Unavailable, Workload
 
 FLOAT32 = "float32"
@@ -35,11 +37,15 @@ LARGEST_METADATA = 100_000
 """Bytes of the JSON that contains the Keras version."""
 LARGEST_CONFIG = 50_000_000
 """Bytes of the JSON that describes the layers."""
+_VERSION = re.compile(rb'"keras_version": ?"(2\.[\w.]{1,20})"')
+"""Version in the `keras_metadata.pb` of a Keras 2 SavedModel."""
 LARGEST_RATIO = 200
 """Maximum compression ratio of a zip member of a megabyte or more; weights hardly shrink."""
 ROOMY = 64 * 2**20
 """Bytes that layers may need beyond the size of the file's weights."""
 
+_COMPILED = ("compile_config", "training")
+"""Keys of a config that describe how the model was compiled."""
 _CODE = frozenset(("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "FlaxLayer", "JaxLayer"))
 _QUANTISED = ("QuantizedDTypePolicy", "QuantizedFloat8DTypePolicy")
 _TABLES = ("vocabulary", "idf_weights")
@@ -52,6 +58,10 @@ _MEMBERS = re.compile(r"(config|metadata)\.json|[\w.-]+\.weights\.(h5|json)|asse
 MOST_MEMBERS = 10_000
 MOST_UNPACKED = 50
 """Maximum size of an HDF5 file's tables, as a multiple of the file size; weights of zeros compress well."""
+
+
+class CustomObjectError(InputError):
+    """The file uses an object of a person's own, which `--code` could register."""
 
 
 @dataclass
@@ -85,25 +95,30 @@ def workload(path: Path, opening: Opening) -> Workload:
 
     name = sanitize_line(path.name, 200)
     config, weighs = _described(path)
+    compiles, lost = config is not None, ""
     if config is not None:
+        how = {key: config.pop(key, None) for key in _COMPILED}
         examine(config, name, opening, weighs)
+        compiles = any(how.values())
+        try:
+            examine(how, name, opening, weighs)
+        except CustomObjectError as error:
+            lost = sanitize_line(str(error), 300)
     begun = time.perf_counter()
     with tf.device(HOST):
-        model = _keras().models.load_model(path, safe_mode=not opening.trust)
+        model, lost = _loaded(path, opening, lost)
     load_s = time.perf_counter() - begun
-    if not getattr(model, "inputs", None):
-        raise InputError(
-            name,
-            "a subclassed model without stated inputs",
-            "its SavedModel, which model.export(folder) writes",
-        )
+    if compiles and not lost and getattr(model, "optimizer", None) is None:
+        lost = f"{type(model).__name__} restores none"
+    if opening.inputs and getattr(model, "inputs", None):
+        stated(opening.inputs[0].name, ", ".join(_input_name(each, i) for i, each in enumerate(model.inputs)))
+    own_step = not getattr(model, "inputs", None) and type(model).train_step is not _keras().Model.train_step
+    model = model if getattr(model, "inputs", None) else _functional(tf, model, opening, name)
     opened = _Opened(name, _keras().saving.serialize_keras_object(model), model, opening.trust)
-    specs = [
-        (_input_name(t, i), tf.as_dtype(t.dtype).name, tuple(t.shape)) for i, t in enumerate(model.inputs)
-    ]
-    given = Given(tf, specs, opening.data, _hints(model, opened.config))
-    given.probe(lambda *arrays: model(_packed(tf, model, arrays)))
-    loss, said = _loss(model)
+    specs, hints = inputs_of(tf, model)
+    given = Given(tf, specs, opening.data, lambda *arrays: model(packed(tf, model, arrays)), hints)
+    given.probe()
+    loss, said = _loss(model, lost)
     model.optimizer = None  # its state would double the memory; each training arm has its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
@@ -114,10 +129,13 @@ def workload(path: Path, opening: Opening) -> Workload:
         inputs=given.described(),
         load_s=load_s,
         batch="batch" if any(p.name == "batch" for p in axes) else "",
-        said=(*given.said, *said),
+        said=(*given.said, *said, *_sparse(model)),
     )
     variants = [Variant(INFERENCE, "The model's call, as predict makes it.", does="predicting")]
-    if all(dtype.startswith(("float", "bfloat")) for _, dtype in outputs) and model.trainable_weights:
+    trains = all(dtype.startswith(("float", "bfloat")) for _, dtype in outputs) and model.trainable_weights
+    if own_step:
+        said = ("Its training is not measured: the class has a train_step of its own.",)
+    elif trains:
         step = "One training step: forward, loss, gradients, optimizer."
         variants.append(Variant(TRAINING, step, does="training"))
     declaration = Declaration(
@@ -191,7 +209,7 @@ def _build(
     if not training:
 
         def predict(*inputs: Any) -> Any:
-            return model(_packed(tf, model, inputs), training=False)
+            return model(packed(tf, model, inputs), training=False)
 
         return b.tensors(predict, *arrays)
     known = given.sizes(b.values)
@@ -211,13 +229,34 @@ def _build(
 
 def _step_data(tf: Any, model: Any, parts: list[Any], count: int) -> tuple[Any, Any]:
     y = parts[count:]
-    packed = _keras().tree.pack_sequence_as(model.output, y) if len(y) > 1 else y[0]
-    return _packed(tf, model, parts[:count]), packed
+    targets = _keras().tree.pack_sequence_as(model.output, y) if len(y) > 1 else y[0]
+    return packed(tf, model, parts[:count]), targets
 
 
-def _packed(tf: Any, model: Any, inputs: Any) -> Any:
-    inputs = list(inputs)
-    return inputs[0] if len(inputs) == 1 else _keras().tree.pack_sequence_as(model.input, inputs)
+def packed(tf: Any, model: Any, inputs: Any) -> Any:
+    """Return the tensors as the model takes them. A ragged input is made of its values and its row splits."""
+    given, parts = iter(inputs), []
+    for each in model.inputs:
+        part = next(given)
+        parts.append(tf.RaggedTensor.from_row_splits(part, next(given), False) if _is_ragged(each) else part)
+    return parts[0] if len(parts) == 1 else _keras().tree.pack_sequence_as(model.input, parts)
+
+
+def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
+    """Return the inputs of a Keras model and what its layers say of their values, as `Given` takes both."""
+    specs: list[Spec] = []
+    hints = _hints(model)
+    for index, each in enumerate(model.inputs):
+        name, dtype, shape = _input_name(each, index), tf.as_dtype(each.dtype).name, tuple(each.shape)
+        specs.append((name, dtype, shape[:1] + shape[2:] if _is_ragged(each) else shape))
+        if _is_ragged(each):
+            specs.append((f"{name}_1", "int64", (None,)))
+            hints[f"{name}_1"] = Range(splits=True)
+    return specs, hints
+
+
+def _is_ragged(tensor: Any) -> bool:
+    return bool(getattr(tensor, "ragged", False))
 
 
 def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
@@ -235,15 +274,78 @@ def _compiled(tf: Any, model: Any, loss: str, policy: str) -> None:
         model.optimizer.build(model.trainable_variables)
 
 
-def _loss(model: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the loss for a model without one, with a note about it; "" if it has its own."""
+def _loaded(path: Path, opening: Opening, lost: str) -> tuple[Any, str]:
+    """Return the model, and why the file's compile could not be restored. lost: the reason not to try."""
+    load = _keras().models.load_model
+    if not lost:
+        try:
+            return load(path, safe_mode=not opening.trust), ""
+        except Exception as error:
+            first, lost = error, sanitize_line(f"{type(error).__name__}: {error}", 300)
+        try:
+            return load(path, safe_mode=not opening.trust, compile=False), lost
+        except Exception:
+            raise first from None
+    return load(path, safe_mode=not opening.trust, compile=False), lost
+
+
+def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
+    """Return a subclassed model as a functional one, with the inputs of `--input` or of its build config.
+
+    Raises InputError if neither gives their shapes, or Keras cannot trace the call.
+    """
+    from tuilab.worker.arguments import ShapesNeededError, find, mapped
+
+    keras = _keras()
+    try:
+        found = find(model, name, opening.inputs, {})
+    except ShapesNeededError:
+        found = None
+    if found is None:
+        raise InputError(
+            name,
+            "a subclassed model that was not built with known shapes",
+            "--input NAME=float32[batch=32,64] for each argument of its call, or its SavedModel, which "
+            "model.export(folder) writes",
+        )
+
+    def put(leaf: Any) -> Any:
+        if isinstance(leaf, Constant):
+            return leaf.value
+        if not isinstance(leaf, Shape):
+            return leaf
+        sizes = [None if each.name or not i else each.size for i, each in enumerate(leaf.shape)]
+        made = keras.Input(batch_shape=sizes, dtype=leaf.dtype, name=leaf.name.replace(".", "_"))
+        inputs.append(made)
+        return made
+
+    inputs: list[Any] = []
+    args, kwargs = mapped(put, found.args), mapped(put, found.kwargs)
+    try:
+        outputs = model(*args, **kwargs)
+    except Exception as error:
+        said = sanitize_line(f"{type(error).__name__}: {error}", 300)
+        told = f"its call cannot be traced ({said}); model.export(folder) writes a SavedModel, which opens"
+        raise InputError(name, said, "a call of Keras ops", told) from error
+    whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
+    if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
+        whole.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)
+    return whole
+
+
+def _loss(model: Any, lost: str) -> tuple[str, tuple[str, ...]]:
+    """Return the loss for a model without one, with a note about it; "" if it has its own.
+
+    lost: why the file's own could not be restored.
+    """
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
         return "", ()
     last = [getattr(t._keras_history.operation, "activation", None) for t in model.outputs]
     names = {getattr(a, "__name__", "") for a in last}
     chosen = {"softmax": "categorical_crossentropy", "sigmoid": "binary_crossentropy"}
     loss = chosen.get(names.pop() if len(names) == 1 else "", "mean_squared_error")
-    return loss, (f"The file has no loss: a training step takes {loss.replace('_', ' ')} and Adam.",)
+    why = f"The file's compile cannot be restored ({lost})" if lost else "The file has no loss"
+    return loss, (f"{why}: a training step takes {loss.replace('_', ' ')} and Adam.",)
 
 
 def _set(model: Any, loaded: Any) -> None:
@@ -253,6 +355,12 @@ def _set(model: Any, loaded: Any) -> None:
         raise InputError("weights", there, f"the {taken} that the layers take")
     for weight, value in zip(model.weights, loaded.weights, strict=True):
         weight.assign(value.value)
+
+
+def _sparse(model: Any) -> tuple[str, ...]:
+    """Return a note for each sparse input, which is measured with dense numbers."""
+    names = [_input_name(each, i) for i, each in enumerate(model.inputs) if getattr(each, "sparse", False)]
+    return tuple(f"{name} may be sparse; it is measured with dense numbers." for name in names)
 
 
 def _input_name(tensor: Any, index: int) -> str:
@@ -273,10 +381,14 @@ def with_policy(config: Any, policy: str) -> Any:
 
 
 def saved_by_keras_2(path: Path) -> str:
-    """Return a version such as `Keras 2.15.0` if Keras 2 wrote the `.keras` or `.h5` file; "" otherwise."""
+    """Return `Keras 2.15.0` for a `.keras`, `.h5` or SavedModel that Keras 2 wrote; "" for others."""
     found: object = ""
     try:
-        if path.suffix.lower() == ".keras" and zipfile.is_zipfile(path):
+        if path.is_dir():
+            layers = path / "keras_metadata.pb"
+            named = _VERSION.search(read_regular(layers, LARGEST_CONFIG)) if layers.exists() else None
+            found = named[1] if named else b""
+        elif path.suffix.lower() == ".keras" and zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 if archive.getinfo("metadata.json").file_size < LARGEST_METADATA:
                     found = json.loads(archive.read("metadata.json")).get("keras_version", "")
@@ -291,21 +403,16 @@ def saved_by_keras_2(path: Path) -> str:
     return f"Keras {sanitize_line(version, 20)}" if version.startswith("2.") else ""
 
 
-def _hints(model: Any, config: Any) -> dict[str, Any]:
-    """Return hints by input from the layer that takes it: vocabulary size, or the range that it rescales."""
+def _hints(model: Any) -> dict[str, Any]:
+    """Return the maximum of each input that a layer rescales to 1."""
     hints: dict[str, Any] = {}
     for operation in getattr(model, "operations", None) or model.layers:
-        for node in getattr(operation, "_inbound_nodes", ()):
+        scale = getattr(operation, "scale", None)
+        if type(operation).__name__ != "Rescaling" or not isinstance(scale, float) or not 0 < scale < 0.1:
+            continue
+        for node in operation._inbound_nodes:
             for tensor in node.input_tensors:
-                name, kind = str(tensor._keras_history.operation.name), type(operation).__name__
-                if kind == "Embedding":
-                    hints[name] = operation.input_dim
-                elif kind in ("CategoryEncoding", "IntegerLookup") and hasattr(operation, "num_tokens"):
-                    hints[name] = operation.num_tokens
-                elif kind == "Rescaling" and isinstance(operation.scale, float) and operation.scale < 0.1:
-                    hints[name] = 1.0 / operation.scale
-                elif kind == "StringLookup":
-                    hints[name] = [str(word) for word in operation.get_vocabulary()[1:1_001]]
+                hints[str(tensor._keras_history.operation.name)] = 1.0 / scale
     return hints
 
 
@@ -489,7 +596,7 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     if kind in _VALUES or (isinstance(named, str) and named in known) or (module is None and kind in known):
         return
     if module is None and registered and registered != kind:
-        raise InputError(
+        raise CustomObjectError(
             name,
             f"the custom object {sanitize_line(str(registered), 100)}",
             "--code FILE.py that registers it (keras.saving.register_keras_serializable)",
@@ -497,7 +604,8 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     if not (_is_function(inner, module, registered) if kind == "function" else _is_class(kind, module)):
         what = sanitize_line(str(inner), 100) if kind == "function" else shown
         of = f" of {sanitize_line(str(module), 100)}" if module is not None else ""
-        raise InputError(
+        own = kind == "function" and module in (None, "builtins")
+        raise (CustomObjectError if own else InputError)(
             name,
             f"{what}{of}, which is not a part of Keras that only computes",
             "--code FILE.py that registers it, or --trust",

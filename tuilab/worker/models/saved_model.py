@@ -17,12 +17,14 @@ from tuilab.model.parameters import Parameter, Value
 from tuilab.model.quantity import plural
 from tuilab.model.sanitize import sanitize_line
 from tuilab.model.scenario import Opening
+from tuilab.model.shapes import EXAMPLE, Argument, Shape
 from tuilab.model.workload import Declaration
 from tuilab.worker.confinement import blobs
 from tuilab.worker.models import memory
 from tuilab.worker.models.allowed_ops import ACTS, TABLES_OF_FILES
 from tuilab.worker.models.examined_graph import Examined, bodies
-from tuilab.worker.models.inputs import BATCH, Given, parameters
+from tuilab.worker.models.inputs import BATCH, Given, Spec, parameters, stated
+from tuilab.worker.models.keras_file import saved_by_keras_2
 from tuilab.workloads.base import Build, Case, Workload
 
 USUAL = "serving_default"
@@ -55,8 +57,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     as_called = root.signatures.get(AS_CALLED) if manifest is not None else None
     known = {chosen} if as_called is None else {chosen, AS_CALLED}
     others = sorted(each for each in root.signatures if each not in known)
-    specs = _specs(concrete, manifest, name)
-    given = Given(tf, specs, opening.data, {})
+    specs = _specs(concrete, manifest, name, opening.inputs)
     names = [each[0] for each in specs]
 
     def called(held: Any, *inputs: Any, of: str = chosen) -> Any:
@@ -72,7 +73,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
 
     # A captured step changes its variables; restore them, so that measuring starts where the program was.
     kept = [(each, each.numpy()) for each in concrete.variables if manifest is not None]
-    given.probe(lambda *inputs: called(root, *inputs))
+    given = Given(tf, specs, opening.data, lambda *inputs: called(root, *inputs), {})
+    given.probe()
     for variable, value in kept:
         variable.assign(value)
     axes = parameters(given, manifest.batch if manifest is not None else 0)
@@ -85,6 +87,7 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
         batch=BATCH if any(p.name == BATCH for p in axes) else "",
         said=(
             *said,
+            *_of_keras_2(folder),
             *given.said,
             *_others(folder.name, chosen, others),
             *(manifest.said if manifest else ()),
@@ -153,6 +156,16 @@ def _others(folder: str, chosen: str, others: Sequence[str]) -> tuple[str, ...]:
     return (f"This is its signature {sanitize_line(chosen, 100)}; it has {shown} too, as {how}.",)
 
 
+def _of_keras_2(folder: Path) -> tuple[str, ...]:
+    """Return a note about what a Keras 2 SavedModel lacks, and what to do."""
+    if not (version := saved_by_keras_2(folder)):
+        return ()
+    return (
+        f"{version} saved it, so its signature is measured. For training and other precisions, build the "
+        "model in Keras 3, load the weights and save a .keras file.",
+    )
+
+
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
     """Return a note that the graph differs at the batch size of the call."""
     return (
@@ -161,20 +174,29 @@ def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
     )
 
 
-def _specs(
-    concrete: Any, manifest: Manifest | None, name: str
-) -> list[tuple[str, str, tuple[int | None, ...]]]:
-    """Return the signature's inputs; those of a captured function in its own order."""
+def _specs(concrete: Any, manifest: Manifest | None, name: str, given: Sequence[Argument]) -> list[Spec]:
+    """Return the signature's inputs; those of a captured function in its own order. given: shapes for inputs
+    of any rank.
+    """
     found = concrete.structured_input_signature[1]
     order = [each for each in manifest.arguments if each in found] if manifest else sorted(found)
-    specs = []
+    shapes = {each.name: each for each in given if isinstance(each, Shape)}
+    specs: list[Spec] = []
     for key in order:
-        spec = found[key]
-        if spec.shape.rank is None:
+        spec, own = found[key], shapes.pop(str(key), None)
+        if spec.shape.rank is not None:
+            specs.append((str(key), spec.dtype.name, tuple(spec.shape)))
+        elif own is not None:
+            specs.append((str(key), spec.dtype.name, tuple(None if n.name else n.size for n in own.shape)))
+        else:
+            shown = sanitize_line(key, 100)
             raise InputError(
-                f"{name}: input {sanitize_line(key, 100)}", "of any rank", "one whose rank is known"
+                f"{name}: input {shown}", "of any rank", f"one whose rank is known: --input {shown}={EXAMPLE}"
             )
-        specs.append((str(key), spec.dtype.name, tuple(spec.shape)))
+        if spec.shape.rank is not None and own is not None:
+            stated(str(key), f"{key} {spec.shape}")
+    for left in shapes:
+        stated(left, f"it takes {', '.join(map(str, order))}")
     return specs
 
 

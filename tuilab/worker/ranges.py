@@ -1,0 +1,366 @@
+"""Ranges of a call's inputs, read from its graph.
+
+Follows each input through casts, reshapes, slices and called functions to the ops that use it. A gather gives
+the number of rows in its table, a one-hot the number of classes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional
+
+from tuilab.model.ops import BRANCHES, CALLS, LOOPS
+from tuilab.model.ops import names as op_names
+from tuilab.worker.measure.counting import called
+
+PER_BUCKET = 16
+"""Number of different values per bucket of a hash: with fewer, some buckets would stay empty."""
+MOST_WORDS = 100_000
+"""Maximum number of words taken from a vocabulary."""
+MOST_DEPTH = 30
+"""Maximum depth of functions that call each other."""
+MOST_OPS = 1_000_000
+"""Maximum number of ops to look at: functions that call others twice can nest to any number."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that an input can take. Zero or empty: the graph does not say."""
+
+    low: int = 0
+    below: int = 0
+    """Exclusive limit of integers, for all columns that `columns` does not list."""
+    columns: tuple[tuple[int, int], ...] = ()
+    """Pairs of a column of the last axis and its own exclusive limit."""
+    flags: bool = False
+    """True for a mask of 0 and 1."""
+    splits: bool = False
+    """True for the row splits of ragged rows."""
+    words: tuple[Any, ...] = ()
+    """Keys of the lookup table that it indexes."""
+
+
+@dataclass
+class _Found:
+    """Facts about one input from the ops that use it."""
+
+    limits: dict[int | None, int] = field(default_factory=dict)
+    low: int = 0
+    hashed: int = 0
+    flags: bool = False
+    splits: bool = False
+    words: tuple[Any, ...] = ()
+
+    def limit(self, column: int | None, below: int) -> None:
+        if below > 0:
+            self.limits[column] = min(below, self.limits.get(column, below))
+
+    def range(self, named_mask: bool) -> Range:
+        if self.words or self.splits:
+            return Range(words=self.words, splits=self.splits)
+        if self.limits:
+            low = min(self.low, min(self.limits.values()) - 1)
+            whole = self.limits.get(None, 0)
+            columns = {c: min(n, whole or n) for c, n in self.limits.items() if c is not None}
+            return Range(low, whole or min(columns.values()), tuple(sorted(columns.items())))
+        if self.hashed:
+            return Range(below=PER_BUCKET * self.hashed)
+        return Range(flags=self.flags or named_mask)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """An input or one column of its last axis, plus the constant `added`."""
+
+    input: int
+    added: int = 0
+    column: int | None = None
+    whole: bool = False
+    """True if the input is of whole numbers."""
+
+
+_Sources = frozenset[_Source]
+
+
+PASSES = op_names(
+    """Identity IdentityN Cast Reshape ExpandDims Squeeze Transpose Tile BroadcastTo Pack ConcatV2 Slice
+    Unique UniqueV2 ReverseV2 Pad PadV2 Split SplitV StopGradient PreventGradient EnsureShape Minimum Maximum
+    Relu ClipByValue Roll AsString StringLower StringUpper StringStrip StaticRegexReplace RegexReplace
+    StringSplitV2 StringNGrams RaggedTensorToTensor SparseReshape SparseReorder SparseFillEmptyRows"""
+)
+"""Ops whose result contains values of their inputs."""
+Limit = Callable[[Any, Sequence[Optional[int]]], Optional[int]]
+
+
+def _rows(op: Any, shape: Sequence[int | None]) -> int | None:
+    """Return the number of rows in the table of a gather. shape: of its first input."""
+    axis = constant(op.inputs[2]) if op.type == "GatherV2" else None
+    first = int(axis.flat[0]) if axis is not None else 0
+    return shape[first] if -len(shape) <= first < len(shape) else None
+
+
+def _rows_of_each(op: Any, shape: Sequence[int | None]) -> int | None:
+    """Return the smallest dimension that a multi-part index addresses."""
+    depth = op.inputs[1].shape[-1] if op.inputs[1].shape.rank else None
+    sizes = [n for n in shape[: depth or 1] if n is not None]
+    return min(sizes, default=None)
+
+
+def _last(op: Any, shape: Sequence[int | None]) -> int | None:
+    return shape[-1] if shape else None
+
+
+def _constant_at(index: int) -> Limit:
+    def limit(op: Any, shape: Sequence[int | None]) -> int | None:
+        given = op.inputs[index]
+        # `bincount` takes the least of `maxlength` and of what it finds.
+        sizes = given.op.inputs if given.op.type == "Minimum" else [given]
+        known = [held for held in map(constant, sizes) if held is not None and held.size]
+        return int(known[0].flat[0]) if known else None
+
+    return limit
+
+
+USES: dict[str, tuple[int, Limit]] = {
+    **dict.fromkeys(("ResourceGather", "Gather", "GatherV2"), (1, _rows)),
+    **dict.fromkeys(("GatherNd", "ResourceGatherNd"), (1, _rows_of_each)),
+    **dict.fromkeys(("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"), (1, _rows)),
+    **dict.fromkeys(("TensorScatterUpdate", "TensorScatterAdd", "ResourceScatterAdd"), (1, _rows_of_each)),
+    **dict.fromkeys(("SparseSoftmaxCrossEntropyWithLogits", "InTopKV2"), (1, _last)),
+    **dict.fromkeys(("UnsortedSegmentSum", "UnsortedSegmentProd"), (1, _constant_at(2))),
+    **dict.fromkeys(("UnsortedSegmentMax", "UnsortedSegmentMin"), (1, _constant_at(2))),
+    **dict.fromkeys(("OneHot", "DenseBincount", "Bincount"), (0, _constant_at(1))),
+    "ScatterNd": (0, _constant_at(2)),
+    "DynamicPartition": (1, lambda op, shape: int(op.get_attr("num_partitions"))),
+}
+"""For each op the index of its integer input, and a function that returns the exclusive limit."""
+
+
+def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequence[str]) -> list[Range]:
+    """Trace a call of these TensorSpecs and return the range of each input; [] if it cannot be traced."""
+    if not any(_may_count(spec, name) for spec, name in zip(specs, names, strict=True)):
+        return []
+    try:
+        traced = tf.function(call).get_concrete_function(*specs)
+    except Exception:  # own code may run eagerly only, or not at these shapes
+        return []
+    return ranges(traced.graph, traced.inputs[: len(specs)], names)
+
+
+def _may_count(spec: Any, name: str) -> bool:
+    """Return whether an input may hold ids or flags. Floats of rank 3 or more are sequences and images."""
+    rank = spec.shape.rank
+    return spec.dtype.is_integer or spec.dtype.name == "string" or rank is None or rank < 3 or "mask" in name
+
+
+def ranges(graph: Any, inputs: Sequence[Any], names: Sequence[str]) -> list[Range]:
+    """Return the range of each input of a graph. inputs: its tensors, named by `names`."""
+    walk = _Walk(len(inputs))
+    sources = {
+        tensor.name: frozenset((_Source(i, whole=tensor.dtype.is_integer),))
+        for i, tensor in enumerate(inputs)
+    }
+    walk.body(graph, sources, {inner.name: outer for outer, inner in graph.captures}, 0)
+    return [found.range("mask" in name.lower()) for found, name in zip(walk.found, names, strict=True)]
+
+
+class _Walk:
+    def __init__(self, count: int) -> None:
+        self.found = [_Found() for _ in range(count)]
+        self._left = MOST_OPS
+
+    def body(self, graph: Any, sources: dict[str, _Sources], handles: dict[str, Any], depth: int) -> None:
+        """Follow the inputs through a graph. Adds to both dicts, whose keys are tensor names.
+
+        handles: the outer handle of each variable and table.
+        """
+        for op in graph.get_operations() if depth < MOST_DEPTH else ():
+            self._left -= 1
+            if self._left < 0:
+                return
+            if op.type == "Identity" and op.inputs[0].name in handles:
+                handles[op.outputs[0].name] = handles[op.inputs[0].name]
+            given = [sources.get(tensor.name, frozenset()) for tensor in op.inputs]
+            if not any(given):
+                continue
+            if inner := _functions(op):
+                self._enter(graph, op, inner, sources, handles, depth)
+                continue
+            self._use(op, given, handles)
+            for index, made in enumerate(op.outputs):
+                if passed := _passed(op, given, index):
+                    sources[made.name] = passed
+
+    def _enter(
+        self,
+        graph: Any,
+        op: Any,
+        inner: Sequence[str],
+        sources: dict[str, _Sources],
+        handles: dict[str, Any],
+        depth: int,
+    ) -> None:
+        operands = op.inputs[1:] if op.type in BRANCHES else op.inputs
+        for name in inner:
+            try:
+                body = called(graph, name, operands)
+            except LookupError:
+                continue
+            pairs = list(zip(body.inputs, operands, strict=False))
+            within = {own.name: sources[t.name] for own, t in pairs if t.name in sources}
+            held = {own.name: handles.get(t.name, t) for own, t in pairs if t.dtype.name == "resource"}
+            self.body(body, within, held, depth + 1)
+            for made, result in zip(op.outputs, body.outputs, strict=False):
+                if result.name in within:
+                    sources[made.name] = sources.get(made.name, frozenset()) | within[result.name]
+
+    def _use(self, op: Any, given: Sequence[_Sources], handles: Mapping[str, Any]) -> None:
+        """Record what the op says about its inputs."""
+        if op.type in USES:
+            at, limit = USES[op.type]
+            below = (limit(op, _shape(op.inputs[0], handles)) or 0) if given[at] else 0
+            for each in given[at] if below else ():
+                found = self.found[each.input]
+                found.limit(each.column, below - each.added)
+                found.low = max(found.low, -each.added)
+        elif op.type in ("LookupTableFind", "LookupTableFindV2") and given[1]:
+            words = _keys(handles.get(op.inputs[0].name), op)
+            for each in given[1]:
+                self.found[each.input].words = words
+        elif buckets := _buckets(op):
+            for each in given[0]:
+                self.found[each.input].hashed = max(self.found[each.input].hashed, buckets)
+        elif _is_mask(op):
+            for each in frozenset().union(*given):
+                self.found[each.input].flags |= each.whole
+        for index in _splits(op, given):
+            for each in given[index]:
+                self.found[each.input].splits = True
+
+
+def _passed(op: Any, given: Sequence[_Sources], index: int) -> _Sources:
+    """Return the inputs whose values an output of the op contains."""
+    if op.type in PASSES:
+        return frozenset().union(*given)
+    if op.type in ("Select", "SelectV2"):
+        # Keras looks up `where(i < 0, i + rows, i)`, which is i for every value drawn.
+        both = sorted(given[1] | given[2], key=lambda each: -abs(each.added))
+        return frozenset({(each.input, each.column): each for each in both}.values())
+    if op.type in ("GatherV2", "ResourceGather", "GatherNd"):
+        return given[0]
+    if op.type in ("AddV2", "Add", "Sub"):
+        return _added(op, given)
+    if op.type in ("StridedSlice", "Unpack"):
+        column = _column(op, index)
+        return frozenset(
+            each if each.column is not None or column is None else replace(each, column=column)
+            for each in given[0]
+        )
+    return frozenset()
+
+
+def _added(op: Any, given: Sequence[_Sources]) -> _Sources:
+    """Return the inputs in a sum with a constant, with the constant added."""
+    mine = 0 if given[0] else 1
+    held = constant(op.inputs[1 - mine])
+    if (mine and op.type == "Sub") or held is None or not held.size or held.dtype.kind not in "iuf":
+        return frozenset()
+    by = -int(held.min()) if op.type == "Sub" else int(held.max())
+    return frozenset(replace(each, added=each.added + by) for each in given[mine])
+
+
+def _column(op: Any, index: int) -> int | None:
+    """Return the single column of the last axis that an op takes out; None for other slices."""
+    rank = op.inputs[0].shape.rank
+    if not rank or rank < 2:
+        return None
+    if op.type == "Unpack":
+        return index if op.get_attr("axis") in (rank - 1, -1) else None
+    begin = constant(op.inputs[1])
+    ellipsis, shrinks = op.get_attr("ellipsis_mask"), op.get_attr("shrink_axis_mask")
+    at = rank - 1 if not ellipsis else 1
+    if begin is None or len(begin) != at + 1 or not shrinks >> at & 1 or ellipsis not in (0, 1):
+        return None
+    size, column = op.inputs[0].shape[-1], int(begin[at])
+    return column if column >= 0 else column + size if size else None
+
+
+def _buckets(op: Any) -> int:
+    """Return the number of buckets into which an op hashes its first input; 0 if it does not."""
+    if op.type.startswith("StringToHashBucket"):
+        return int(op.get_attr("num_buckets"))
+    if op.type in ("FloorMod", "Mod"):
+        held = constant(op.inputs[1])
+        return int(held.flat[0]) if held is not None and held.size else 0
+    return 0
+
+
+def _is_mask(op: Any) -> bool:
+    """Return whether the op only tests an integer for 0: a cast to bool, `x != 0`, `1 - x`."""
+    if op.type == "Cast":
+        return bool(op.outputs[0].dtype.name == "bool")
+    if op.type in ("Equal", "NotEqual", "Sub"):
+        first = constant(op.inputs[0])
+        held = first if op.type == "Sub" or first is not None else constant(op.inputs[1])
+        return held is not None and held.size == 1 and held.flat[0] in ((1,) if op.type == "Sub" else (0, 1))
+    return False
+
+
+def _splits(op: Any, given: Sequence[_Sources]) -> tuple[int, ...]:
+    """Return the indices of the op's inputs that are row splits."""
+    if op.type == "RaggedTensorToTensor":
+        kinds = [bytes(kind) for kind in op.get_attr("row_partition_types")]
+        return tuple(3 + i for i, kind in enumerate(kinds) if kind == b"ROW_SPLITS")
+    if op.type == "Sub" and given[0] and given[0] == given[1]:
+        # The lengths of ragged rows are `splits[1:] - splits[:-1]`.
+        return (0,) if all(t.op.type == "StridedSlice" for t in op.inputs) else ()
+    return ()
+
+
+def _shape(tensor: Any, handles: Mapping[str, Any]) -> tuple[int | None, ...]:
+    """Return the shape of a tensor, or of the variable behind a handle; () if unknown."""
+    from tensorflow.python.ops import handle_data_util
+
+    if tensor.dtype.name != "resource":
+        return tuple(tensor.shape) if tensor.shape.rank is not None else ()
+    data = handle_data_util.get_handle_data(handles.get(tensor.name, tensor))
+    if data is None or not data.is_set or not data.shape_and_type:
+        return ()
+    return tuple(n.size if n.size >= 0 else None for n in data.shape_and_type[0].shape.dim)
+
+
+def constant(tensor: Any) -> Any:
+    """Return the value of a tensor as an array if it is a constant of the graph, else None."""
+    import numpy as np
+    from tensorflow.python.framework import tensor_util
+
+    while tensor.op.type in ("Cast", "Identity"):
+        tensor = tensor.op.inputs[0]
+    found = tensor_util.constant_value(tensor)
+    return None if found is None else np.asarray(found)
+
+
+def _keys(handle: Any, op: Any) -> tuple[Any, ...]:
+    """Return the keys of a lookup table; () if it is not initialized yet."""
+    import tensorflow as tf
+
+    if not hasattr(handle, "numpy"):
+        return ()
+    kinds = {"Tkeys": op.get_attr("Tin"), "Tvalues": op.get_attr("Tout")}
+    try:
+        keys, _ = tf.raw_ops.LookupTableExportV2(table_handle=handle, **kinds)
+    except tf.errors.OpError:  # not initialized
+        return ()
+    return tuple(keys.numpy()[:MOST_WORDS].tolist())
+
+
+def _functions(op: Any) -> list[str]:
+    """Return the names of the functions that the op runs."""
+    if op.type in CALLS:
+        return [op.get_attr("f").name]
+    if op.type in LOOPS:
+        return [op.get_attr("body").name]
+    if op.type not in BRANCHES:
+        return []
+    if op.type.endswith("If"):
+        return [op.get_attr("then_branch").name, op.get_attr("else_branch").name]
+    return [function.name for function in op.get_attr("branches")]
