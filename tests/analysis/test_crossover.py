@@ -167,6 +167,6 @@ def test_bisection_uses_only_allowed_sizes() -> None:
     assert next_size(a, b, allowed=lambda x: 16_384).size is None
 
 
-def test_nothing_to_bisect() -> None:
+def test_equal_arms_leave_no_size_to_bisect() -> None:
     step = next_size(measured(cpu), measured(cpu, seed=2))
     assert step.size is None

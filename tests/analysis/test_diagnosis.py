@@ -15,7 +15,7 @@ def found(state: RunState, code: str) -> list[Diagnosis]:
     return [d for d in diagnose(state) if d.code == code]
 
 
-def test_nothing_measured_nothing_found() -> None:
+def test_without_measurements_nothing_is_diagnosed() -> None:
     assert diagnose(RunState()) == []
     assert diagnose(begun([GRAPH])) == []
     assert diagnose(measure(begun([GRAPH]), {GRAPH: 1e-3})) == []

@@ -42,7 +42,7 @@ def test_serial_and_parallel_pipelines_are_distinguished() -> None:
 
 
 @pytest.mark.parametrize(("waits", "words"), [(0.14, ""), (0.16, "moderately"), (0.21, "highly")])
-def test_input_thresholds(waits: float, words: str) -> None:
+def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -> None:
     told = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
     assert ("input-bound" in told) == bool(words)
     assert words in told

@@ -24,7 +24,7 @@ def test_the_expansion_continues_the_exact_form() -> None:
         assert cdf(expanded, 41) == pytest.approx(p, abs=1e-8)
 
 
-def test_symmetry_and_extremes() -> None:
+def test_quantiles_are_symmetric_and_finite_at_the_extremes() -> None:
     assert t_quantile(0.025, 7) == -t_quantile(0.975, 7)
     assert t_quantile(0.5, 3) == pytest.approx(0, abs=1e-9)
     assert math.isfinite(t_quantile(1 - 1e-9, 1))

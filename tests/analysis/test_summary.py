@@ -96,7 +96,7 @@ def test_unavailable_failed_and_unmeasured_arms() -> None:
     assert result.ratios == ()
 
 
-def test_an_arm_that_failed_half_way_takes_part_in_no_ratio() -> None:
+def test_a_partly_failed_arm_is_in_no_ratio() -> None:
     state = failed(measure(begun([GRAPH, XLA]), {GRAPH: 1e-3, XLA: 2e-3}), XLA, "broke")
     result = summarise(state)
     assert result.ratios == ()

@@ -13,7 +13,7 @@ PIP = f'{sys.executable} -m pip install "tensorflow[and-cuda]==2.21.*"'
 
 
 @pytest.mark.smoke
-def test_all_well(machine: Machine):
+def test_a_working_gpu_has_no_cause(machine: Machine):
     machine.healthy()
     machine.sees()
     report = machine.examine()
@@ -135,7 +135,7 @@ def test_wedged_without_its_memory_module(machine: Machine):
     assert machine.examine().mend == "sudo nvidia-modprobe -u -c=0"
 
 
-def test_crashing_driver(machine: Machine):
+def test_a_crashing_driver_is_the_cause(machine: Machine):
     machine.healthy()
     machine.environ["STUB_CRASH"] = "cuInit"
     report = machine.examine()
@@ -166,7 +166,7 @@ def test_a_library_outside_the_search_path_of_tensorflow(machine: Machine):
     assert report.mend == f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
 
 
-def test_nvml_missing(machine: Machine):
+def test_a_missing_nvml_is_the_cause(machine: Machine):
     machine.healthy()
     (machine.lib / "libnvidia-ml.so.1").unlink()
     report = machine.examine()
@@ -226,7 +226,7 @@ def test_a_gpu_that_tensorflow_does_not_list(machine: Machine, log: str, error: 
     assert code in report.code and words in report.cause + report.mend
 
 
-def test_cudnn_mismatch(machine: Machine):
+def test_a_cudnn_mismatch_is_the_cause(machine: Machine):
     machine.healthy()
     error = Tried(what="Conv2D", error="UnimplementedError: DNN library initialization failed. Look above.")
     machine.sees("8.9", lines.CUDNN, Tried(what="MatMul", device="GPU:0"), error)
@@ -248,7 +248,7 @@ def test_cudnn_shadowed_by_ld_library_path(machine: Machine):
     assert report.mend == f'export LD_LIBRARY_PATH="{machine.lib}:{machine.site}/nvidia/cusolver/lib"'
 
 
-def test_xla_toolchain(machine: Machine):
+def test_an_incomplete_xla_toolchain_is_the_cause(machine: Machine):
     machine.healthy()
     machine.package("nvidia-cuda-nvcc-cu12", "12.5.82")
     good = [Tried(what=what, device="GPU:0") for what in ("MatMul", "Conv2D")]
@@ -376,7 +376,7 @@ def test_exclusive_mode_alone_is_not_a_fault(machine: Machine):
 
 @pytest.mark.parametrize("wsl_gpu", [True, False])
 @pytest.mark.usefixtures("no_driver")
-def test_docker_on_wsl(machine: Machine, wsl_gpu: bool):
+def test_docker_on_wsl_is_recognised(machine: Machine, wsl_gpu: bool):
     machine.file("/proc/version", "Linux version 5.15.153.1-microsoft-standard-WSL2\n")
     machine.file("/.dockerenv")
     if wsl_gpu:
@@ -397,7 +397,7 @@ def test_kernel_driver_without_its_library(machine: Machine):
     assert (report.code, report.mend) == ("libcuda-missing", "sudo apt-get install -y libnvidia-compute-570")
 
 
-def test_tensorflow_not_installed(machine: Machine):
+def test_a_missing_tensorflow_is_the_cause(machine: Machine):
     machine.healthy()
     for file in machine.site.glob("tensorflow*"):
         file.rename(machine.folder / file.name)

@@ -67,7 +67,7 @@ def test_unreadable_device_files_are_the_cause():
     )
 
 
-def test_in_a_container_the_host_is_to_be_rebooted():
+def test_in_a_container_the_advice_is_to_reboot_the_host():
     libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=999)
     kernel = KernelDriver("570.1", ("/dev/nvidia0",), True, True)
     findings = Findings(

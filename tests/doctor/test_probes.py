@@ -305,7 +305,7 @@ def test_every_recorded_log_line_is_known():
     assert rows and not unknown
 
 
-def test_as_many_libraries_are_counted_as_are_named():
+def test_the_library_count_matches_the_named_libraries():
     absent = tuple(
         libraries.Library(w, error=f"{w.soname}: cannot open shared object file") for w in libraries.WANTED
     )

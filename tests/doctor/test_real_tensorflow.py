@@ -36,7 +36,7 @@ def examined(machine: Machine):
 
 
 @pytest.mark.long
-def test_a_wedged_driver(machine: Machine):
+def test_a_wedged_driver_is_recognised(machine: Machine):
     machine.gpu()
     machine.kernel()
     machine.driver(cuinit=999)

@@ -442,7 +442,7 @@ def ptxas(machine: Machine):
 
 
 @pytest.mark.parametrize("case", SITUATIONS, ids=lambda case: case.name)
-def test_situation(case: Situation, machine: Machine, request: pytest.FixtureRequest):
+def test_each_situation_has_its_cause(case: Situation, machine: Machine, request: pytest.FixtureRequest):
     case.make(machine)
     if "STUB_CUINIT" not in machine.environ and not (machine.lib / "libcuda.so.1").exists():
         request.getfixturevalue("no_driver")
@@ -455,5 +455,5 @@ def test_situation(case: Situation, machine: Machine, request: pytest.FixtureReq
         assert words in report.cause
 
 
-def test_there_are_26():
+def test_there_are_26_situations():
     assert len(SITUATIONS) == 26 == len({case.name for case in SITUATIONS})

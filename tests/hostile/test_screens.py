@@ -132,7 +132,7 @@ async def test_each_preset_under_the_cursor(tmp_path):
     assert len(seen.tokens) > 150
 
 
-async def test_documents(tmp_path):
+async def test_hostile_documents_are_shown_as_text(tmp_path):
     """Title, prose, code and findings: every kind of payload, in each place."""
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
@@ -159,7 +159,7 @@ async def say(pilot: Pilot[int], seen: Seen, page: str, token: str) -> None:
     seen.look(page)
 
 
-async def test_own_code(tmp_path, monkeypatch):
+async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("own", *(f"own{number}" for number in range(len(KINDS) // 5))):
         (tmp_path / f"{name}.py").write_text("from somewhere import *\n")  # running it shows what it defines
@@ -178,7 +178,7 @@ async def test_own_code(tmp_path, monkeypatch):
     assert len(seen.tokens) > len(KINDS)
 
 
-async def test_hosts_and_messages(tmp_path):
+async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
     supply = Supply()
     app = hostile_lab(tmp_path, supply, presets=1)
     async with opened(app, (140, 100), messages=True) as pilot:
@@ -196,7 +196,7 @@ async def test_hosts_and_messages(tmp_path):
                 await say(pilot, seen, "messages", payload.token)
 
 
-async def test_paths(tmp_path):
+async def test_hostile_paths_are_shown_as_text(tmp_path):
     """File names chosen by somebody else: opened as a document, a preset, a recording."""
     supply = Supply({**KINDS, **SURROGATES})
     app = hostile_lab(tmp_path, supply, presets=0)

@@ -21,7 +21,7 @@ def test_a_missing_file_is_not_an_error(tmp_path):
     assert keymap.read(tmp_path / "none.toml", lambda: pytest.fail("nobody needs them")) == ({}, [])
 
 
-def test_a_good_file(tmp_path):
+def test_a_valid_keymap_is_read(tmp_path):
     keys, problems = read(tmp_path, '[keys]\nrun = "m, f5"\n"slider.less" = "h"\n')
     assert keys == {"run": "m,f5", "slider.less": "h"} and problems == []
 

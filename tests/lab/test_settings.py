@@ -89,7 +89,7 @@ def test_each_parameter_has_a_control_limited_by_the_others(chosen):
         assert chosen.at_stop(name, control.value) == chosen, "where it stands, nothing changes"
 
 
-def test_variants_and_switches(chosen):
+def test_variants_and_switches_become_controls(chosen):
     assert s.variant_choice(chosen).value == "all"
     split = chosen.at_stop("variant", "split")
     assert split.arms.variants == ("split",) and s.variant_choice(split).value == "split"

@@ -65,7 +65,7 @@ def test_an_interval_reads_in_the_unit_of_its_median():
     assert interval(0.00047, 0.0005, like=0.00048) == "[470 500]"
 
 
-def test_counts_and_sizes():
+def test_counts_and_sizes_are_formatted():
     assert [count(10_240), count(262_144), count(16_777_216)] == ["10,240", "262 k", "16.8 M"]
     assert [size(1024), size(400e6), size(12)] == ["1.02 kB", "400 MB", "12 B"]
 

@@ -68,7 +68,7 @@ def test_omitted_events_are_reported() -> None:
     assert trace(profile())["otherData"]["notes"] == ["a note"]
 
 
-def test_names_are_data_only() -> None:
+def test_names_in_a_trace_are_only_data() -> None:
     name = 'a"\\\n\u2028</script>\U0001f600 é'
     [event] = complete(check_rules(trace_json(profile(Span(0, 0.0, 1.0, name)))))
     assert event["name"] == name

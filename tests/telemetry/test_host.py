@@ -107,7 +107,7 @@ def test_quota_of_version_1(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["max 100000", "", "nonsense", "-1 100000"])
-def test_no_quota(tmp_path: Path, text: str):
+def test_without_a_quota_there_is_no_limit(tmp_path: Path, text: str):
     here(tmp_path, "0::/\n")
     group(tmp_path, "", cpu_max=text)
     quota = Quota(tmp_path)

@@ -155,7 +155,7 @@ async def test_the_palette_opens_the_history_and_lists_its_keys_as_help_does(tmp
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_two_runs_are_compared_by_clicks_on_the_key_line_alone(tmp_path, size):
+async def test_two_runs_are_compared_with_clicks_on_the_footer_only(tmp_path, size):
     async with page(tmp_path, size=size) as (pilot, app):
         for row in (1, 2):
             await pilot.click(app.screen.table, offset=(12, row))

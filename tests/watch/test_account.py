@@ -102,7 +102,7 @@ def test_the_account_continues_while_the_observing_thread_is_busy() -> None:
     assert (kind, lines[-1][0]) == ("python", __file__) and seconds > 0
 
 
-def test_time_in_which_the_program_waits_for_the_observer_at_its_end_is_no_lines() -> None:
+def test_waiting_for_the_observer_at_exit_belongs_to_no_line() -> None:
     seen = Account(time.perf_counter() - 3.0)
     seen.sample(here())
     seen._last, seen.ended = seen._last - 5.0, seen._last - 4.0

@@ -47,7 +47,7 @@ NONE = Surroundings((), "no driver is loaded")
         (OpKernels("Unheard"), "", False, "no-kernel"),
     ],
 )
-def test_forecast(kernels: OpKernels, dtype: str, gpu: bool, code: str) -> None:
+def test_a_forecast_gives_device_and_reason(kernels: OpKernels, dtype: str, gpu: bool, code: str) -> None:
     would = forecast(kernels, {"T": dtype} if dtype else {})
     assert (would.gpu, would.reason.code) == (gpu, code)
     assert would.reason.text and would.reason.evidence
@@ -164,7 +164,7 @@ def test_kernel_lines_join_similar_entries() -> None:
         ("", ""),
     ],
 )
-def test_short_device_names(long: str, expected: str) -> None:
+def test_device_names_are_shortened(long: str, expected: str) -> None:
     assert short(long) == expected
 
 
