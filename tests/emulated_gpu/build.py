@@ -55,7 +55,29 @@ def wheel() -> Path:
     with _alone(cache()):
         if not folder.exists():
             _install(f"tensorflow-cpu=={version}", folder)
+        _report_capability(folder / "tensorflow/python/eager/context.py")
     return folder
+
+
+READS_DETAILS = "    details = pywrap_tfe.TF_GetDeviceDetails(index)\n"
+CAPABILITY = (
+    "    details.update({'compute_capability': c} if (c := os.getenv('EMULATED_GPU_CAPABILITY')) else {})\n"
+)
+
+
+def _report_capability(file: Path) -> None:
+    """Make the wheel's `get_device_details` return the compute capability that is set.
+
+    TensorFlow asks a plug-in for the device's name alone.
+    """
+    text = file.read_text()
+    if CAPABILITY in text:
+        return
+    if READS_DETAILS not in text:
+        raise Missing(f"{file} does not read a device's details where they are expected")
+    changed = file.with_suffix(".changed")
+    changed.write_text(text.replace(READS_DETAILS, READS_DETAILS + CAPABILITY))
+    changed.replace(file)
 
 
 def _install(requirement: str, folder: Path) -> None:
@@ -134,6 +156,7 @@ def environment(
     gpus: int = 1,
     *,
     memory: int = 0,
+    capability: str = "",
     kernel_us: float | None = None,
     copy_us: float | None = None,
     copy_gbps: float | None = None,
@@ -143,10 +166,10 @@ def environment(
 ) -> dict[str, str]:
     """Return variables for a process that should see `gpus` emulated GPUs. Raises Missing.
 
-    memory: bytes of each. kernel_us, copy_us, copy_gbps: minimum times of kernels and copies. pace_ns: of the
-    op with a known speed (device/paced.c). asynchronous: False if training results are checked, because
-    TensorFlow's own kernels for variables write at once instead of in stream order. fail: `init`, `init:N`,
-    `alloc`, or an op's name.
+    memory: bytes of each. capability: the compute capability, such as `8.0`. kernel_us, copy_us, copy_gbps:
+    minimum times of kernels and copies. pace_ns: of the op with a known speed (device/paced.c). asynchronous:
+    False if training results are checked, because TensorFlow's own kernels for variables write at once
+    instead of in stream order. fail: `init`, `init:N`, `alloc`, or an op's name.
     """
     out = {
         "PYTHONPATH": os.pathsep.join(filter(None, (str(wheel()), os.environ.get("PYTHONPATH")))),
@@ -156,6 +179,7 @@ def environment(
     }
     more = {
         "EMULATED_GPU_MEMORY": memory or None,
+        "EMULATED_GPU_CAPABILITY": capability or None,
         "EMULATED_GPU_KERNEL_US": kernel_us,
         "EMULATED_GPU_COPY_US": copy_us,
         "EMULATED_GPU_COPY_GBPS": copy_gbps,

@@ -66,15 +66,17 @@ print(json.dumps(out))
 """
 
 
-@pytest.fixture(scope="module")
-def seen(emulated_gpu: Environment) -> dict[str, Any]:
-    made = emulated_gpu(2, memory=256 * 2**20, kernel_us=20_000, copy_us=10_000)
+def run_alone(program: str, made: dict[str, str]) -> dict[str, Any]:
     environment = {**os.environ, **made, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+@pytest.fixture(scope="module")
+def seen(emulated_gpu: Environment) -> dict[str, Any]:
+    return run_alone(PROGRAM, emulated_gpu(2, memory=256 * 2**20, kernel_us=20_000, copy_us=10_000))
 
 
 def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
@@ -83,6 +85,43 @@ def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[
     assert seen["conv"] == seen["stft"] == "GPU:0" and seen["variable"] == [2.0] * 4
     assert seen["int32"] == ["GPU:0", "CPU:0"], "int32 lies on the host, as in the CUDA build"
     assert seen["refused"] == "ResourceExhaustedError", "its memory has an end"
+
+
+GRADIENTS = """
+import json
+import keras
+import tensorflow as tf
+from keras import layers
+from tensorflow.python.client import device_lib
+
+def gradients(device):
+    keras.utils.set_random_seed(1)
+    with tf.device(device):
+        given = keras.Input((16, 16, 4))
+        x = layers.Conv2D(8, 3, padding="same", activation="relu")(given)
+        model = keras.Model(given, layers.Dense(2)(layers.GlobalAveragePooling2D()(x)))
+        @tf.function(input_signature=[tf.TensorSpec((None, 16, 16, 4))])
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(x, training=True) - 1.0))
+            return [tf.reduce_sum(tf.abs(each)) for each in tape.gradient(loss, model.trainable_variables)]
+        x = tf.random.stateless_uniform((8, 16, 16, 4), (1, 2))
+        return [float(each) for n in range(60) for each in step(x[:3 + n % 6])]
+
+gpu = tf.config.list_physical_devices("GPU")[0]
+print(json.dumps({"cpu": gradients("/CPU:0"), "gpu": gradients("/GPU:0"),
+    "details": tf.config.experimental.get_device_details(gpu),
+    "limit": [d.memory_limit for d in device_lib.list_local_devices() if d.device_type == "GPU"],
+    "peak": tf.config.experimental.get_memory_info("GPU:0")["peak"]}))
+"""
+
+
+def test_asynchronous_gradients_are_the_cpus(emulated_gpu: Environment) -> None:
+    """With pooling, whose gradient takes its shapes from the device's memory, and a batch known only then."""
+    found = run_alone(GRADIENTS, emulated_gpu(1, memory=512 * 2**20, capability="8.0", kernel_us=30))
+    assert found["gpu"] == pytest.approx(found["cpu"], rel=1e-3)
+    assert found["details"] == {"device_name": "EMULATED", "compute_capability": [8, 0]}
+    assert 0 < found["peak"] < found["limit"][0] <= 512 * 2**20
 
 
 def test_the_emulated_gpu_has_kernels_for_sparse_tensors(seen: dict[str, Any]) -> None:

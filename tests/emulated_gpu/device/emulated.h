@@ -5,6 +5,7 @@
  * Set by the environment:
  *   EMULATED_GPUS            how many devices (1); CUDA_VISIBLE_DEVICES in numbers is obeyed
  *   EMULATED_GPU_MEMORY      bytes of each (4 GiB)
+ *   EMULATED_GPU_CAPABILITY  compute capability, such as 8.0 (none): build.py makes TensorFlow's details report it
  *   EMULATED_GPU_KERNEL_US   least time of a kernel (10)
  *   EMULATED_GPU_COPY_US     least time of a copy between host and device (8), to which comes
  *   EMULATED_GPU_COPY_GBPS   its bytes at this rate (12)

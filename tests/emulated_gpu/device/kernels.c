@@ -1,7 +1,11 @@
 /* The device's kernels. Each runs the same op on the CPU through a private eager context that knows no GPU, with the
  * node's own attributes. The first call with given shapes waits for its result and learns the output shapes from it;
  * later ones allocate, enqueue and return at once, asynchronous as a GPU's are. Ops whose output shape depends on
- * their data, and those that write to host memory, always wait. */
+ * their data, and those that write to host memory, always wait.
+ *
+ * TensorFlow frees a tensor once its readers are enqueued, and gives its memory out again: whatever writes to device
+ * memory must therefore be enqueued too, after it has its memory. TensorFlow's own kernels of AssignAddVariableOp and
+ * AssignSubVariableOp for plug-in devices write at once, and the wheel lacks `TF_AssignUpdateVariable`. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +241,13 @@ static void call_known(Job* job, const Shapes* shapes, TF_OpKernelContext* conte
   if (!setting("EMULATED_GPU_ASYNC", 1)) await(stream, ticket);
 }
 
+/* The results' way into the outputs, in the stream's order. */
+static void write_results(void* with) {
+  Job* job = with;
+  for (int i = 0; i < job->outputs; i++)
+    if (job->out_data[i]) memcpy(job->out_data[i], TF_TensorData(job->results[i]), job->out_size[i]);
+}
+
 /* Run, wait, and hand the results over; their shapes go to `shapes`. Whether these fit there. */
 static int call_fresh(Job* job, Shapes* shapes, TF_OpKernelContext* context, SP_Stream stream, uint64_t least, TF_Status* status) {
   Kernel* k = job->kernel;
@@ -256,12 +267,13 @@ static int call_fresh(Job* job, Shapes* shapes, TF_OpKernelContext* context, SP_
     } else {
       TF_Tensor* out = TF_AllocateOutput(context, i, TF_TensorType(made), dims, rank, TF_TensorByteSize(made), status);
       if (TF_GetCode(status) == TF_OK) {
-        memcpy(TF_TensorData(out), TF_TensorData(made), TF_TensorByteSize(made));
+        job->out_data[i] = TF_TensorData(out), job->out_size[i] = TF_TensorByteSize(made);
         TF_DeleteTensor(out);
       }
     }
-    TF_DeleteTensor(made);
   }
+  await(stream, enqueue(stream, write_results, job, 0, NULL, NULL));
+  for (int i = 0; i < job->outputs; i++) TF_DeleteTensor(job->results[i]);
   TF_DeleteStatus(job->status);
   free(job);
   return fits && TF_GetCode(status) == TF_OK;
