@@ -40,6 +40,13 @@ def test_no_batch_pays_while_the_throughput_still_grows():
     assert paying(flat, "batch") == 4 and growing(flat, "batch") is None
 
 
+def test_a_batch_does_not_pay_because_the_next_ones_lie_near_it():
+    """From 58 to 64 the throughput grows as the batch does: nine tenths of it is no plateau."""
+    still = swept({50: [1e-3], 58: [1e-3], 64: [1e-3]})
+    assert paying(still, "batch") is None and growing(still, "batch") == 64
+    assert paying(swept({50: [1e-3], 58: [1.15e-3], 64: [1.27e-3]}), "batch") == 50
+
+
 def fit(device: str, variant: str, batch: int, **about: object) -> Fit:
     usual = {"ended_by": "memory", "memory": 4_000_000_000, "source": "tried"}
     return Fit(device=device, variant=variant, batch=batch, **{**usual, **about})
@@ -57,5 +64,5 @@ def test_the_largest_fitting_batch_is_reported_for_each_device_with_the_reason()
         "On CPU:0 batches of up to about 65,536, the most that is offered, fit into the 4.00 GB of memory "
         "that are free, by their shapes.",
         "On GPU:0 batches of up to 900 (inference) and 400 (training) fit into the 4.00 GB of memory that are free, "
-        "as calls of it showed.",
+        "as calls of it showed. Larger ones do not fit.",
     ]

@@ -1,5 +1,6 @@
 """The value of a model's batch size: the size from which a larger batch adds little."""
 
+import math
 from collections.abc import Sequence
 
 from tuilab.analysis.words import listed
@@ -53,10 +54,11 @@ def fitting(found: Sequence[Fit]) -> list[str]:
             for fit in own[: 1 if alike else None]
         ]
         about = "about " if any(fit.source == "shapes" for fit in own) else ""
-        how = HOW[own[0].source]
+        how = listed(list(dict.fromkeys(HOW[fit.source] for fit in own)), "or")
+        limited = " Larger ones do not fit." if all(fit.ended_by == "memory" for fit in own) else ""
         out.append(
             f"On {device} batches of up to {about}{listed(shown)} fit into the "
-            f"{size(own[0].memory)} of memory that are free, {how}."
+            f"{size(own[0].memory)} of memory that are free, {how}.{limited}"
         )
     return out
 
@@ -72,13 +74,16 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
     """Return the smallest batch at which some arm reaches 90 % of the highest examples per second of any.
 
-    None if only the largest does: throughput may still grow beyond it.
+    None while throughput still grows: if each doubling of the batch from there to the largest one adds more
+    than the missing 10 %.
     """
     best = _throughput(points, batch)
     if len(best) < 2:
         return None
+    largest = max(best)
     pays = min(size for size, rate in best.items() if rate >= ENOUGH * max(best.values()))
-    return pays if pays < max(best) else None
+    doublings = math.log2(largest / pays)
+    return pays if doublings and ENOUGH * (best[largest] / best[pays]) ** (1 / doublings) <= 1 else None
 
 
 def _throughput(points: Sequence[PointResult], batch: str) -> dict[int, float]:

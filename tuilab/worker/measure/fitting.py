@@ -8,11 +8,13 @@ from typing import Literal
 
 import msgspec
 
+from tuilab import nvml
 from tuilab.model.arms import Arm, family
 from tuilab.model.models import Fit, ModelInfo, Source
 from tuilab.model.parameters import LogInteger
 from tuilab.model.scenario import BudgetName
 from tuilab.worker.build import ArmBuild
+from tuilab.worker.machine import buses
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 from tuilab.worker.tracebacks import text_of
@@ -24,10 +26,14 @@ LONGEST_CALL_S = 4.0
 """Do not try a batch whose call would take longer, in seconds."""
 GROWTH, TELLING = 4, 0.05
 """Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
-KEPT = 0.97
-"""Share of the extrapolated limit to use, because the allocator cannot use the last of the memory. That batch
-is not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's
-allocator), and if it fits, it takes the whole GPU from others."""
+KEPT, UNTRIED = 0.97, 0.92
+"""Share of the extrapolated batch to call first, and to report without a call. The allocator rounds and splits
+its chunks, so it cannot use the last of the memory."""
+RECENT_S = 10.0
+"""Do not call the largest batch if another process used the GPU in this time, in seconds."""
+SMALLER, REFUSALS = 0.94, 3
+"""Multiply the batch by SMALLER after each refusal, at most REFUSALS times: each refusal waits ten seconds
+(`max_millis_to_wait` of TensorFlow's allocator)."""
 
 
 def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
@@ -93,6 +99,12 @@ def _memory(bench: Bench, device: str) -> int:
     return limit or free_memory()
 
 
+def _others_compute(bench: Bench, device: str) -> bool:
+    """Whether other processes computed on a GPU just now: its memory is not to be taken from them."""
+    bus = buses(bench.context.gpus).get(device)
+    return bus is not None and bool(nvml.busy_processes(bus, time.time() - RECENT_S))
+
+
 def _fit(device: str, variant: str, most: int, high: int, free: int, source: Source) -> Fit:
     ended: Literal["memory", "maximum"] = "maximum" if most >= high else "memory"
     return Fit(device=device, variant=variant, batch=most, ended_by=ended, memory=free, source=source)
@@ -139,10 +151,23 @@ class _Search:
             large, two = more, peak
         if two <= one:
             return self._found(large, "tried") if large == high else None
-        worked_out = int(large + (self._limit - two) / ((two - one) / (large - small)))
-        if worked_out >= high:
-            return self._found(high, "measured")
-        return self._found(max(large, int(worked_out * KEPT)), "measured")
+        each = (two - one) / (large - small)
+        worked_out = large + (self._limit - two) / each
+        return self._settle(large, min(high, worked_out * UNTRIED), min(high, worked_out * KEPT))
+
+    def _settle(self, fits: int, careful: float, batch: float) -> Fit:
+        """Call the batch that was worked out, and smaller ones until one fits. fits: one that does."""
+        if _others_compute(self._bench, self._arm.device):
+            return self._found(max(fits, int(careful)), "measured")
+        for _ in range(REFUSALS):
+            if batch <= fits:
+                break
+            if self._call_s * batch / fits > LONGEST_CALL_S:
+                return self._found(max(fits, int(min(careful, batch))), "measured")
+            if self._peak(int(batch)) is not None:
+                return self._found(int(batch), "tried")
+            batch *= SMALLER
+        return self._found(fits, "tried")
 
     def _slow(self, batch: int, known: int) -> bool:
         return self._call_s * batch / known > LONGEST_CALL_S or time.monotonic() > self._until
