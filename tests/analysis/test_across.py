@@ -10,6 +10,7 @@ from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import across, compare
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
+from tuilab.model.arms import Arm
 from tuilab.model.run import RunState
 
 
@@ -50,6 +51,25 @@ def test_different_machines_are_named():
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")
     said = " | ".join(across([here, there]).warnings[1])
     assert "host is gpu-07 against laptop" in said and "tensorflow is 2.21.0 against 2.20.0" in said
+
+
+def ran_on(arm: Arm, seconds: float) -> RunState:
+    return finish(measure(begun([arm]), {arm: seconds}))
+
+
+def test_runs_without_a_common_arm_compare_arms_that_differ_in_their_device():
+    cpu, gpu, eager = Arm("CPU:0", "graph"), Arm("GPU:1", "graph"), Arm("GPU:1", "eager")
+    found = compare(ran_on(cpu, 4e-3), ran_on(gpu, 1e-3))
+    assert [arm.arm for arm in found.arms] == [f"{cpu.id} → {gpu.id}"]
+    assert (
+        found.arms[0].sentence.startswith("CPU:0 graph → GPU:1 graph: ")
+        and "faster" in found.arms[0].sentence
+    )
+    assert any("differ in their device" in warning for warning in found.warnings)
+    none = compare(ran_on(cpu, 4e-3), ran_on(eager, 1e-3))
+    assert not none.arms and any("nothing to compare" in warning for warning in none.warnings)
+    same = compare(ran_on(cpu, 4e-3), ran_on(cpu, 1e-3))
+    assert [arm.arm for arm in same.arms] == [cpu.id] and not same.warnings
 
 
 def swept(*sizes: int, scale: float = 1.0, seed: int = 1) -> RunState:

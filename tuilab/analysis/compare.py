@@ -7,6 +7,7 @@ import msgspec
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import AxisValues, estimate_at, ordered, place_words, places, swept
 from tuilab.analysis.words import listed, quotient, times
+from tuilab.model.arms import labels
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import interval, median_of
 from tuilab.model.run import ArmState, RunState
@@ -16,6 +17,9 @@ ONE_PROCESS = (
     "away, which its interval does not cover; --budget publish measures in several."
 )
 
+ONLY_DEVICE = "no arm was measured by both runs: the arms compared differ in their device"
+NO_MATCH = "nothing to compare: no two arms of the runs are the same or differ in their device alone"
+
 SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 """Flags of a run that concern the machine, not the measured code."""
@@ -23,6 +27,8 @@ DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
 
 class ArmComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One arm in both runs, at one place.
+
+    If no arm is in both runs: two arms that differ only in their device, `A → B`.
 
     ratio: median of the second over the first; low, high: its bounds. at: the value of each parameter that
     either run sweeps; empty if neither does. differs: True if the two intervals of the medians do not
@@ -59,6 +65,9 @@ def compare(first: RunState, second: RunState) -> Comparison:
     names = swept((first, second))
     arms = compare_arms(first, second, names)
     warnings = unlike(first, second, names)
+    if not first.arms.keys() & second.arms.keys():
+        arms = _by_device(first, second, names)
+        warnings.append(ONLY_DEVICE if arms else NO_MATCH)
     for which, state in (("first", first), ("second", second)):
         warnings += [f"the {which} run was disturbed: {reason}" for reason in disturbed(state)]
     warnings += _nowhere(first, second, names)
@@ -87,6 +96,19 @@ def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tup
     )
 
 
+def _by_device(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
+    """Compare the arms that differ in their device alone."""
+    here, there = places(first, names), places(second, names)
+    return tuple(
+        found
+        for arm in first.arms.values()
+        for other in second.arms.values()
+        if msgspec.structs.replace(arm.arm, device=other.arm.device) == other.arm
+        for place in ordered([place for place in here if place in there])
+        if (found := _at(place, arm, here[place], other, there[place])) is not None
+    )
+
+
 def note(first: RunState, second: RunState, arms: Sequence[ArmComparison]) -> str:
     """Return what the intervals of differing arms leave out; "" if nothing, or if no arms differ."""
     alone = [which for which, state in (("first", first), ("second", second)) if state.workers < 2]
@@ -109,10 +131,13 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
     shown = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
-    name = f"{arm.label} at {place_words(place)}" if place else arm.label
+    ids, named = arm.arm.id, arm.label
+    if arm.arm != other.arm:
+        ids, named = f"{ids} → {other.arm.id}", " → ".join(labels([arm.arm, other.arm]))
+    name = f"{named} at {place_words(place)}" if place else named
     return ArmComparison(
-        arm=arm.arm.id,
-        label=arm.label,
+        arm=ids,
+        label=named,
         at=dict(place),
         ratio=ratio,
         low=b.low / a.high,
