@@ -1,9 +1,10 @@
 """A profile described in sentences."""
 
+import msgspec
 import pytest
 
 from tests import made
-from tuilab.analysis.profiled import by_type, diagnose
+from tuilab.analysis.profiled import by_type, copying, diagnose
 from tuilab.model.profile import OpTime, Phase, PhaseTime, Profile
 
 
@@ -41,7 +42,10 @@ def test_serial_and_parallel_pipelines_are_distinguished() -> None:
     assert "1.9 processors" in told[0] and "one element at a time" not in told[0]
 
 
-@pytest.mark.parametrize(("waits", "words"), [(0.14, ""), (0.16, "moderately"), (0.21, "highly")])
+@pytest.mark.parametrize(
+    ("waits", "words"),
+    [(0.14, ""), (0.16, "moderately"), (0.196, "(20 %): the call is highly"), (0.21, "highly")],
+)
 def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -> None:
     told = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
     assert ("input-bound" in told) == bool(words)
@@ -51,6 +55,16 @@ def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -
 def test_copies_are_compared_with_the_compute() -> None:
     told = diagnose(profile((op("A", 1e-3),), copy_in=2.1e-3, compute=1e-3))
     assert "Copies take 2.10 ms of 3.10 ms, 2.10 × the compute; keep the data on the device." in told
+
+
+def test_the_time_of_copies_beside_the_links_own_is_accounted_for() -> None:
+    copy = msgspec.structs.replace(op("MemcpyH2D", 10e-6, "copy"), device="GPU:0")
+    said = copying(profile((op("A", 1e-3), copy), copy_in=116e-6, compute=1e-3))
+    assert said.startswith(
+        "Of the 116 µs of copying the link moves data for 10.0 µs (MemcpyH2D); in the rest"
+    )
+    assert not copying(profile((op("A", 1e-3), copy), copy_in=11e-6, compute=1e-3))
+    assert not copying(profile((op("A", 1e-3),), compute=1e-3))
 
 
 def test_a_call_that_only_runs_python_says_so() -> None:

@@ -11,7 +11,10 @@ from textual.widgets import Static
 from tests.tui.data import arm_results, run_result
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
+from tuilab.lab.state import overall
+from tuilab.model.claims import Verdict
 from tuilab.model.events import Log
+from tuilab.presentation.answer import answer
 from tuilab.report.rows import doubts, folded
 from tuilab.tui.screens.answer import AnswerScreen
 from tuilab.tui.widgets.answer import AnswerPanel, lay_out
@@ -22,6 +25,18 @@ from tuilab.tui.widgets.wording import whole_words, wrap
 
 def words(screen: AnswerScreen) -> str:
     return str(screen.query_one(Static).content)
+
+
+async def test_of_two_claims_the_answer_tells_the_one_that_the_mark_in_the_list_is_of(tmp_path):
+    app = lab(tmp_path)
+    async with opened(app) as pilot:
+        await press(pilot, app, "r")
+        state = app.screen.lab.state
+        claims = [Verdict("first", "confirmed", "yes."), Verdict("second", "refuted", "no.")]
+        state.result = lambda: replace(run_result(), claims=tuple(claims))
+        said = answer(state)
+        assert said.verdict == overall([claim.verdict for claim in claims]) == "refuted"
+        assert "second (claim 2 of 2)" in said.detail
 
 
 @pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.long)])

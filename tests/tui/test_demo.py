@@ -10,6 +10,7 @@ from tuilab import catalogue
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster, Verdict
 from tuilab.model.preset import Preset, Source
+from tuilab.model.result import Diagnosis
 from tuilab.presentation import demo as d
 from tuilab.presentation.answer import answer, opening
 from tuilab.tui.panels.demo_bar import DemoBar
@@ -62,6 +63,19 @@ def test_a_refutation_gives_no_reason_for_the_opposite():
     assert demo.reason == "The document's code: It times an empty loop."
     demo.tell(confirmed)
     assert "empty loop" not in demo.reason
+
+
+def test_the_reason_is_of_an_arm_that_the_verdict_compared():
+    """`GPU graph` begins the name of another arm, and is not meant by it."""
+    result = run_result()
+    [one, other] = [
+        msgspec.structs.replace(result.arms[0], id=i, label=n)
+        for i, n in (("a", "GPU graph"), ("b", "GPU graph copied"))
+    ]
+    found = tuple(Diagnosis("dtype", "info", f"of {each.label}.", "", each.id) for each in (one, other))
+    claims = (Verdict("c", "confirmed", "GPU graph copied took 2 ms, CPU graph 3 ms: 1.5 × faster."),)
+    about = msgspec.structs.replace(result, arms=(one, other), diagnosis=found, claims=claims)
+    assert d.why(preset("t", "000", GPU_WINS), claims[0], about) == "Why: of GPU graph copied."
 
 
 def test_an_undecided_claim_does_not_count_against_a_guess():

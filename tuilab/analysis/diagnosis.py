@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from tuilab.analysis.profiled import INPUT_HIGH, LAUNCH_HIGH, MATTERS, input_bound
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
     account_at,
@@ -32,11 +33,9 @@ from tuilab.model.run import ArmState, RunState
 
 ORDER: tuple[Severity, ...] = ("high", "moderate", "info")
 
-MATTERS = 0.15
-"""Minimum share of a call for advice, because removing a part cannot gain more than its share."""
 # As shares of a call: (moderate, high).
-INPUT = (MATTERS, 0.20)
-LAUNCH = STALLED = (MATTERS, 0.30)
+INPUT, LAUNCH = (MATTERS, INPUT_HIGH), (MATTERS, LAUNCH_HIGH)
+STALLED = LAUNCH
 # Eager execution always dispatches, so only a large share is worth reporting.
 DISPATCH = (0.20, 0.50)
 COPYING = (0.20, 0.50)
@@ -105,7 +104,7 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
     known = [part.ci95_s[0] for part in parts.parts if part.phase in phases and part.ci95_s is not None]
     if parts.seconds(*phases) <= (found.half_width or 0.0) or (known and not any(known)):
         return None
-    return "high" if parts.share(*phases) >= limits[1] else "moderate"
+    return "high" if round(parts.share(*phases), 2) >= limits[1] else "moderate"
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
@@ -235,11 +234,10 @@ def _input(
     severity = _grade(arm, point, INPUT, "input_wait")
     if severity is None:
         return
-    how = "highly" if severity == "high" else "moderately"
     yield Diagnosis(
         "input-bound",
         severity,
-        f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {how} input-bound.",
+        f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {input_bound(share)}.",
         _feeding(arms, arm, point),
         arm.arm.id,
         share,

@@ -7,13 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tuilab.analysis.words import percent, times
+from tuilab.analysis.words import listed, percent, times
 from tuilab.model.account import COPIES, STALL
 from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
+"""Share of a call from which a part is worth advice: the most that removing the part can gain."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
+MOSTLY = 0.9
+"""Of the time of the copies: if the link takes that share of it, nothing is said of the rest."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,37 @@ def diagnose(profile: Profile) -> tuple[str, ...]:
     return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 
 
+def input_bound(share: float) -> str:
+    """Return how far waiting for input binds a call, judged by the share as it is printed."""
+    return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
+
+
+def copying(profile: Profile) -> str:
+    """Return what the copies' time is besides the link's own; "" if that is most of it, or there are none.
+
+    A phase lasts from the start of a copy on the host to its end; an op of the link only while data moves.
+    """
+    whole = spent(profile, *COPIES)
+    moves = [row for row in by_type(profile.ops) if row.phase == "copy" and row.device.startswith("GPU")]
+    linked = sum(row.seconds for row in moves)
+    if not moves or linked >= MOSTLY * whole:
+        return ""
+    named = listed(list(dict.fromkeys(row.op for row in moves)))
+    return (
+        f"Of the {shown(whole)} of copying the link moves data for {shown(linked)} ({named}); in the rest "
+        "the host starts the copies and waits for them."
+    )
+
+
 def _input(profile: Profile) -> Iterator[str]:
     waits = share(profile, "input_wait")
     if waits < MATTERS:
         return
-    how = "highly" if waits >= INPUT_HIGH else "moderately"
     told = (
         f"{shown(spent(profile, 'input_wait'))} of {shown(profile.measured_s)} is spent waiting for input "
         f"({percent(waits)}): "
     )
-    told += f"the call is {how} input-bound"
+    told += f"the call is {input_bound(waits)}"
     beside = [row for row in by_type(profile.ops) if row.phase == "input" and not row.seconds]
     busy = sum(row.busy_s for row in beside)
     if busy > 0:

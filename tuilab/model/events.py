@@ -386,6 +386,14 @@ def ops_of(nodes: Iterable[Node]) -> list[Node]:
     return [node for node in ops if not (inside and node.op == XLA_PROGRAM)]
 
 
+def copies_of(nodes: Iterable[Node]) -> list[Node]:
+    """Return the copies among an arm's nodes that cross from one memory to another.
+
+    What a GPU's ops compute in host memory is sent as a copy too, and stays there (`memory`).
+    """
+    return [node for node in nodes if node.kind == "copy" and not node.memory]
+
+
 class Placement(_RunEvent, frozen=True, kw_only=True, tag="placement"):
     """Where an arm's ops ran, as observed. An arm may get several events; their rows add up."""
 

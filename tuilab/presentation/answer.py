@@ -10,9 +10,9 @@ from tuilab.analysis.reading import summary_point
 from tuilab.analysis.roofline import expectation
 from tuilab.lab import roofs
 from tuilab.lab.settings import Settings
-from tuilab.lab.state import LabState
+from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
-from tuilab.model.claims import VerdictWord
+from tuilab.model.claims import Verdict, VerdictWord
 from tuilab.model.quantity import plural
 from tuilab.presentation.status import status
 from tuilab.workloads import find
@@ -30,7 +30,7 @@ class Said:
     detail: str = ""
     """Muted text below the answer."""
     verdict: VerdictWord | None = None
-    """The verdict on the preset's first claim."""
+    """The verdict that decides the preset's mark."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
@@ -79,8 +79,10 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     result = lab_state.result()
     if result is None or not result.answer:
         return Said(about, detail=_next(lab_state, newcomer))
-    claim = result.claims[0] if result.claims else None
+    claim = _deciding(result.claims)
     detail = f"{claimant(settings)} {claim.text}" if claim else ""
+    if claim and len(result.claims) > 1:
+        detail += f" (claim {result.claims.index(claim) + 1} of {len(result.claims)})"
     if state.status == "failed":
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif lab_state.stale:
@@ -99,6 +101,12 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         return Said(said, detail, gpu=gpu)
     undecided = lab_state.undecided
     return Said(said, detail, None if undecided else claim.verdict, undecided, gpu)
+
+
+def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
+    """Return the first claim whose verdict the preset's mark in the list shows."""
+    word = overall([claim.verdict for claim in claims]) if claims else None
+    return next((claim for claim in claims if claim.verdict == word), None)
 
 
 MOVED = "Changed: {}. The preset's own words:"

@@ -3,6 +3,7 @@
 The outcome is the run's verdict in its own words, so that demo and answer cannot disagree.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -161,10 +162,21 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
     if verdict.verdict in ("refuted", "impossible"):
         wrong = opening(preset.wrong)
         return f"The document's code: {wrong}" if wrong else ""
-    labels = {arm.id: arm.label for arm in result.arms}
-    about = (each for each in result.diagnosis if labels.get(each.arm, "\0") in verdict.evidence)
+    compared = _arms_in(verdict.evidence, result)
+    about = (each for each in result.diagnosis if each.arm in compared)
     found = next(about, None) if verdict.verdict == "confirmed" else None
     return f"Why: {found.sentence}" if found else ""
+
+
+def _arms_in(evidence: str, result: RunResult) -> set[str]:
+    """Return the ids of the arms that the evidence names: `GPU graph copied` does not name `GPU graph`."""
+    found = set()
+    for arm in sorted(result.arms, key=lambda arm: -len(arm.label)):
+        named = re.compile(rf"(?<!\w){re.escape(arm.label)}(?!\w)")
+        if named.search(evidence):
+            found.add(arm.id)
+            evidence = named.sub("", evidence)
+    return found
 
 
 def tour(

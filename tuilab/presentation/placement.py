@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import overload
 
-from tuilab.model.events import XLA_PROGRAM, ops_of
+from tuilab.model.events import XLA_PROGRAM, copies_of, ops_of
 from tuilab.model.quantity import plural
 from tuilab.model.result import PlacementRow, placement_row
 from tuilab.model.run import RunState
@@ -152,9 +152,8 @@ class PlacementRows(Sequence[PlacementRow]):
         at: dict[int, Counter[str]] = {}
         for (_, nodes, count), point in zip(self._parts, self._points, strict=True):
             out = at.setdefault(point, Counter())
-            for node in nodes[:count]:
-                if node.kind != "op":
-                    out[node.kind] += node.count
+            out["folded"] += sum(node.count for node in nodes[:count] if node.kind == "folded")
+            out["copy"] += sum(node.count for node in copies_of(nodes[:count]))
             out["op"] += sum(node.count for node in ops_of(nodes[:count]))
         return max(at.values(), key=Counter.total, default=Counter())
 

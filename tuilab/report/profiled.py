@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuilab.analysis.profiled import by_type
+from tuilab.analysis.profiled import by_type, copying
 from tuilab.analysis.words import percent
 from tuilab.model.account import PHASE_HELP
 from tuilab.model.profile import Profile
@@ -33,6 +33,8 @@ def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
         ],
         most,
     )
+    if rest := copying(profile):
+        yield f"  {rest}"
     for device in profile.devices:
         yield f"  {device.device} busy for {shown(device.seconds)} ({percent(device.share)})"
     yield ""

@@ -8,7 +8,7 @@ from functools import cached_property
 from tuilab.analysis.answer import at_point
 from tuilab.analysis.reading import family_of, measured
 from tuilab.analysis.words import quotient
-from tuilab.model.events import Node, ops_of
+from tuilab.model.events import Node, copies_of, ops_of
 from tuilab.model.quantity import median_of, prefixed, size, suffixed
 from tuilab.model.result import ArmResult, PointArm, RunResult
 from tuilab.model.run import RunState
@@ -114,10 +114,9 @@ def lanes(nodes: Iterable[Node]) -> list[str]:
     every = list(nodes)
     for node in ops_of(every):
         ops[node.device] += node.count
-    for node in every:
-        if node.kind == "copy":
-            copies[node.device, node.to] += node.count
-            moved[node.device, node.to] += node.bytes
+    for node in copies_of(every):
+        copies[node.device, node.to] += node.count
+        moved[node.device, node.to] += node.bytes
     out = [
         f"{device}  {'━' * min(12, 1 + number)} {number:,} op{'s' * (number != 1)}"
         for device, number in sorted(ops.items())

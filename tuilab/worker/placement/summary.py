@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tuilab.model.arms import family
-from tuilab.model.events import XLA_PROGRAM, Node
+from tuilab.model.events import XLA_PROGRAM, Node, copies_of
 from tuilab.model.explain import ForecastRow
 from tuilab.worker.placement.rows import Row
 
@@ -42,7 +42,7 @@ def summarise(rows: Sequence[Row], requested: str) -> Observation:
     """Return the rows merged, with the figures for the sentences."""
     nodes = merged([row.node for row in rows])
     device = _computing(rows, requested)
-    copies = [n for n in nodes if n.kind == "copy"]
+    copies = copies_of(nodes)
     programs = [row.arithmetic for row in rows if row.node.op == XLA_PROGRAM]
     told = [work for work in programs if work is not None]
     return Observation(
