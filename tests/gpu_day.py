@@ -1,10 +1,10 @@
-"""The first 45 minutes on a real GPU: finds out what no machine without one can show.
+"""The first 20 minutes on a real GPU: finds out what no machine without one can show.
 
-  python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 45]
+  python -m tests.gpu_day DIR [--steps facts,doctor] [--presets stft-small] [--install SOURCE] [--minutes 20]
 
-Each step is a program with a time limit. Its output and duration are saved in DIR, with profiles and the
-events of every preset for replay (`tuilab --replay`). A failing step does not stop the day. At the end, one
-page lists what differed from what the code assumes. Nothing on the GPU is set, reset or reconfigured.
+Each step is a program with a time limit, at most the time that is left. Its output and duration are saved in DIR,
+with profiles and the events of every preset for replay (`tuilab --replay`). A failing step does not stop the day. At
+the end, one page lists what differed from what the code assumes. Nothing on the GPU is set, reset or reconfigured.
 """
 
 import argparse
@@ -262,6 +262,12 @@ def oom(o: Outcome) -> Differences:
             yield f"{arm['id']} hides its cause: {arm['reason'][:200]}"
 
 
+def recorded(o: Outcome) -> Differences:
+    """Every preset ended well, and no two places contradict each other about it. Its verdicts are in the output."""
+    yield from ended(o)
+    yield from (line for line in o.out.splitlines() if ": contradiction: " in line)
+
+
 def ended(o: Outcome) -> Differences:
     """Expect exit code 0."""
     if o.code:
@@ -309,9 +315,8 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
             "recordings",
             [sys.executable, "-m", "tests.gpu_day", "--record", str(folder), *presets],
             900,
-            ended,
+            recorded,
         ),
-        Step("verdicts", [*TUILAB, "verdicts", *presets], 600, ended),
     ]
 
 
@@ -334,8 +339,8 @@ python3 -m venv "$1/venv"
 """
 
 
-def carry_out(step: Step, folder: Path) -> Outcome:
-    """Run a step's program and save its output."""
+def carry_out(step: Step, folder: Path, most_s: float = 3_600) -> Outcome:
+    """Run a step's program for at most `most_s` seconds and save its output."""
     begun = time.monotonic()
     environment = {
         **os.environ,
@@ -348,7 +353,7 @@ def carry_out(step: Step, folder: Path) -> Outcome:
             step.argv, env=environment, stdout=stdout, stderr=stderr, start_new_session=True
         )
         try:
-            code = process.wait(step.limit_s)
+            code = process.wait(min(step.limit_s, most_s))
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             process.wait()
@@ -369,7 +374,7 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
         if step.needs and not shutil.which(step.needs):
             times.append(f"{step.name:28} left out: no {step.needs} here")
             continue
-        outcome = carry_out(step, folder)
+        outcome = carry_out(step, folder, left)
         late = " (ran past its limit)" if outcome.code == 124 else ""
         grown, cached = cached, sum(f.stat().st_size for f in (folder / CACHE).rglob("*") if f.is_file())
         kernels = f", compiled {cached - grown:,} bytes of kernels" if cached > grown else ""
@@ -390,9 +395,11 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """Record each preset's quick run, named with GPU and versions; return 1 if one failed."""
-    from tests.conftest import Worker
+    """Record each preset's quick run, named with GPU and versions, and print its verdicts; return 1 if one failed."""
+    from tests.conftest import Worker, fold
+    from tests.contradictions.collected import contradictions
     from tuilab import catalogue
+    from tuilab.analysis.verdicts import judge
     from tuilab.catalogue.plan import scenario
     from tuilab.history import recording
     from tuilab.model.events import Finished
@@ -419,6 +426,12 @@ def record(folder: Path, names: list[str]) -> int:
         )  # fmt: skip
         seen = worker.measure(request)
         recording.write(folder / f"{preset.name}.{stamp}.jsonl", seen)
+        state = fold(seen)
+        for claim in preset.claims:
+            found = judge(claim, state)
+            print(f"{preset.name}: {found.verdict}: {found.text} {found.evidence}", flush=True)
+        for said in contradictions(state, preset.claims):
+            print(f"{preset.name}: contradiction: {said}", flush=True)
         missing += not (isinstance(seen[-1], Finished) and seen[-1].status == "ok")
     worker.close()
     return min(1, missing)
@@ -452,7 +465,7 @@ def main() -> int:
     parser.add_argument(
         "--install", default="", metavar="SOURCE", help="install SOURCE[cuda] in a fresh venv too"
     )
-    parser.add_argument("--minutes", type=float, default=45.0)
+    parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--side", type=int, default=8192, help="of the matrices of the truths")
     parser.add_argument("--record", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--beside", action="store_true", help=argparse.SUPPRESS)

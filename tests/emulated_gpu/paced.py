@@ -69,3 +69,53 @@ def mixed():
         return tf.math.digamma(pinned) + tf.reduce_sum(tf.cast(lengths, tf.float32))
 
     return step, paced()[1]
+
+
+def stalled_twice():
+    """Three kernels, and an op of the host in each gap."""
+    return lambda x: tf.math.digamma(on_host(tf.math.digamma(on_host(tf.math.digamma(x))))), paced()[1]
+
+
+def ten_kernels():
+    """Ten kernels in a row."""
+
+    def step(x):
+        for _ in range(10):
+            x = tf.math.digamma(x)
+        return x
+
+    return step, paced()[1]
+
+
+def ten_kernels_and_a_stall():
+    """Ten kernels, and in the middle one op of the host, which takes less time than they do."""
+
+    def step(x):
+        for n in range(10):
+            x = tf.math.digamma(x)
+            x = on_host(x) if n == 4 else x
+        return x
+
+    return step, paced()[1]
+
+
+def large():
+    """A kernel whose input is a thousand times as large."""
+    return tf.math.digamma, (tf.ones((1_000_000,)).numpy(),)
+
+
+def large_input_only():
+    """The same, of which one number remains."""
+    return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
+
+
+def python_between():
+    """Python that sleeps four kernels long between two of them."""
+    kernel = tf.function(tf.math.digamma)
+
+    def step(x):
+        x = kernel(x)
+        time.sleep(80e-3)
+        return kernel(x)
+
+    return step, paced()[1]

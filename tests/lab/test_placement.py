@@ -4,6 +4,9 @@ from tests.tui.data import ARMS, run_state
 from tuilab.model.events import Node, Placement
 from tuilab.model.result import placement_row
 from tuilab.presentation.placement import PlacementRows, groups, layers
+from tuilab.report.sweep import lanes
+from tuilab.worker.placement.rows import Row
+from tuilab.worker.placement.summary import summarise
 
 KINDS = ("op", "copy", "folded")
 
@@ -26,6 +29,20 @@ def test_placement_rows_of_several_arms_and_points_are_joined():
     assert (rows[-1], rows[2:6], rows[::3]) == (wanted[-1], wanted[2:6], wanted[::3])
     counted = {kind: sum(row.count for row in wanted if row.kind == kind) for kind in KINDS}
     assert rows.counts() == counted
+
+
+def test_a_copy_that_stays_in_host_memory_is_no_copy():
+    """A GPU's op that works in host memory is sent its input: nothing crosses the link."""
+    state, sent = (
+        run_state(1),
+        Node("a → b", "_HostSend/_HostRecv", "CPU:0", kind="copy", to="GPU:0", memory="CPU:0"),
+    )
+    crosses = Node("a → c", "_HostSend/_Recv", "CPU:0", kind="copy", to="GPU:0", bytes=8, count=2)
+    state.apply(Placement(run="r1", arm=ARMS[0].id, nodes=(sent, crosses)))
+    assert str(PlacementRows(state)) == "Placement: 2 copies"
+    assert lanes((sent, crosses)) == ["CPU:0 ─▶ GPU:0  2 copies, 8 B"]
+    seen = summarise([Row(sent), Row(crosses)], "GPU:0")
+    assert (seen.copies, seen.copied) == (2, 8)
 
 
 def test_the_title_counts_in_words():

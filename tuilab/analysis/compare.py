@@ -5,7 +5,15 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from tuilab.analysis.ratios import RatioEstimate
-from tuilab.analysis.reading import AxisValues, estimate_at, ordered, place_words, places, swept
+from tuilab.analysis.reading import (
+    AxisValues,
+    emulated_sentence,
+    estimate_at,
+    ordered,
+    place_words,
+    places,
+    swept,
+)
 from tuilab.analysis.words import listed, quotient, times
 from tuilab.model.arms import labels
 from tuilab.model.parameters import Value
@@ -71,7 +79,12 @@ def compare(first: RunState, second: RunState) -> Comparison:
     for which, state in (("first", first), ("second", second)):
         warnings += [f"the {which} run was disturbed: {reason}" for reason in disturbed(state)]
     warnings += _nowhere(first, second, names)
+    warnings += _emulated(first, second)
     return Comparison(warnings=tuple(warnings), arms=arms, note=note(first, second, arms))
+
+
+def _emulated(*states: RunState) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(emulated_sentence, states))))
 
 
 def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[str]:
@@ -281,7 +294,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
 def _warnings(base: RunState, state: RunState, names: Sequence[str]) -> tuple[str, ...]:
     """Return how a run differs from the base run, and what disturbed it."""
     differing = [] if state is base else [*_nowhere(base, state, names), *unlike(base, state, names)]
-    return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)))
+    return (*differing, *(f"disturbed: {reason}" for reason in disturbed(state)), *_emulated(state))
 
 
 def _figure(state: RunState, arm: str, point: int | None, own: ArmComparison | None) -> Figure | None:

@@ -11,7 +11,7 @@ from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.account import Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, Point, Status, ops_of
-from tuilab.model.machine import EMULATED, Machine
+from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import as_shown, plural, rate, seconds
 from tuilab.model.roofline import DeviceRoofs, Roofs
@@ -285,11 +285,8 @@ def has_gpu(state: RunState) -> bool:
 
 def emulated_sentence(state: RunState) -> str:
     """Return a note that the run's GPU is emulated; "" if no arm ran on such a GPU."""
-    ran = any(
-        (machine := machine_of(state, arm)) is not None and machine.emulated and "GPU" in (arm.device or "")
-        for arm in state.arms.values()
-    )
-    return f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU." if ran else ""
+    ran = (machine_of(state, arm) for arm in state.arms.values() if "GPU" in (arm.device or ""))
+    return next((note for machine in ran if machine is not None and (note := machine.emulated_note)), "")
 
 
 def no_gpu_sentence(state: RunState) -> str:

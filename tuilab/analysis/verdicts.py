@@ -596,7 +596,8 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if claim.hedged and word in ("refuted", "impossible"):
         word = "undecided"
         evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
-    told = " ".join(filter(None, (evidence, emulated_sentence(state) if claim.gpu else "")))
+    about_gpu = claim.gpu or "GPU" in evidence
+    told = " ".join(filter(None, (evidence, emulated_sentence(state) if about_gpu else "")))
     return Verdict(claim.text, word, told)
 
 

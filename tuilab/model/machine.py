@@ -74,6 +74,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return any(gpu.emulated for gpu in self.gpus)
 
     @property
+    def emulated_note(self) -> str:
+        """The sentence for outputs about its GPU: `EMULATED: …`; "" for a real one."""
+        note = f"{EMULATED}: the GPU is test software; its figures come from no real GPU."
+        return note if self.emulated else ""
+
+    @property
     def gpu_models(self) -> tuple[str, ...]:
         """The unchanging part of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
         return tuple(f"{g.name} {g.description} {g.compute_capability}".rstrip() for g in self.gpus)
@@ -92,3 +98,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.environment:
             parts += (self.environment, self.settings)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def marked(title: str, machine: Machine | None) -> str:
+    """Return the title of results from that machine: `Demo (EMULATED GPU)` if its GPU is software."""
+    return f"{title} ({EMULATED} GPU)" if machine is not None and machine.emulated else title

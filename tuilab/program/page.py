@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from tuilab.analysis.words import percent, times
+from tuilab.analysis.words import listed, percent, times
+from tuilab.model.machine import EMULATED, Device
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
 from tuilab.program.account import account
@@ -74,7 +75,7 @@ def page_of(
         parts=parts,
         functions=functions(case),
         ops=ops(of, rows_of_ops),
-        ran_on=ran_on(of, rows_of_ops),
+        ran_on="; ".join(filter(None, (ran_on(of, rows_of_ops), _emulated(of)))),
         stages=of.datasets[-1].stages if of.datasets else (),
         findings=found,
         account=account(of, lasted_s, began),
@@ -168,6 +169,14 @@ def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
         )
         for op in (rows[:MOST_OPS] if profiled else ())
     )
+
+
+def _emulated(of: Process) -> str:
+    """Return the GPUs that are software for tests, in a clause."""
+    rows = of.facts.physical if of.facts is not None else ()
+    gpus = [name for name, _, product, _ in rows if Device(name, product).emulated]
+    named = listed([name.replace("/physical_device:", "") for name in gpus])
+    return f"{named} {'is' if len(gpus) == 1 else 'are'} {EMULATED}, test software" if gpus else ""
 
 
 def ran_on(of: Process, rows: Sequence[Op]) -> str:

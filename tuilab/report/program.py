@@ -95,7 +95,7 @@ def _lines(page: Page) -> Iterator[str]:
         wide = max(24, *(len(op.op) for op in page.ops[:MOST_ROWS]))
         for op in page.ops[:MOST_ROWS]:
             where = place(op.file, op.line)
-            reason = "" if page.ran_on.endswith(op.reason) else op.reason
+            reason = "" if op.reason in page.ran_on else op.reason
             said = "  ".join(word for word in (op.layer, where, reason) if word)
             yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {said}"
     told = [row for row in page.functions if row.traces > 1]

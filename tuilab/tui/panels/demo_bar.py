@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tuilab.lab.fact_check import write_page
+from tuilab.model.machine import marked
 from tuilab.presentation.demo import GUESSES, Demo, begin, begun, lines, measured, page
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
@@ -74,7 +75,8 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
         # As Content, because a string would be parsed as markup.
-        self.border_title = Content(f"Demo {demo.at + 1} of {len(demo.steps)}: {demo.preset.title}")
+        title = marked(f"Demo {demo.at + 1} of {len(demo.steps)}", self.lab.state.machine)
+        self.border_title = Content(f"{title}: {demo.preset.title}")
         self.repaint()
 
     def _measure(self) -> None:
@@ -119,7 +121,8 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
             self._enter(demo.at + 1)
         elif demo.stage == "told":
             demo.sum_up()
-            self.border_title = Content("Demo: what came of it")
+            title = marked("Demo", self.lab.state.machine)
+            self.border_title = Content(f"{title}: what came of it")
             self.repaint()
 
     def action_back(self) -> None:

@@ -27,8 +27,8 @@ LONGEST_CALL_S = 4.0
 GROWTH, TELLING = 4, 0.05
 """Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
 KEPT, UNTRIED = 0.97, 0.92
-"""Share of the extrapolated batch to call first, and to report without a call. The allocator rounds and splits
-its chunks, so it cannot use the last of the memory."""
+"""Share of the extrapolated batch to call first, and to report without a call. The allocator rounds and
+splits its chunks, so it cannot use the last of the memory."""
 RECENT_S = 10.0
 """Do not call the largest batch if another process used the GPU in this time, in seconds."""
 SMALLER, REFUSALS = 0.94, 3

@@ -119,6 +119,8 @@ def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Seq
     on_gpu = family(device) == "GPU" and bool(machine.gpus)
     if on_gpu and not any(line.device != HOST and line.events for line in recording.lines):
         said.append(_no_device_events())
+    if on_gpu and machine.emulated:
+        said.append(machine.emulated_note)
     return said
 
 

@@ -1,0 +1,154 @@
+"""Check every sentence about a run beside an emulated GPU against the pace that was set.
+
+A kernel takes at least `kernel_s`, so the ops that the arm placed on the GPU say how long it computes at least. An
+account's parts exclude each other: no other part can have the time of the kernels.
+"""
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from tests.contradictions.collected import ADVICE, GROUPS, contradictions
+from tuilab.analysis.account import largest
+from tuilab.analysis.reading import elsewhere, measured, name_of, nodes_at, retraced, summary_point
+from tuilab.analysis.summary import summarise
+from tuilab.analysis.verdicts import timed
+from tuilab.model.arms import family
+from tuilab.model.claims import Claim, Faster, PhaseShare, Verdict, WaitsForInput
+from tuilab.model.events import copies_of
+from tuilab.model.result import RunResult
+from tuilab.model.run import ArmState, RunState
+
+NOISE = 0.15
+"""Share of a call by which a sentence may be off: the runs are short."""
+MOSTLY = 0.6
+"""A GPU that computes for this share of a call has nothing else for its largest part."""
+LABELLED = r"(?P<{}>[^:,.;]+?)"
+TOOK = re.compile(
+    rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
+    r"[\d.,]+ × (?P<word>faster|slower)"
+)
+
+
+@cache
+def emulated_ops() -> frozenset[str]:
+    """Return the op types whose kernels take the set time."""
+    table = (Path(__file__).parent / "device/kernels.txt").read_text()
+    return frozenset(line.split(" | ")[0] for line in table.splitlines()) | {"Digamma"}
+
+
+def seconds(arm: ArmState, point: int) -> float:
+    """Return the median of the arm's own samples."""
+    return statistics.median(arm.cells[point].samples)
+
+
+def computing(arm: ArmState, point: int, kernel_s: float) -> float:
+    """Return the least share of a call in which its kernels run."""
+    kernels = sum(
+        node.count
+        for node in nodes_at(arm, point)
+        if node.kind == "op" and node.device.startswith("GPU") and node.op in emulated_ops()
+    )
+    return kernels * kernel_s / seconds(arm, point)
+
+
+def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
+    """Return each sentence that the pace refutes, and each contradiction between two places."""
+    result, point = summarise(state, claims), summary_point(state)
+    arms = {arm.arm.id: arm for arm in measured(state, point)}
+    out = [*contradictions(state, claims), *_order(result, arms, point)]
+    for arm in arms.values():
+        if family(arm.arm.device) == "GPU" and not elsewhere(arm, point) and nodes_at(arm, point):
+            out += [f"{arm.label}: {said}" for said in _parts(result, arm, point, kernel_s)]
+    for claim, verdict in zip(claims, result.claims, strict=True):
+        out += _verdict(state, claim, verdict, point, kernel_s)
+    return [*out, *_sweep(result)]
+
+
+def _order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
+    """Which arm the answer calls the fastest, and which slower."""
+    for arm in arms.values():
+        name = re.escape(name_of(arm, point))
+        alike = [
+            seconds(other, point)
+            for other in arms.values()
+            if not retraced(other, point) and _does(result, other) == _does(result, arm)
+        ]
+        ahead = re.search(rf"(?:^|[.:] ){name} is fastest(?! of)", result.answer, re.IGNORECASE)
+        if ahead and seconds(arm, point) > 1.05 * min(alike):
+            yield f"{arm.label} is not the fastest: {result.answer!r}"
+        behind = re.search(rf"(?:^|[.:] ){name} [\d.,]+ \S+ \[[^]]*\], [\d.,]+ × slower", result.answer)
+        if behind and seconds(arm, point) <= min(alike):
+            yield f"{arm.label} is the fastest: {result.answer!r}"
+
+
+def _does(result: RunResult, arm: ArmState) -> str:
+    return next((each.does for each in result.arms if each.id == arm.arm.id), "")
+
+
+def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Iterator[str]:
+    """The largest part, the shares in the advice, and what a stall is put down to."""
+    least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
+    row = next(each for each in result.arms if each.id == arm.arm.id)
+    if row.account is not None and row.account.share("not_known") < NOISE:
+        if row.account.share("compute") + row.account.share("stall") < min(1.0, least) - NOISE:
+            yield f"computes for {row.account.share('compute'):.0%}, at least {least:.0%} by its pace"
+        if least > MOSTLY and largest(row.account) != "compute":
+            yield f"{largest(row.account)} is called its largest part, its kernels take {least:.0%}"
+        if row.roof is not None and least > MOSTLY and "compute" not in GROUPS.get(row.roof.bound_by, ()):
+            yield f"{row.roof.sentence!r}, its kernels take {least:.0%}"
+    host = {node.op for node in nodes if node.on_host}
+    for found in result.diagnosis:
+        if found.arm != arm.arm.id:
+            continue
+        if found.code in ADVICE and found.code != "stalled" and found.share + least > 1 + NOISE:
+            yield f"{found.sentence!r}, its kernels take {least:.0%}"
+        if found.code == "stalled":
+            named = re.search(r"ops on the CPU \(([^)]*)\)", found.sentence)
+            ops = set(re.split(r", | and ", named[1])) if named else set()
+            if not ops <= host or not (ops or copies_of(nodes)):
+                yield f"{found.sentence!r}, on the host are {sorted(host)}"
+        if found.code == "host-ops" and not host:
+            yield f"{found.sentence!r}, nothing is on the host"
+
+
+def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel_s: float) -> Iterator[str]:
+    labels = {arm.label: arm for arm in measured(state, point)}
+    said = TOOK.match(verdict.evidence)
+    if said and said["a"] in labels and said["b"] in labels:
+        a, b = (seconds(labels[said[side]], point) for side in "ab")
+        if (a < b) != (said["word"] == "faster") and max(a / b, b / a) > 1.05:
+            yield f"{verdict.evidence!r}: {a} against {b}"
+        if isinstance(claim.when, Faster):
+            by = claim.when.by
+            if (verdict.verdict == "confirmed" and b / a < 0.95 * by) or (
+                verdict.verdict == "refuted" and b / a > 1.05 * by
+            ):
+                yield f"{verdict.verdict}: {verdict.evidence!r}: {b / a:.2f} ×, claimed {by}"
+    if isinstance(claim.when, PhaseShare | WaitsForInput) and verdict.verdict == "confirmed":
+        for arm in timed(state, claim.when.arms, point):
+            if (
+                family(arm.arm.device) == "GPU"
+                and claim.when.share + computing(arm, point, kernel_s) > 1 + NOISE
+            ):
+                yield f"{verdict.evidence!r}: the kernels of {arm.label} leave no such share"
+
+
+def _sweep(result: RunResult) -> Iterator[str]:
+    """A crossover and its interval lie between the sizes that both arms were measured at."""
+    for found in result.crossovers:
+        sizes = [
+            point.values[result.axis[0]]
+            for point in result.points
+            if all(
+                any(c.id == arm and c.median_s is not None for c in point.arms) for arm in (found.a, found.b)
+            )
+            and all(point.values.get(name) == value for name, value in found.where.items())
+        ]
+        known = [size for size in sizes if isinstance(size, int)]
+        if found.at is not None and not min(known) <= found.at <= max(known):
+            yield f"{found.sentence!r}: measured from {min(known)} to {max(known)}"
+        if found.ci95 is not None and not min(known) <= found.ci95[0] <= found.ci95[1] <= max(known):
+            yield f"{found.sentence!r}: measured from {min(known)} to {max(known)}"

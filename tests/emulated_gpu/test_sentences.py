@@ -1,0 +1,57 @@
+"""Every preset beside one and two GPUs of known pace: no sentence of answer, advice or verdict is false."""
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.conftest import Worker, fold
+from tests.emulated_gpu.sentences import untrue
+from tests.emulated_gpu.test_presets import LIGHTER
+from tests.workloads.test_presets import PRESETS
+from tuilab.catalogue.plan import scenario
+from tuilab.history import recording
+from tuilab.model.expand import expand
+from tuilab.model.points import grid
+from tuilab.model.requests import Measure
+from tuilab.model.scenario import Budget
+from tuilab.workloads import find
+
+pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(600)]
+
+KERNEL_S, COPY_S = 500e-6, 1e-3
+SHORT = Budget(name="quick", warm_s=0.01, warm_limit_s=0.1, precision=0.2, rounds=8, limit_s=2.0)
+KEPT = os.environ.get("EMULATED_GPU_SENTENCES")
+"""A folder for the recordings, to look at what was said."""
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one-gpu", "two-gpus"])
+def worker(request: pytest.FixtureRequest, emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
+    """Each kernel is awaited: TensorFlow's own kernels of iterators do not keep to the stream."""
+    paces = {"kernel_us": KERNEL_S * 1e6, "copy_us": COPY_S * 1e6}
+    worker = Worker(cpus=1, environment=emulated_gpu(request.param, asynchronous=False, **paces))
+    yield worker
+    worker.close()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_sentence_is_false(worker: Worker, name: str) -> None:
+    preset = PRESETS[name]
+    declaration, devices = find(preset.workload).declaration, [d.name for d in worker.machine.devices]
+    known = {p.name for p in declaration.parameters}
+    values = scenario(preset, {k: v for k, v in LIGHTER.get(name, {}).items() if k in known})
+    every = preset.arms
+    if len(worker.machine.gpus) > 1 and "GPU" in every.devices:
+        every = msgspec.structs.replace(every, devices=("CPU", "GPU:*"))
+    request = Measure(
+        id=uuid.uuid4().hex, scenario=values, arms=expand(every, declaration, values.parameters, devices),
+        budget=SHORT, preset=name, sweep=preset.sweep, points=grid(preset.sweep)[:3] if preset.sweep else (),
+        phases=True, placement=True, latency=False,
+    )  # fmt: skip
+    seen = worker.measure(request)
+    if KEPT:
+        recording.write(Path(KEPT) / f"{name}-{len(worker.machine.gpus)}.jsonl", seen)
+    assert untrue(fold(seen), preset.claims, KERNEL_S) == []
