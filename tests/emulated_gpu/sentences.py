@@ -57,8 +57,8 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
     """Return each sentence that the pace refutes, and each contradiction between two places."""
     result, point = summarise(state, claims), summary_point(state)
-    arms = {arm.arm.id: arm for arm in measured(state, point)}
-    out = [*contradictions(state, claims), *_order(result, arms, point)]
+    arms = measured_by_id(state, point)
+    out = [*contradictions(state, claims), *order(result, arms, point)]
     for arm in arms.values():
         if family(arm.arm.device) == "GPU" and not elsewhere(arm, point) and nodes_at(arm, point):
             out += [f"{arm.label}: {said}" for said in _parts(result, arm, point, kernel_s)]
@@ -67,7 +67,12 @@ def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[st
     return [*out, *_sweep(result)]
 
 
-def _order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
+def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
+    """Return the arms that were measured at the point."""
+    return {arm.arm.id: arm for arm in measured(state, point)}
+
+
+def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
     """Which arm the answer calls the fastest, and which slower."""
     for arm in arms.values():
         name = re.escape(name_of(arm, point))

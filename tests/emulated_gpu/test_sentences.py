@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker, fold
-from tests.emulated_gpu.sentences import untrue
+from tests.emulated_gpu.recorded import events_of
+from tests.emulated_gpu.sentences import measured_by_id, order, untrue
 from tests.emulated_gpu.test_presets import LIGHTER
+from tests.made import folded
 from tests.workloads.test_presets import PRESETS
+from tuilab.analysis.summary import summarise
 from tuilab.catalogue.plan import scenario
 from tuilab.history import recording
 from tuilab.model.expand import expand
@@ -19,8 +23,6 @@ from tuilab.model.points import grid
 from tuilab.model.requests import Measure
 from tuilab.model.scenario import Budget
 from tuilab.workloads import find
-
-pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(600)]
 
 KERNEL_S, COPY_S = 500e-6, 1e-3
 SHORT = Budget(name="quick", warm_s=0.01, warm_limit_s=0.1, precision=0.2, rounds=8, limit_s=2.0)
@@ -37,6 +39,9 @@ def worker(request: pytest.FixtureRequest, emulated_gpu: Callable[..., dict[str,
     worker.close()
 
 
+@pytest.mark.real_worker
+@pytest.mark.long
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", PRESETS)
 def test_no_sentence_is_false(worker: Worker, name: str) -> None:
     preset = PRESETS[name]
@@ -55,3 +60,16 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
     if KEPT:
         recording.write(Path(KEPT) / f"{name}-{len(worker.machine.gpus)}.jsonl", seen)
     assert untrue(fold(seen), preset.claims, KERNEL_S) == []
+
+
+def test_a_false_sentence_is_noticed() -> None:
+    """A recorded run is true at the pace it was recorded at, and false at another, or with its samples exchanged."""
+    claims = PRESETS["stft-small"].claims
+    assert untrue(folded(*events_of("run")), claims, 500e-6) == []
+    assert any("by its pace" in said for said in untrue(folded(*events_of("run")), claims, 800e-6))
+    state = folded(*events_of("run"))
+    result = summarise(state, claims)
+    slow = next(arm for arm in state.arms.values() if arm.label == "CPU xla")
+    slow.cells[0].samples[:] = array("d", [60 * each for each in slow.cells[0].samples])
+    said = list(order(result, measured_by_id(state, 0), 0))
+    assert said and "CPU xla is not the fastest" in said[0]

@@ -25,6 +25,8 @@ PACED = Path(__file__).with_name("paced.py")
 GRAPH, EAGER = Arm("GPU:0", "graph", "resident"), Arm("GPU:0", "eager", "resident")
 COPIED = Arm("GPU:0", "graph", "copied")
 TRIES = 4
+ABOUT_PARTS = {"stalled", "copy-bound", "launch-bound", "dispatch-bound"}
+"""Advice on a part of a call."""
 
 
 class Slow(NamedTuple):
@@ -62,23 +64,19 @@ def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_part_that_was_made_slow_is_named(gpu: Worker, name: str) -> None:
     slow = FUNCTIONS[name]
-    for _ in range(TRIES):  # a busy machine gives threads the processor late
+    wanted = {slow.advice} - {""}
+    for _ in range(
+        TRIES
+    ):  # a busy machine gives threads the processor late, so a part may lie within the noise
         request = Measure(
             id=uuid.uuid4().hex, scenario=Scenario("own", {}, f"{PACED}:{name}"), arms=(slow.arm,), budget=SHORT,
             phases=True, placement=True,
         )  # fmt: skip
         state = fold(gpu.measure(request))
         result = summarise(state)
-        if not any(found.code in ("not-known", "contended") for found in result.diagnosis):
+        account, codes = result.arms[0].account, {found.code for found in result.diagnosis}
+        assert contradictions(state) == [] and untrue(state, (), KERNEL_S) == []
+        assert slow.largest == "python" or codes & ABOUT_PARTS <= wanted, result.diagnosis
+        if account is not None and largest(account) == slow.largest and wanted <= codes:
             break
-    account = result.arms[0].account
-    assert account is not None and largest(account) == slow.largest, account
-    assert contradictions(state) == [] and untrue(state, (), KERNEL_S) == []
-    codes = {found.code for found in result.diagnosis} & {
-        "stalled",
-        "copy-bound",
-        "launch-bound",
-        "dispatch-bound",
-    }
-    if slow.largest != "python":
-        assert codes == ({slow.advice} if slow.advice else set()), result.diagnosis
+    assert account is not None and largest(account) == slow.largest and wanted <= codes, (account, codes)
