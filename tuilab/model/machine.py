@@ -76,7 +76,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     @property
     def emulated_note(self) -> str:
         """The sentence for outputs about its GPU: `EMULATED: …`; "" for a real one."""
-        note = f"{EMULATED}: the GPU is test software; its figures come from no real GPU."
+        note = f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU."
         return note if self.emulated else ""
 
     @property
