@@ -303,7 +303,7 @@ def steps(folder: Path, presets: list[str], install: str, side: int) -> list[Ste
         Step("products", [*TUILAB, "run", "matmul-dtypes", *GPU, *sides, *quick], 180, run),
         Step("stalls", [*TUILAB, "run", "host-op-in-chain", *quick], 120, stalls),
         Step("make-a-model", [sys.executable, "-c", MODEL.replace("DIR", str(folder))], 60, ended),
-        Step("largest-batch", [*TUILAB, "run", str(folder / "wide.keras"), *GPU, *quick], 120, largest),
+        Step("largest-batch", [*TUILAB, "run", str(folder / "wide.keras"), *GPU, *quick], 180, largest),
         Step("out-of-memory", [*TUILAB, "run", "too-large-tensor", *quick], 180, oom),
         Step(
             "interrupted",

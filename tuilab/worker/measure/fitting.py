@@ -29,6 +29,8 @@ GROWTH, TELLING = 4, 0.05
 KEPT, UNTRIED = 0.97, 0.92
 """Share of the extrapolated batch to call first, and to report without a call. The allocator rounds and
 splits its chunks, so it cannot use the last of the memory."""
+LONGEST_TRIAL_S = 20.0
+"""Do not call the largest batch if making its input and calling it twice would take longer, in seconds."""
 RECENT_S = 10.0
 """Do not call the largest batch if another process used the GPU in this time, in seconds."""
 SMALLER, REFUSALS = 0.94, 3
@@ -127,7 +129,7 @@ class _Search:
         self._limit = _memory(bench, arm.device)
         self._tf = bench.context.tf
         self._until = time.monotonic() + SECONDS[bench.budget.name]
-        self._call_s = 0.0
+        self._call_s = self._trial_s = 0.0
 
     def largest(self) -> Fit | None:
         """Return the largest batch that fits; None if the memory of a call cannot be measured."""
@@ -157,17 +159,20 @@ class _Search:
 
     def _settle(self, fits: int, careful: float, batch: float) -> Fit:
         """Call the batch that was worked out, and smaller ones until one fits. fits: one that does."""
-        if _others_compute(self._bench, self._arm.device):
-            return self._found(max(fits, int(careful)), "measured")
-        for _ in range(REFUSALS):
-            if batch <= fits:
-                break
-            if self._call_s * batch / fits > LONGEST_CALL_S:
-                return self._found(max(fits, int(min(careful, batch))), "measured")
+        tries = 0 if _others_compute(self._bench, self._arm.device) else REFUSALS
+        while tries and batch > fits and self._can_try(int(batch), fits):
             if self._peak(int(batch)) is not None:
                 return self._found(int(batch), "tried")
-            batch *= SMALLER
-        return self._found(fits, "tried")
+            batch, tries = batch * SMALLER, tries - 1
+        if batch <= fits:
+            return self._found(fits, "tried")
+        return self._found(max(fits, int(min(careful, batch))), "measured")
+
+    def _can_try(self, batch: int, known: int) -> bool:
+        """Return True if the host has memory and time for a call of the batch."""
+        values = {**self._bench.values, self._batch.name: batch}
+        needs = self._bench.workload.needs(values, self._arm.variant)
+        return self._trial_s * batch / known <= LONGEST_TRIAL_S and needs <= MEMORY_SHARE * free_memory()
 
     def _slow(self, batch: int, known: int) -> bool:
         return self._call_s * batch / known > LONGEST_CALL_S or time.monotonic() > self._until
@@ -181,15 +186,18 @@ class _Search:
         bench.check()
         gc.collect()
         memory.reset_memory_stats(self._arm.device)
+        started = time.monotonic()
         values, case = {**bench.values, self._batch.name: batch}, None
         try:
             case = bench.workload.build(ArmBuild(bench.context, bench.run, self._arm, values, point=0))
+            built_s = time.monotonic() - started
             with case.scope():
                 case.call()
                 begun = time.monotonic()
                 case.call()
                 bench.stopwatch.sync()
             self._call_s = time.monotonic() - begun
+            self._trial_s = built_s + 2 * self._call_s
             return int(memory.get_memory_info(self._arm.device)["peak"])
         except self._tf.errors.ResourceExhaustedError:
             return None
