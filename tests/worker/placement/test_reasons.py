@@ -97,7 +97,7 @@ def test_resource_handles_are_not_data() -> None:
         (
             Placed("Add", {"T": "string"}, "CPU:0", "CPU:0", "", "CPU:0", "v", True),
             NONE,
-            ["no-gpu", "scope", "no-kernel-for-dtype", "resource", "colocation", "input-pipeline"],
+            ["no-gpu", "input-pipeline", "scope", "no-kernel-for-dtype", "resource", "colocation"],
         ),
     ],
 )

@@ -193,19 +193,19 @@ def is_pipeline(op: str) -> bool:
 def causes(placed: Placed, kernels: OpKernels, around: Surroundings) -> list[Reason]:
     """Return everything that put the op where it is, with the first sufficient cause first.
 
-    Follows the order of TensorFlow's decision: no GPU, what the code requested, kernels, their memory,
-    resources, colocation, the input pipeline.
+    Follows the order of TensorFlow's decision: no GPU, the input pipeline, what the code requested, kernels,
+    their memory, resources, colocation.
     """
     would = forecast(kernels, placed.types, around.gpu_kernels)
     if family(placed.observed) == "GPU":
         return [would.reason]
     found = [
         _no_gpu(around),
+        _pipeline(placed),
         _scope(placed),
         None if would.gpu else would.reason,
         _resource(placed),
         _colocation(placed),
-        _pipeline(placed),
     ]
     return [reason for reason in found if reason is not None] or [_unknown(placed)]
 
