@@ -1,4 +1,4 @@
-"""Check every sentence about a run beside an emulated GPU against the pace that was set.
+"""Check every sentence about a run on an emulated GPU against the pace that was set.
 
 A kernel takes at least `kernel_s`, so the ops that the arm placed on the GPU say how long it computes at least. An
 account's parts exclude each other: no other part can have the time of the kernels.

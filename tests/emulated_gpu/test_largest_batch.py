@@ -132,7 +132,7 @@ def run(worker: Worker, file: Path, *variants: str) -> RunResult:
 @pytest.mark.parametrize(
     ("name", "variant"),
     [
-        pytest.param(name, variant, marks=() if name == "wide" else pytest.mark.long)
+        pytest.param(name, variant, marks=pytest.mark.long)
         for name in ("wide", "deep", "heavy", "tall", "twice")
         for variant in ("inference", "training")
     ],

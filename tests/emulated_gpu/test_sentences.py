@@ -1,4 +1,4 @@
-"""Every preset beside one and two GPUs of known pace: no sentence of answer, advice or verdict is false."""
+"""Every preset with one and two GPUs of known pace: no sentence of answer, advice or verdict is false."""
 
 import os
 import uuid
