@@ -79,6 +79,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         note = f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU."
         return note if self.emulated else ""
 
+    def marked(self, title: str) -> str:
+        """Return the title of results from this machine: `Demo (EMULATED GPU)` if its GPU is software."""
+        return f"{title} ({EMULATED} GPU)" if self.emulated else title
+
     @property
     def gpu_models(self) -> tuple[str, ...]:
         """The unchanging part of the GPUs: `GPU:0 NVIDIA H100 9.0`. Free memory is not included."""
@@ -98,8 +102,3 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         if self.environment:
             parts += (self.environment, self.settings)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def marked(title: str, machine: Machine | None) -> str:
-    """Return the title of results from that machine: `Demo (EMULATED GPU)` if its GPU is software."""
-    return f"{title} ({EMULATED} GPU)" if machine is not None and machine.emulated else title

@@ -9,7 +9,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tuilab.lab.fact_check import write_page
-from tuilab.model.machine import marked
 from tuilab.presentation.demo import GUESSES, Demo, begin, begun, lines, measured, page
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
@@ -75,9 +74,13 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         begin(self.lab, demo, at)
         self.lab.keep_secret(True)
         # As Content, because a string would be parsed as markup.
-        title = marked(f"Demo {demo.at + 1} of {len(demo.steps)}", self.lab.state.machine)
+        title = self._marked(f"Demo {demo.at + 1} of {len(demo.steps)}")
         self.border_title = Content(f"{title}: {demo.preset.title}")
         self.repaint()
+
+    def _marked(self, title: str) -> str:
+        machine = self.lab.state.machine
+        return machine.marked(title) if machine is not None else title
 
     def _measure(self) -> None:
         self._demo.stage = "measure"
@@ -121,8 +124,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
             self._enter(demo.at + 1)
         elif demo.stage == "told":
             demo.sum_up()
-            title = marked("Demo", self.lab.state.machine)
-            self.border_title = Content(f"{title}: what came of it")
+            self.border_title = Content(f"{self._marked('Demo')}: what came of it")
             self.repaint()
 
     def action_back(self) -> None:

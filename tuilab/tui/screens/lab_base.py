@@ -9,7 +9,6 @@ from textual import getters, on, work
 from textual.screen import Screen
 
 from tuilab.lab.changes import Change
-from tuilab.model.machine import marked
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import LabChanged
@@ -110,7 +109,8 @@ class LabBase(Screen[None]):
             verdicts = {} if state.guessing else state.verdicts
             self.presets.show(opened, verdicts, modified, here=state.guessing)
         if change & Change.WORKER:
-            self.query_one("#presets").border_title = marked("Presets", state.machine)
+            title = state.machine.marked("Presets") if state.machine is not None else "Presets"
+            self.query_one("#presets").border_title = title
         if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
             self.call_later(self.controls.draw)
         if change & Change.FIGURES and self.placement.is_on_screen:
