@@ -1,7 +1,8 @@
-"""Makes hostile model files of further kinds: python -m tests.attack.hostile_models MODELS OUTSIDE SECRET PORT
+"""Writes hostile model files: python -m tests.attack.hostile_models MODELS OUTSIDE SECRET PORT
 
-Each stands for a published fault of Keras or TensorFlow, or for a gap that was found here. OUTSIDE is a folder that
-must stay empty, SECRET a file whose text must appear nowhere, PORT a server on this host that nobody may connect to.
+Each represents a published vulnerability of Keras or TensorFlow, or a gap found here. OUTSIDE is a folder
+that must stay empty, SECRET a file whose text must appear nowhere, PORT a server on this host that nothing
+may connect to.
 """
 
 import base64
@@ -23,7 +24,7 @@ HUGE = 2**31
 
 
 class Made:
-    """Where the files go and what they reach for."""
+    """Writes the files. Its fields are where they go, and the targets of their attacks."""
 
     def __init__(self, models: Path, outside: Path, secret: Path, port: int) -> None:
         self.models, self.outside, self.secret, self.port = models, outside, secret, port
@@ -33,7 +34,9 @@ class Made:
     def saved(
         self, name: str, function: Callable[[Any], Any], edit: Callable[[Any], None] | None = None
     ) -> Path:
-        """A SavedModel of the function of four numbers. edit: changes its one `MetaGraphDef` afterwards."""
+        """Save a model with a function of four numbers; return its folder. edit: changes its only
+        `MetaGraphDef`.
+        """
         import tensorflow as tf
         from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
@@ -71,7 +74,7 @@ class Made:
         self.saved("recursive", lambda x: {"y": x * 2}, edit)
 
     def image_bomb(self) -> None:
-        """A PNG of some kilobytes whose pixels take gigabytes."""
+        """A PNG of a few kilobytes whose pixels take gigabytes."""
         import tensorflow as tf
 
         side = 20_000
@@ -90,7 +93,7 @@ class Made:
         self.saved("image_bomb", decodes)
 
     def constant_bomb(self) -> None:
-        """A constant of one number that says that it has billions."""
+        """A constant of one number that claims to have billions."""
 
         def edit(graph: Any) -> None:
             for function in graph.graph_def.library.function:
@@ -112,7 +115,7 @@ class Made:
         self.saved("constant_bomb", adds, edit)
 
     def unlisted(self) -> None:
-        """The list of a graph's functions leaves out those that its objects name."""
+        """The graph's list of functions omits those that its objects name."""
         import tensorflow as tf
 
         def saves(x: Any) -> Any:
@@ -131,7 +134,7 @@ class Made:
         self.saved("unlisted", saves, edit)
 
     def named_as_an_op(self) -> None:
-        """A function is called `WriteFile`, so that its calls and the op look the same."""
+        """A function is named `WriteFile`, so that its calls look like that op."""
 
         def edit(graph: Any) -> None:
             other = graph.graph_def.library.function.add()
@@ -143,7 +146,7 @@ class Made:
         self.saved("named_as_an_op", self.writes, edit)
 
     def twice(self) -> None:
-        """Two functions have one name, and the second does no harm."""
+        """Two functions have the same name, and the second one is harmless."""
 
         def edit(graph: Any) -> None:
             library = graph.graph_def.library.function
@@ -158,7 +161,7 @@ class Made:
         self.saved("twice", self.writes, edit)
 
     def pipe(self) -> None:
-        """The index of the variables is a pipe to which nobody writes."""
+        """The variables' index is a pipe to which nothing writes."""
         folder = self.saved("pipe", lambda x: {"y": x * 2})
         (folder / "variables" / "variables.index").unlink()
         os.mkfifo(folder / "variables" / "variables.index")
@@ -182,7 +185,7 @@ class Made:
         (folder / "assets" / "words.txt").symlink_to(self.secret)
 
     def escapes(self) -> None:
-        """An assertion that fails with a terminal's escape sequences and a screen's markup."""
+        """An assertion that fails with terminal escape sequences and markup in its message."""
         import tensorflow as tf
 
         def fails(x: Any) -> Any:
@@ -197,7 +200,10 @@ class Made:
     def packed(
         self, name: str, edit: Callable[[Any], None] = lambda config: None, **members: bytes | None
     ) -> Path:
-        """A small `.keras` file with an edited description. members: by ending, `_` for the dot; None leaves out."""
+        """Save a small `.keras` file with an edited description; return its path.
+
+        members: contents by file name, with `_` for the dot; None omits the member.
+        """
         import keras
 
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4, name="d")])
@@ -222,18 +228,18 @@ class Made:
 
     @staticmethod
     def adding(module: str, kind: str, config: Any, registered: str | None = None) -> Callable[[Any], None]:
-        """An edit that adds a layer."""
+        """Return an edit that adds a layer."""
         layer = {"module": module, "class_name": kind, "config": config, "registered_name": registered}
         return lambda described: described["config"]["layers"].append(layer)
 
     @staticmethod
     def code() -> dict[str, Any]:
-        """A function of the file's own, as Keras keeps it."""
+        """Return a function defined in the file, as Keras stores it."""
         compiled = compile("import os; os.system('true')", "x", "exec")
         return {"code": base64.b64encode(marshal.dumps(compiled)).decode(), "defaults": None, "closure": None}
 
     def unsafe_switch(self) -> None:
-        """CVE-2025-9906: the description switches the safe mode off, then brings code."""
+        """CVE-2025-9906: the description turns the safe mode off, and then includes code."""
         function = "enable_unsafe_deserialization"
 
         def edit(described: Any) -> None:
@@ -244,12 +250,12 @@ class Made:
         self.packed("unsafe_switch", edit)
 
     def vocabulary_url(self) -> None:
-        """CVE-2025-12058: a vocabulary is fetched from an address."""
+        """CVE-2025-12058: a vocabulary is downloaded from a URL."""
         words = {"vocabulary": f"http://127.0.0.1:{self.port}/words"}
         self.packed("vocabulary_url", self.adding("keras.layers", "StringLookup", words))
 
     def torch_pickle(self) -> None:
-        """CVE-2025-49655: a module of PyTorch is unpickled."""
+        """CVE-2025-49655: a PyTorch module is unpickled."""
         data = base64.b64encode(pickle.dumps({"x": 1})).decode()
         self.packed("torch_pickle", self.adding("keras.layers", "TorchModuleWrapper", {"module": data}))
 
@@ -260,12 +266,12 @@ class Made:
         self.packed("nested_graph", self.adding("keras.layers", "TimeDistributed", {"layer": inner}))
 
     def evaluates(self) -> None:
-        """CVE-2025-1550: a metric is any function of Python."""
+        """CVE-2025-1550: a metric is any Python function."""
         metric = {"module": "builtins", "class_name": "function", "config": "eval", "registered_name": "eval"}
         self.packed("evaluates", lambda described: described["compile_config"].update(metrics=[metric]))
 
     def regularizer(self) -> None:
-        """Code of the file stands where a layer's regularizer is."""
+        """Code from the file takes the place of a layer's regularizer."""
 
         def edit(described: Any) -> None:
             code = {"class_name": "__lambda__", "config": {"value": self.code()}}
@@ -282,7 +288,7 @@ class Made:
         self.packed("pickled_weights", model_weights_h5=None, model_weights_npz=stream.getvalue())
 
     def weights(self, name: str, change: Callable[[Any, str], None]) -> None:
-        """A `.keras` file in which the table of one weight was changed."""
+        """Save a `.keras` file with a change to the table of one weight."""
         import h5py
 
         path = self.packed(name)
@@ -296,16 +302,16 @@ class Made:
         self.packed(name, model_weights_h5=stream.getvalue())
 
     def shape_bomb(self) -> None:
-        """CVE-2026-0897: a table of a weight says that it has terabytes."""
+        """CVE-2026-0897: a weight's table claims to have terabytes."""
         self.weights("shape_bomb", lambda f, at: f.create_dataset(at, (2**40,), "f4", chunks=(1024,)))
 
     def external_weights(self) -> None:
-        """CVE-2026-1669: a table of a weight lies in another file."""
+        """CVE-2026-1669: a weight's table is in another file."""
         where = [(str(self.secret), 0, 16)]
         self.weights("external_weights", lambda f, at: f.create_dataset(at, (4,), "f4", external=where))
 
     def linked_group(self) -> None:
-        """All weights of an `.h5` file lie behind a link to another file."""
+        """All weights of an `.h5` file are behind a link to another file."""
         import h5py
         import keras
 
@@ -337,11 +343,11 @@ KINDS = {
     "external_weights.keras": "outside the file",
     "linked_group.h5": "model_weights",
 }
-"""The files, and what a refusal of each names."""
+"""The files, each with words of the message that rejects it."""
 
 
 def make(models: Path, outside: Path, secret: Path, port: int) -> None:
-    """Make them all."""
+    """Write all files."""
     made = Made(models, outside, secret, port)
     for name in KINDS:
         getattr(made, name.partition(".")[0])()

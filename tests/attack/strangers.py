@@ -1,4 +1,4 @@
-"""A folder in which hostile model files are made, opened by each way, and watched."""
+"""A watched folder of hostile model files, which are opened in every way."""
 
 import contextlib
 import json
@@ -19,14 +19,15 @@ from tests.calling import TUILAB
 from tests.data_folder import knowing
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "cases" / "models"
-"""Scripts that make further files."""
+"""Scripts that write further files."""
 SECRET = "planted-secret-4c1f"
 LIMIT_S = 15
-"""Seconds that opening may take here, instead of two minutes."""
+"""Seconds that opening may take in these tests, instead of two minutes."""
 PATIENCE_S = 240.0
-"""Seconds after which a command counts as hanging: the limit, and a start on a busy machine."""
+"""Seconds after which a command counts as hanging: the limit, plus a start on a busy machine."""
 BASE = 1_500_000_000
-"""Bytes of the processes of a command that opens no model: TensorFlow twice at most, and the command itself."""
+"""Memory in bytes of a command that opens no model: at most two TensorFlow processes, and the command
+itself."""
 
 LAB = """
 import asyncio, json, sys
@@ -43,12 +44,12 @@ async def main(lab):
 
 Lab.run(main)
 """
-"""Opens the files in the lab as its screen does, one after another."""
+"""Opens the files in the lab, one after another, as its screen does."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended. megabytes: the most that its processes took together."""
+    """How a command ended. megabytes: the maximum memory of all its processes."""
 
     code: int
     said: str
@@ -57,7 +58,9 @@ class Outcome:
 
 
 class Field:
-    """`models` are opened; `outside`, `home` and `work` must stay as they are; nothing is left in `tmp`."""
+    """The folders: `models` are opened; `outside`, `home` and `work` must not change; `tmp` must be empty
+    again.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -83,13 +86,13 @@ class Field:
         self._server.close()
 
     def make_own(self) -> None:
-        """Make the files of `hostile_models`."""
+        """Write the files of `hostile_models`."""
         script = "import sys; from tests.attack.hostile_models import make, Path; "
         script += "make(*map(Path, sys.argv[1:4]), int(sys.argv[4]))"
         self._made_by(script, self.models, self.outside, self.secret, self.port)
 
     def make_shared(self) -> None:
-        """Make those of the shared scripts, which reach for this folder's secret and server then."""
+        """Write the files of the shared scripts, with this folder's secret and server as their targets."""
         for path in sorted(SHARED.glob("make_*.py")):
             script = path.read_text()
             for theirs, ours in (
@@ -109,11 +112,11 @@ class Field:
 
     @property
     def names(self) -> list[str]:
-        """The models that were made."""
+        """Return the names of the models."""
         return sorted(os.listdir(self.models))
 
     def contents(self) -> dict[str, object]:
-        """Everything that must stay as it is."""
+        """Return the contents of everything that must not change."""
         found: dict[str, object] = {}
         for name in ("models", "outside", "home", "work"):
             for path in (self.root / name).rglob("*"):
@@ -125,7 +128,7 @@ class Field:
         return {**found, "tmp": left}
 
     def command(self, *words: str) -> Outcome:
-        """Run it to its end, and watch its memory."""
+        """Run the command until it ends, and watch its memory."""
         environment = {
             **os.environ, "TUILAB_DATA": knowing(self.root / "data"), "HOME": str(self.root / "home"),
             "TMPDIR": str(self.root / "tmp"), "TUILAB_OPENING_S": str(LIMIT_S), "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -151,11 +154,13 @@ class Field:
         return Outcome(process.returncode, said, time.monotonic() - begun, most // 1_000_000)
 
     def open(self, name: str, *words: str) -> Outcome:
-        """Open a model by a command of tuilab: `words` without the file, the command first."""
+        """Open a model with a command of tuilab. words: the command, then its options, without the file."""
         return self.command(*TUILAB, words[0], str(self.models / name), *words[1:])
 
     def open_in_lab(self, names: list[str]) -> dict[str, Outcome]:
-        """Open the models in one lab, one after another; each has the seconds and the memory of them all."""
+        """Open the models in one lab, one after another. Each outcome has the time and the memory of all of
+        them.
+        """
         files = [str(self.models / name) for name in names]
         all_ = self.command(sys.executable, "-c", LAB, *files)
         lines = [json.loads(line) for line in all_.said.splitlines() if line.startswith("[")]
@@ -168,7 +173,7 @@ class Field:
 
 
 def _taken(pid: int) -> int:
-    """Bytes of a process, of all that it started, and of the workers that were forked for it."""
+    """Return the bytes used by a process, its descendants, and the workers forked for it."""
     total = 0
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid)
@@ -180,7 +185,7 @@ def _taken(pid: int) -> int:
 
 
 def _servers() -> list[psutil.Process]:
-    """The processes of this session from which workers are forked."""
+    """Return the processes of this session that fork workers."""
     folder = os.environ.get("TUILAB_TESTS_FORKED", "")
     found = psutil.process_iter(["cmdline"]) if folder else ()
     return [each for each in found if any(word.startswith(folder) for word in each.info["cmdline"] or ())]
@@ -237,4 +242,5 @@ NAMED = {
     "writefile": "WriteFile",
     "zipinside.h5": "no HDF5 file",
 }
-"""What the refusal of a file names. Others open, or say why not in words of Keras, of TensorFlow or of a bound."""
+"""Words of the message that rejects each file. Others open, or fail with a message of Keras, TensorFlow or a
+limit."""

@@ -1,4 +1,4 @@
-"""What a confined worker, and whatever it starts, can still do; and a kernel that cannot confine."""
+"""What a confined worker and its children can still do, and what happens on a kernel that cannot confine."""
 
 import os
 import re
@@ -84,13 +84,13 @@ if __name__ != "__main__":
 else:
     print(*done["itself"])
 """
-"""Own code that tries what a model might, in a process, a thread of it, a child and a fork."""
+"""User code that tries what a model might, in its process, a thread, a child and a fork."""
 ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") for what in ("null", "scratch")]
 
 
 @pytest.fixture
 def tried(tf, tmp_path):
-    """A model, code that tries to act when it is opened, and a count of those who connected."""
+    """Yield a model, code that attacks when it is opened, and the number of connections."""
     outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
     for each in (outside, home, models, tmp_path / "code"):
         each.mkdir()
@@ -118,7 +118,9 @@ def tried(tf, tmp_path):
 
 
 def asked(worker: Worker, model: Path, opening: Opening) -> str:
-    """Why a worker that was started for anything refuses the model: as one behind ssh, it gets no word before."""
+    """Return why a worker started without a model rejects this one, as over ssh, where it is not
+    announced.
+    """
     request = requests.Declare(id=uuid.uuid4().hex, file=str(model), opening=opening)
     worker.process.stdin.write(requests.encode(request))
     worker.process.stdin.flush()
@@ -135,7 +137,9 @@ def done(said: str) -> list[str]:
 @confining
 @pytest.mark.parametrize("told", [False, True], ids=["warm", "fresh"])
 def test_worker_and_all_that_it_starts_only_use_their_scratch_folder(tried, told):
-    """A warm worker was started for anything and replaces itself; a fresh one is confined from its start."""
+    """A warm worker was started without a model and replaces itself; a fresh one is confined from the
+    start.
+    """
     model, opening = tried
     scope = requests.scope(str(model), opening()) if told else ""
     own = Worker(environment={"TUILAB_TESTS_FORKED": "", requests.CONFINE: scope})

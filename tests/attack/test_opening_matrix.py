@@ -1,4 +1,4 @@
-"""Every hostile model file, opened by each way in a folder that is watched.
+"""Opens every hostile model file in every way, in a watched folder.
 
 `pytest --long -s` prints a row for each file and way.
 """
@@ -34,7 +34,7 @@ def field(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pythons(tmp_path_factory) -> dict[str, str]:
-    """An environment with Keras 3.8, and one that finds the packages of the tests' own."""
+    """Return an environment with Keras 3.8, and one that uses the tests' own packages."""
     folder = tmp_path_factory.mktemp("current") / "environment"
     venv.create(folder, symlinks=True)
     (packages,) = folder.glob("lib/python*/site-packages")
@@ -48,7 +48,7 @@ def pythons(tmp_path_factory) -> dict[str, str]:
 
 
 def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
-    """What is wrong with an outcome."""
+    """Return what is wrong with an outcome."""
     wrong = []
     if outcome.code not in (0, 2, 3):
         wrong.append(f"exit code {outcome.code}")

@@ -92,11 +92,11 @@ def test_sandbox_alone_stops_files_from_acting(tf, worker, tmp_path):
 
 
 WRITE = names("writefile cache torecord etorecord sql fromgraph summary v1_write_saver v1_write_restore")
-"""The shared files that write if nothing stops them."""
+"""The shared files that write unless they are stopped."""
 READ = names("readfile csv immutable")
-"""The shared files that read the secret while they are opened."""
+"""The shared files that read the secret when they are opened."""
 HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant_bomb")
-"""Looked at in `test_opening_matrix.py`: here they would only take long."""
+"""Tested in `test_opening_matrix.py`, because they take long."""
 
 
 @pytest.mark.long
@@ -104,7 +104,7 @@ HANG_OR_END = names("forever mem40g fill20g abort exit0 pipe image_bomb constant
 @pytest.mark.skipif(not SHARED.exists(), reason="needs ../shared/cases/models")
 @pytest.mark.timeout(1_200)
 def test_sandbox_alone_stops_every_file(tmp_path):
-    """Open each file with the allow lists switched off, so that only the sandbox holds it."""
+    """Open each file without the allow lists, so that only the sandbox can stop it."""
     worker = Worker(environment={"TUILAB_OPENING_S": str(LIMIT_S)})
     field = Field(tmp_path / "field")
     field.make_own()
@@ -138,7 +138,7 @@ STATIC = {
     for name, named in KINDS.items()
     if name not in ("recursive", "image_bomb", "constant_bomb", "pipe", "escapes")
 }
-"""What is seen in the description, before TensorFlow or Keras read it."""
+"""Rejected because of the description, before TensorFlow or Keras reads the file."""
 
 
 @pytest.mark.parametrize("name", STATIC)
@@ -161,7 +161,7 @@ def test_further_kinds_are_refused_by_name(tf, tmp_path, name):
 
 
 def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
-    """A file may call anything by the name that the user's code registered."""
+    """A file may call everything that the user's code registered, by its name."""
     import keras
 
     from tuilab.worker.models.keras_file import examine
@@ -189,7 +189,7 @@ def test_code_of_a_person_vouches_for_its_own_names_alone(tf, tmp_path):
 
 
 def test_links_in_the_cache_of_hugging_face_can_be_followed(tf, worker, tmp_path):
-    """A model there is a folder of links into `blobs`, which a confined worker may read."""
+    """There, a model is a folder of links into `blobs`, which a confined worker may read."""
     made = saved(tf, tmp_path, "made", lambda x: {"y": x * 2})
     blobs, model = tmp_path / "models--a--b" / "blobs", tmp_path / "models--a--b" / "snapshots" / "1"
     blobs.mkdir(parents=True)

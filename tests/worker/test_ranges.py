@@ -1,4 +1,4 @@
-"""The graph of a call says which values its inputs take."""
+"""The ranges of a call's inputs, found from its graph."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Each kind of model file is measured on inputs that its layers take, or refused in a sentence."""
+"""Each kind of model file is measured with inputs that its layers accept, or rejected with a message."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""Thirty model files of kinds that `twenty` lacks, each to be measured or refused in a sentence.
+"""Thirty kinds of model files that `twenty` lacks; each must be measured, or rejected with a message.
 
-    python -m tests.worker.zoo FOLDER
+  python -m tests.worker.zoo FOLDER
 
-writes them. `tests/worker/keras_2` holds the files that Keras 2 wrote, and the script that made them.
+writes them. `tests/worker/keras_2` contains files written by Keras 2, and the script that wrote them.
 """
 
 import inspect
@@ -43,15 +43,15 @@ def cubic(y, predicted):
 def swish2(x):
     return x * keras.ops.sigmoid(2 * x)
 """
-"""A person's own classes and functions, as `--code` takes them."""
+"""A user's own classes and functions, for `--code`."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A model file. It is measured with `values`, unless `refused` has words of the sentence that refuses it.
+    """A model file. It is measured with `values`, unless `refused` has words of the message that rejects it.
 
-    says: words that a sentence about the measured model holds. inputs: what each input holds, in words. code: the
-    file of `--code`. given: what `--input` says.
+    says: words of a sentence about the measured model. inputs: what each input contains, in words. code: the
+    file for `--code`. given: the arguments of `--input`.
     """
 
     save: Save
@@ -64,7 +64,9 @@ class Kind:
 
 
 def with_layers(*inputs: tuple[tuple[int | None, ...], str, str]) -> Callable[[Callable[..., Any]], Save]:
-    """Make a functional model of inputs (shape, dtype, name) and of what a function of Keras and them returns."""
+    """Build a functional model from inputs (shape, dtype, name), and a function that receives Keras and the
+    inputs.
+    """
 
     def decorate(make: Callable[..., Any]) -> Save:
         def model(keras: Any) -> Any:
@@ -236,7 +238,7 @@ def own_activation(tf: Any, folder: Path) -> Path:
 
 
 def graph(*signature: Any) -> Callable[[Callable[..., Any]], Save]:
-    """Make a SavedModel whose signature is a function of TensorFlow, a table and the inputs."""
+    """Build a SavedModel from a function that receives TensorFlow, a table and the inputs."""
 
     def decorate(make: Callable[..., Any]) -> Save:
         def save(tf: Any, folder: Path) -> Path:
@@ -372,7 +374,7 @@ KINDS: dict[str, Kind] = {
 
 
 def write(folder: Path) -> None:
-    """Write each kind into a folder of its own."""
+    """Write each kind into a separate folder."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 

@@ -93,7 +93,9 @@ class Arguments:
     _learned: Mapping[str, Value] | None = field(default=None, repr=False)
 
     def filled(self, tf: Any, values: Mapping[str, Value], largest: bool = False) -> tuple[Any, Any]:
-        """Return args and kwargs with arrays at these values. largest: integers as high as they go."""
+        """Return args and kwargs with arrays of these sizes. largest: use the largest integers of their
+        ranges.
+        """
         made = Made(tf)
 
         def fill(leaf: Any) -> Any:
@@ -110,8 +112,9 @@ class Arguments:
         return values.get(leaf.name, leaf.value) if isinstance(leaf, Constant) else leaf
 
     def learn(self, tf: Any, call: Callable[..., Any], values: Mapping[str, Value]) -> None:
-        """Find the range of integers, strings and masks from the graph, else by calling with smaller and
-        smaller integers.
+        """Find the ranges of integers, strings and masks.
+
+        The graph determines them, otherwise trial calls with smaller and smaller integers.
         """
         shapes = [leaf for leaf in leaves((self.args, self.kwargs)) if isinstance(leaf, Shape)]
         free = [leaf for leaf in shapes if leaf.low is leaf.high is None and _may_count(leaf)]
@@ -156,7 +159,7 @@ def _sizes(leaf: Shape, values: Mapping[str, Value]) -> tuple[int, ...]:
 
 
 def _may_count(leaf: Shape) -> bool:
-    """Whether a tensor may hold ids, words or flags."""
+    """Return whether a tensor may contain ids, words or flags."""
     return "int" in leaf.dtype or leaf.dtype == "string" or "mask" in leaf.name.lower()
 
 

@@ -75,7 +75,7 @@ class _Source:
     added: int = 0
     column: int | None = None
     whole: bool = False
-    """True if the input is of whole numbers."""
+    """True if the input has whole numbers."""
 
 
 _Sources = frozenset[_Source]
@@ -112,7 +112,7 @@ def _last(op: Any, shape: Sequence[int | None]) -> int | None:
 def _constant_at(index: int) -> Limit:
     def limit(op: Any, shape: Sequence[int | None]) -> int | None:
         given = op.inputs[index]
-        # `bincount` takes the least of `maxlength` and of what it finds.
+        # `bincount` takes the minimum of `maxlength` and what it finds.
         sizes = given.op.inputs if given.op.type == "Minimum" else [given]
         known = [held for held in map(constant, sizes) if held is not None and held.size]
         return int(known[0].flat[0]) if known else None
@@ -214,7 +214,7 @@ class _Walk:
                     sources[made.name] = sources.get(made.name, frozenset()) | within[result.name]
 
     def _use(self, op: Any, given: Sequence[_Sources], handles: Mapping[str, Any]) -> None:
-        """Record what the op says about its inputs."""
+        """Record what the op implies for its inputs."""
         if op.type in USES:
             at, limit = USES[op.type]
             below = (limit(op, _shape(op.inputs[0], handles)) or 0) if given[at] else 0

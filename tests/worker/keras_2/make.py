@@ -1,4 +1,6 @@
-"""Write the model files of this folder with Keras 2: needs the package `tf_keras`, which the tests do without."""
+"""Writes the model files of this folder with Keras 2, from package `tf_keras`, which the tests do not
+need.
+"""
 
 from pathlib import Path
 
