@@ -25,7 +25,7 @@ The dotted line and its band are the median and its 95 % interval. Faint lines a
 settings (**{arms}** chooses what is drawn). Until the first round, you see the warm-up, which is not counted,
 and the number of arms that have not started.
 
-Next to each name is the distribution of its samples, with the median bright. If there is space, the table
+Next to each name is the distribution of its samples, with the median bright. If there is room, the table
 below shows median, interval, number of samples, and the first call (tracing and compiling included).
 """
 
