@@ -263,7 +263,7 @@ def oom(o: Outcome) -> Differences:
 
 
 def recorded(o: Outcome) -> Differences:
-    """Every preset ended well, and no two places contradict each other about it. Its verdicts are in the output."""
+    """Expect every preset to end without error or contradiction. Its verdicts are in the output."""
     yield from ended(o)
     yield from (line for line in o.out.splitlines() if ": contradiction: " in line)
 
@@ -395,7 +395,9 @@ def day(folder: Path, chosen: list[Step], minutes: float) -> str:
 
 
 def record(folder: Path, names: list[str]) -> int:
-    """Record each preset's quick run, named with GPU and versions, and print its verdicts; return 1 if one failed."""
+    """Record a quick run of each preset, named after GPU and versions; print its verdicts. Return 1 if one
+    failed.
+    """
     from tests.conftest import Worker, fold
     from tests.contradictions.collected import contradictions
     from tuilab import catalogue

@@ -90,7 +90,7 @@ ALLOWED = [f"{who} {what}" for who in ("child", "forked", "itself", "thread") fo
 
 @pytest.fixture
 def tried(tf, tmp_path):
-    """Yield a model, code that attacks when it is opened, and the number of connections."""
+    """Yield a model, and a function that writes code to open it with. Fails if that code connects to a server."""
     outside, home, models = (tmp_path / name for name in ("outside", "home", "models"))
     for each in (outside, home, models, tmp_path / "code"):
         each.mkdir()

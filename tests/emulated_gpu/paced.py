@@ -72,12 +72,12 @@ def mixed():
 
 
 def stalled_twice():
-    """Three kernels, and an op of the host in each gap."""
+    """Three kernels with a host op in each gap."""
     return lambda x: tf.math.digamma(on_host(tf.math.digamma(on_host(tf.math.digamma(x))))), paced()[1]
 
 
 def ten_kernels():
-    """Ten kernels in a row."""
+    """Ten kernels in sequence."""
 
     def step(x):
         for _ in range(10):
@@ -88,7 +88,7 @@ def ten_kernels():
 
 
 def ten_kernels_and_a_stall():
-    """Ten kernels, and in the middle one op of the host, which takes less time than they do."""
+    """Ten kernels with one host op in the middle, which takes less time than they do."""
 
     def step(x):
         for n in range(10):
@@ -100,17 +100,17 @@ def ten_kernels_and_a_stall():
 
 
 def large():
-    """A kernel whose input is a thousand times as large."""
+    """A kernel with an input a thousand times as large."""
     return tf.math.digamma, (tf.ones((1_000_000,)).numpy(),)
 
 
 def large_input_only():
-    """The same, of which one number remains."""
+    """The same, with a result of one number."""
     return lambda x: tf.math.digamma(x)[:1], (tf.ones((1_000_000,)).numpy(),)
 
 
 def python_between():
-    """Python that sleeps four kernels long between two of them."""
+    """Python that sleeps for the time of four kernels between two of them."""
     kernel = tf.function(tf.math.digamma)
 
     def step(x):

@@ -1,7 +1,7 @@
-"""Check every sentence about a run on an emulated GPU against the pace that was set.
+"""Checks every sentence about a run on an emulated GPU against the speed that was set.
 
-A kernel takes at least `kernel_s`, so the ops that the arm placed on the GPU say how long it computes at least. An
-account's parts exclude each other: no other part can have the time of the kernels.
+A kernel takes at least `kernel_s`, so the ops that an arm placed on the GPU determine its minimum computing
+time. An account's parts do not overlap, so no other part can contain the kernels' time.
 """
 
 import re
@@ -22,9 +22,9 @@ from tuilab.model.result import RunResult
 from tuilab.model.run import ArmState, RunState
 
 NOISE = 0.15
-"""Share of a call by which a sentence may be off: the runs are short."""
+"""Share of a call by which a sentence may be wrong, because the runs are short."""
 MOSTLY = 0.6
-"""A GPU that computes for this share of a call has nothing else for its largest part."""
+"""If a GPU computes for this share of a call, computing must be its largest part."""
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
@@ -45,7 +45,7 @@ def seconds(arm: ArmState, point: int) -> float:
 
 
 def computing(arm: ArmState, point: int, kernel_s: float) -> float:
-    """Return the least share of a call in which its kernels run."""
+    """Return the minimum share of a call in which the arm's kernels run."""
     kernels = sum(
         node.count
         for node in nodes_at(arm, point)
@@ -55,7 +55,7 @@ def computing(arm: ArmState, point: int, kernel_s: float) -> float:
 
 
 def untrue(state: RunState, claims: Sequence[Claim], kernel_s: float) -> list[str]:
-    """Return each sentence that the pace refutes, and each contradiction between two places."""
+    """Return each sentence that the set speed refutes, and each contradiction between two places."""
     result, point = summarise(state, claims), summary_point(state)
     arms = measured_by_id(state, point)
     out = [*contradictions(state, claims), *order(result, arms, point)]
@@ -73,7 +73,7 @@ def measured_by_id(state: RunState, point: int) -> dict[str, ArmState]:
 
 
 def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[str]:
-    """Which arm the answer calls the fastest, and which slower."""
+    """Check which arm the answer calls the fastest, and which it calls slower."""
     for arm in arms.values():
         name = re.escape(name_of(arm, point))
         alike = [
@@ -94,7 +94,7 @@ def _does(result: RunResult, arm: ArmState) -> str:
 
 
 def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Iterator[str]:
-    """The largest part, the shares in the advice, and what a stall is put down to."""
+    """Check the largest part, the shares in the advice, and the cause given for a stall."""
     least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
     row = next(each for each in result.arms if each.id == arm.arm.id)
     if row.account is not None and row.account.share("not_known") < NOISE:
@@ -142,7 +142,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
 
 
 def _sweep(result: RunResult) -> Iterator[str]:
-    """A crossover and its interval lie between the sizes that both arms were measured at."""
+    """Check that a crossover and its interval are between sizes that both arms were measured at."""
     for found in result.crossovers:
         sizes = [
             point.values[result.axis[0]]

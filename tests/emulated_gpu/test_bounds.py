@@ -1,6 +1,6 @@
-"""No arm of the emulated GPU beats its bound: the presets, the functions of `tests.benchmarks`, the kinds of models.
+"""No arm of the emulated GPU beats its bound: presets, functions of `tests.benchmarks`, kinds of models.
 
-The bound is that of a device with the emulation's own kernels and copies, and no other limit.
+The bound is that of a device with the emulation's kernels and copies, and no other limit.
 """
 
 import uuid
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(300
 
 @pytest.fixture(scope="module")
 def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Waits for each kernel, as TensorFlow's own kernels do not keep to the stream."""
+    """Yield a worker whose GPU waits for each kernel, because TensorFlow's own kernels ignore the stream."""
     made = emulated_gpu(1, asynchronous=False, kernel_us=KERNEL_S * 1e6, copy_gbps=LINK * 1e-9)
     worker = Worker(cpus=1, environment=made)
     yield worker
@@ -48,7 +48,7 @@ def _launch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def compare(state: RunState, name: str) -> None:
-    """Print the bound of each GPU arm that ran as a part of its time, and fail if one took less."""
+    """Print each GPU arm's bound as a share of its time; fail if an arm took less."""
     faster = []
     for arm in state.arms.values():
         timed, call = estimate_at(arm, 0), call_of(state, arm.arm, 0)

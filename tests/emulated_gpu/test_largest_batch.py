@@ -140,7 +140,7 @@ def run(worker: Worker, file: Path, *variants: str) -> RunResult:
 def test_the_largest_batch_follows_from_the_device_memory(
     worker: Worker, small_gpu: dict[str, str], tmp_path: Path, name: str, variant: str
 ) -> None:
-    """Never above it: in a process of its own the batch fits, and one that is a ninth larger does not."""
+    """In a fresh process that batch fits, and one that is a ninth larger does not."""
     file = tmp_path / f"{name}.keras"
     alone({}, f"{MODELS}\n{name}().save({str(file)!r})")
     result = run(worker, file, variant)

@@ -33,7 +33,7 @@ def state() -> RunState:
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A data folder with both recordings."""
+    """Return a data folder with both recordings."""
     with pytest.MonkeyPatch.context() as patch:
         folder = knowing(tmp_path_factory.mktemp("history"))
         patch.setenv("TUILAB_DATA", folder)

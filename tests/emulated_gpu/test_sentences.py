@@ -1,4 +1,6 @@
-"""Every preset with one and two GPUs of known pace: no sentence of answer, advice or verdict is false."""
+"""Every preset with one and two GPUs of a set speed: no sentence of the answer, advice or verdict is
+false.
+"""
 
 import os
 import uuid
@@ -27,12 +29,12 @@ from tuilab.workloads import find
 KERNEL_S, COPY_S = 500e-6, 1e-3
 SHORT = Budget(name="quick", warm_s=0.01, warm_limit_s=0.1, precision=0.2, rounds=8, limit_s=2.0)
 KEPT = os.environ.get("EMULATED_GPU_SENTENCES")
-"""A folder for the recordings, to look at what was said."""
+"""A folder that keeps the recordings for inspection."""
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one-gpu", "two-gpus"])
 def worker(request: pytest.FixtureRequest, emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Each kernel is awaited: TensorFlow's own kernels of iterators do not keep to the stream."""
+    """Yield a worker that waits for each kernel, because TensorFlow's iterator kernels ignore the stream."""
     paces = {"kernel_us": KERNEL_S * 1e6, "copy_us": COPY_S * 1e6}
     worker = Worker(cpus=1, environment=emulated_gpu(request.param, asynchronous=False, **paces))
     yield worker
@@ -63,7 +65,7 @@ def test_no_sentence_is_false(worker: Worker, name: str) -> None:
 
 
 def test_a_false_sentence_is_noticed() -> None:
-    """A recorded run is true at the pace it was recorded at, and false at another, or with its samples exchanged."""
+    """A recorded run is consistent with its own speed, but not with another, or with exchanged samples."""
     claims = PRESETS["stft-small"].claims
     assert untrue(folded(*events_of("run")), claims, 500e-6) == []
     assert any("by its pace" in said for said in untrue(folded(*events_of("run")), claims, 800e-6))

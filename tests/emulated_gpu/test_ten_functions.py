@@ -1,4 +1,6 @@
-"""Ten functions, each with one part made slow: that part is named as the largest, and the advice is about it."""
+"""Ten functions, each with one slow part, which must be reported as the largest and be the subject of the
+advice.
+"""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,17 +22,17 @@ from tuilab.model.scenario import Scenario
 pytestmark = [pytest.mark.real_worker, pytest.mark.long, pytest.mark.timeout(300)]
 
 KERNEL_S, HOST_S, LINK = 5e-3, 20e-3, 0.1e9
-"""A kernel, the op of known pace on the host, bytes a second."""
+"""Seconds of a kernel, seconds of the paced op on the host, bytes per second."""
 PACED = Path(__file__).with_name("paced.py")
 GRAPH, EAGER = Arm("GPU:0", "graph", "resident"), Arm("GPU:0", "eager", "resident")
 COPIED = Arm("GPU:0", "graph", "copied")
 TRIES = 4
 ABOUT_PARTS = {"stalled", "copy-bound", "launch-bound", "dispatch-bound"}
-"""Advice on a part of a call."""
+"""Codes of advice on a part of a call."""
 
 
 class Slow(NamedTuple):
-    """The arm of the function, its largest part, and the code of the advice, "" for none."""
+    """The function's arm, its largest part, and the code of the advice ("" for none)."""
 
     arm: Arm
     largest: str

@@ -66,7 +66,7 @@ def test_a_refutation_gives_no_reason_for_the_opposite():
 
 
 def test_the_reason_is_of_an_arm_that_the_verdict_compared():
-    """`GPU graph` begins the name of another arm, and is not meant by it."""
+    """The name of another arm begins with `GPU graph`, but the verdict does not refer to it."""
     result = run_result()
     [one, other] = [
         msgspec.structs.replace(result.arms[0], id=i, label=n)
