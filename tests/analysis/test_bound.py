@@ -196,6 +196,12 @@ class TestAnswer:
         assert "this host was too busy to measure how long TensorFlow takes to start a call" in answer(state)
         assert "far faster" not in answer(state) + bound_words(state)
 
+    def test_a_large_ceiling_is_not_printed_on_a_busy_machine_either(self) -> None:
+        state = without_gpu(50e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
+        state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
+        assert all(b.busy and b.busy[0] > 100 for b in bounds(state, 0, SHEETS["h100"]))
+        assert "would be far faster; the ceiling is not informative" in answer(state)
+
     def test_a_busy_machine_still_judges_a_call_whose_start_is_negligible(self) -> None:
         state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))
         idle = answer(state)

@@ -116,7 +116,7 @@ def _clause(bound: GpuBound) -> str:
     """Return `would likely be 4 to 15 × faster, and at most 31 × (limited by memory bandwidth)`."""
     if bound.verdict == "cannot win":
         return f"cannot win (limited by {_limit(bound)})"
-    if bound.busy is not None:
+    if bound.busy is not None and bound.busy[0] <= MOST_TIMES:
         low, high = bound.busy
         if high > MOST_TIMES:
             return f"has a ceiling of {significant(low, 2)} × or above ({BUSY_START})"
