@@ -891,7 +891,9 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     # The runtime omits cheap ops from a profile after running them about ninety times.
     profiled = max(sum(seen.counts.values()) for _, seen in of.profiled)
     n = max(profiled, float(sum(of.sizes[key].values())))
-    spent = of.share("compute")
+    # A Python function in the graph computes for long by itself; the ops around it may be small all the same.
+    python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
+    spent = max(0.0, of.share("compute") - python * len(of.seen) / lasted(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
