@@ -98,8 +98,10 @@ def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Ite
     least, nodes = computing(arm, point, kernel_s), nodes_at(arm, point)
     row = next(each for each in result.arms if each.id == arm.arm.id)
     if row.account is not None and row.account.share("not_known") < NOISE:
-        if row.account.share("compute") + row.account.share("stall") < min(1.0, least) - NOISE:
-            yield f"computes for {row.account.share('compute'):.0%}, at least {least:.0%} by its pace"
+        busy = [part for part in row.account.parts if part.phase in ("compute", "stall")]
+        most = sum(part.ci95_s[1] if part.ci95_s else part.seconds for part in busy) / row.account.total_s
+        if most < min(1.0, least) - NOISE:
+            yield f"computes for at most {most:.0%}, at least {least:.0%} by its pace"
         if least > MOSTLY and largest(row.account) != "compute":
             yield f"{largest(row.account)} is called its largest part, its kernels take {least:.0%}"
         if row.roof is not None and least > MOSTLY and "compute" not in GROUPS.get(row.roof.bound_by, ()):

@@ -26,9 +26,10 @@ LONGEST_CALL_S = 4.0
 """Do not try a batch whose call would take longer, in seconds."""
 GROWTH, TELLING = 4, 0.05
 """Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
-KEPT, UNTRIED = 0.97, 0.92
-"""Share of the extrapolated batch to call first, and to report without a call. The allocator rounds and
-splits its chunks, so it cannot use the last of the memory."""
+CALLED, REPORTED = 0.97, 0.905
+"""Shares of the extrapolated batch: the batch to call, and the batch to report. The allocator rounds and
+splits its chunks, so it cannot use the last of the memory. A process that takes all memory at its start
+splits it in another way than this one, whose memory grows, and refuses batches a few per cent smaller."""
 LONGEST_TRIAL_S = 20.0
 """Do not call the largest batch if making its input and calling it twice would take longer, in seconds."""
 RECENT_S = 10.0
@@ -155,14 +156,14 @@ class _Search:
             return self._found(large, "tried") if large == high else None
         each = (two - one) / (large - small)
         worked_out = large + (self._limit - two) / each
-        return self._settle(large, min(high, worked_out * UNTRIED), min(high, worked_out * KEPT))
+        return self._settle(large, min(high, worked_out * REPORTED), min(high, worked_out * CALLED))
 
     def _settle(self, fits: int, careful: float, batch: float) -> Fit:
         """Call the batch that was worked out, and smaller ones until one fits. fits: one that does."""
         tries = 0 if _others_compute(self._bench, self._arm.device) else REFUSALS
         while tries and batch > fits and self._can_try(int(batch), fits):
             if self._peak(int(batch)) is not None:
-                return self._found(int(batch), "tried")
+                return self._found(max(fits, int(min(careful, batch))), "tried")
             batch, tries = batch * SMALLER, tries - 1
         if batch <= fits:
             return self._found(fits, "tried")
