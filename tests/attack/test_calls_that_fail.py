@@ -359,7 +359,7 @@ class Attack:
         if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
-        found = re.search(r"is kept in (\S+\.jsonl)", done.said)
+        found = re.search(r"is saved in (\S+\.jsonl)", done.said)
         if found is None or not Path(found[1]).exists():
             return 0
         return sum(b'"type":"round"' in line[:40] for line in Path(found[1]).read_bytes().splitlines())

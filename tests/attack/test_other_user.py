@@ -219,7 +219,7 @@ def test_a_temporary_link_made_by_another_user_is_not_followed(users, data):
     for name in ("file.md", "new.md", "folder/notes.md", "folder/new.md"):
         for words in (["export", "run1", "-o"], ["history", "save", "run1"]):
             code, _, err = users.call(NAMES[0], *words, str(shared / name), data=data)
-            assert code == 2 and "somebody else made" in err, (name, code, err)
+            assert code == 2 and "another user made" in err, (name, code, err)
     assert os.listdir(precious) == ["notes.md"] and (precious / "notes.md").read_text() == "mine"
     (own := shared / "own.md").symlink_to(precious / "notes.md")
     account = users.accounts[NAMES[0]]

@@ -630,7 +630,7 @@ def command(trial: Trial, *words: str) -> str:
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
     """Run the import that the last message names."""
-    found = re.search(r"is kept in (\S+): tuilab history import", terminal.last_words)
+    found = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
     assert found, terminal.last_words
     name = found[1]
     command(trial, "history", "import", name)
