@@ -67,8 +67,9 @@ class Users:
         return code, out, err
 
     def act(self, name: str, code: str, warm: str = "", **more: str) -> Any:
-        """Return what Python code answers; it runs until the tests end, unless it ends by itself. warm: what
-        it imports.
+        """Run Python code as that user until the tests end, and return the object that it prints.
+
+        warm: modules to import first.
         """
         account = self.accounts[name]
         home = self.folder / f"home-{name}"

@@ -68,7 +68,7 @@ CAPABILITY = (
 def _report_capability(file: Path) -> None:
     """Make the wheel's `get_device_details` return the compute capability that is set.
 
-    TensorFlow asks a plug-in for the device's name alone.
+    TensorFlow asks a plug-in only for the device's name.
     """
     text = file.read_text()
     if CAPABILITY in text:

@@ -267,7 +267,7 @@ def test_a_traceback_from_inside_a_function_is_unchanged(tmp_path: Path) -> None
     assert "Matrix size-incompatible" in alone.stderr or "Dimensions must be equal" in alone.stderr
     assert (watched.returncode, watched.stdout) == (1, alone.stdout)
     shown, wanted = (text[text.index("Traceback") :] for text in (watched.stderr, alone.stderr))
-    assert shown == wanted  # before it are the times of TensorFlow's own log
+    assert shown == wanted  # the part before it has the times of TensorFlow's own log
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from textual.filter import LineFilter
 
 TABLE = str.maketrans(
     "µ×…–—−·≈≠≤≥±→↓°‘’“”✓✗⊘☑☐⚑⚠"  # words and signs
-    "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # what Textual draws, and a player
+    "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # borders and scroll bars of Textual, and the signs of the replay
     "●○◉•◆▲□▽■◇△"  # markers
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
     "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0~",
