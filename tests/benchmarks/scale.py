@@ -114,7 +114,7 @@ async def scene(name: str, folder: Path) -> dict[str, object]:
         while state.rounds < ROUNDS[name]:
             state.apply(next(events))  # type: ignore[arg-type]
         filled = rss()
-        # All at once; a real run brings it round by round.
+        # All rounds at once; a real run sends them one by one.
         here.changed(~Change.NOTHING)
         await drawn(app)
         held = [await held_up(app) for _ in range(PAINTS)]

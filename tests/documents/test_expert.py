@@ -1106,7 +1106,7 @@ for trial in range(200):
     rows.append({'trial': trial, 'seconds': time.perf_counter() - t})
 print(rows)
 """),
-    # What a time is called, whatever joins the words to it.
+    # Labels of a time, in any form of text.
     Probe("a label that is joined to the time's text", "TL302", "s = time.perf_counter()", """
 tf.matmul(x, y).numpy()
 s = time.perf_counter()

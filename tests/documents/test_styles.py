@@ -14,7 +14,7 @@ EXPECTED = tomllib.loads((FOLDER / "expected.toml").read_text(encoding="utf-8"))
 
 
 def wanted_and_found(name: str) -> tuple[set[tuple[str, int]], set[tuple[str, int]]]:
-    """(code, line) of the faults, and of what is found of them and beyond; notes are no findings."""
+    """Return (code, line) of the labelled faults, and of all findings other than notes."""
     report = read(FOLDER / name, shipped(), preview=False)
     wanted = {
         (f["code"], line_of(report.lines, f["at"], f.get("nth", 1))) for f in EXPECTED[name]["findings"]

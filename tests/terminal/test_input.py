@@ -36,7 +36,7 @@ def test_a_long_paste_keeps_its_beginning_and_the_keys_after_it(tmp_path):
         terminal.see("first/xxx", "30,004 bytes at its end were left out")
         terminal.press("!")
         terminal.see("xxkept!")
-        send(terminal, b"\x1b[200~" + b"z" * 10)  # whose end never comes
+        send(terminal, b"\x1b[200~" + b"z" * 10)  # which never ends
         terminal.see("xxkept!zzz")
         terminal.press("?")
         terminal.see("zzz?")

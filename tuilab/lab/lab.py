@@ -542,7 +542,7 @@ class Lab(RunController):
         self.state.guessing = kept
         self.changed(Change.SETTINGS)
 
-    # For who paints what is measured
+    # For screens that paint the measurement
 
     def pace(self) -> None:
         """Make the worker wait for `painted` after each report; `sum_up` handles long runs."""
