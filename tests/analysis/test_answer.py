@@ -127,18 +127,24 @@ def test_an_eager_arm_as_fast_as_the_graph_is_reported_as_such() -> None:
 def test_arms_within_the_noise_are_called_equal() -> None:
     state = finish(measure(begun([GRAPH, XLA, GPU_GRAPH]), {GRAPH: 1e-3, XLA: 1e-3, GPU_GRAPH: 3e-3}))
     text = answer(state)
-    assert "are fastest, equal within the noise; a difference below " in text
-    assert "CPU graph (" in text and "CPU xla (" in text
+    first = re.match(
+        r"CPU (graph|xla) and CPU (graph|xla) are fastest, equal within the noise\. CPU (.*) takes", text
+    )
+    assert first and first[1] == first[3] != first[2], text
+    assert re.search(r", CPU (graph|xla) [\d.]+ ms \[.*\]; a difference below [\d.]+ % would not", text)
     assert re.search(r"GPU graph [\d.]+ ms \[.*\], [23]\.\d+ × slower than CPU graph \[.*\]\.", text)
     both = finish(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1e-3}))
     assert re.search(
-        r"are equal within the noise; a difference below [\d.]+ % would not have been seen\.$", answer(both)
+        r"are equal within the noise\. .*; a difference below [\d.]+ % would not have been seen\.$",
+        answer(both),
     )
 
 
 def test_noise_too_wide_to_show_equality_is_reported() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1.05e-3}, spread=0.8)
-    assert "cannot be told apart within the noise; a difference below " in answer(finish(state))
+    assert re.search(
+        "cannot be told apart within the noise\\. .*; a difference below ", answer(finish(state))
+    )
 
 
 def test_one_round_each_is_not_called_noise() -> None:
@@ -146,14 +152,15 @@ def test_one_round_each_is_not_called_noise() -> None:
     state = begun([EAGER, GRAPH, XLA], gpu=False)
     blocks = tuple(e.Block(arm.id, 0, 1, each) for arm, each in ((EAGER, 0.85), (GRAPH, 0.012), (XLA, 0.005)))
     state.apply(e.Round(run="r", index=0, blocks=blocks, elapsed_s=1.0))
-    figures = "CPU xla (5.0 ms), CPU graph (12 ms) and CPU eager (850 ms)"
-    assert answer(finish(state)).startswith(f"{figures} have too few rounds to be told apart.")
+    figures = "CPU xla takes 5.0 ms, CPU graph 12 ms, CPU eager 850 ms"
+    assert answer(finish(state)).startswith(f"All 3 arms have too few rounds to be told apart. {figures}")
 
 
 def test_two_scattered_rounds_give_no_difference() -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 5e-3}, rounds=2, spread=2.0)
     text = answer(finish(state))
-    assert "cannot be told apart within the noise; they have too few shared rounds to compare" in text
+    assert "cannot be told apart within the noise. " in text
+    assert "; they have too few shared rounds to compare" in text
     assert not re.search(r"\d{4} %", text)
 
 
@@ -162,7 +169,33 @@ def test_a_few_rounds_support_no_claim(rounds: int) -> None:
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3, GPU_GRAPH: 1.2e-3}, rounds=rounds, spread=0.1)
     text = answer(state)
     assert "fastest" not in text and "slower" not in text
-    assert text.startswith("So far ") and text.endswith("cannot be told apart yet.")
+    assert re.match("So far CPU graph and GPU graph cannot be told apart yet. CPU graph takes", text)
+
+
+MANY = tuple(Arm("GPU:0", "graph", input="copied", variant=f"a long name {v}") for v in "abcde")
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("spread", [0.0, 0.01, 0.9])
+@pytest.mark.parametrize(
+    ("arms", "paces"),
+    [
+        ((EAGER, GRAPH), (4e-3, 4e-4)),
+        ((EAGER, GRAPH), (4e-3, 4e-3)),
+        ((GRAPH, XLA, GPU_GRAPH), (1e-3, 1e-3, 3e-3)),
+        ((GRAPH, XLA, GPU_GRAPH), (1e-3, 1.001e-3, 1.002e-3)),
+        (MANY, (1e-3, 1e-3, 1e-3, 1e-3, 1e-3)),
+        (MANY, (1e-3, 1e-3, 1e-3, 5e-3, 9e-3)),
+        (MANY, (1e-3, 2e-3, 3e-3, 4e-3, 5e-3)),
+    ],
+)
+def test_the_first_sentence_fits_sixty_characters(arms, paces, spread, running) -> None:
+    timed = dict(zip(arms, paces, strict=True))
+    state = measure(begun(arms, gpu=arms[-1].device != "CPU:0"), timed, spread=spread)
+    text = answer(state if running else finish(state))
+    first = re.split(r"(?<=[a-z\])])\. ", text)[0].rstrip(".") + "."
+    named = max(len(arm.label) for arm in state.arms.values())
+    assert len(first) <= 60 or (first.count(",") == 0 and len(first) - named <= 60), first
 
 
 def test_a_single_arm_is_not_called_the_winner() -> None:
@@ -336,7 +369,7 @@ def test_an_arm_between_two_that_are_nearly_equal_is_not_called_slower() -> None
     near = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0), b=pace(1.02, 0.001), c=pace(1.025, 0.06))
     said = answer(near)
     assert re.search(
-        r"^CPU a \(.*\), CPU b \(.*\) and CPU c \(.*\) lie within 5.2 % of each other\.", said
+        r"^CPU a, CPU b and CPU c lie within 5.2 % of each other\. CPU a takes 1.0.*, CPU b .*, CPU c ", said
     ), said
     assert "slower" not in said and "fastest" not in said
 
@@ -364,7 +397,8 @@ def test_two_rounds_are_not_said_to_vary() -> None:
 def test_with_several_leaders_the_faster_arm_of_a_pair_is_named() -> None:
     state = fixed(begun(VARIANTS, gpu=False), a=pace(1.0, 0.01), b=pace(1.001, 0.01), c=pace(3.0, 0.01))
     said = answer(state)
-    assert "1.00 ×" not in said and "CPU b (1.001 s [0.9960 1.006]) lie within 0.1 % of each other. " in said
+    assert "1.00 ×" not in said and "CPU a and CPU b lie within 0.1 % of each other. CPU a takes " in said
+    assert ", CPU b 1.001 s [0.9960 1.006]. " in said
     assert "3.00 × slower than CPU a [" in said
 
 

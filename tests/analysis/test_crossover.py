@@ -50,7 +50,7 @@ def test_no_crossover_names_the_faster_arm_and_its_factor() -> None:
     found = crossover(measured(lambda x: 3 * cpu(x)), measured(cpu, seed=2), PAIR)
     assert (found.status, found.at, found.ci95) == ("none", None, None)
     assert found.sentence.startswith(
-        "No crossover up to 65,536 samples: CPU graph is faster than GPU graph ("
+        "No crossover up to 65,536 samples. CPU graph is faster than GPU graph ("
     )
     assert found.sentence.endswith(" × at 65,536).")
 
@@ -67,9 +67,9 @@ def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
     near = SIZES[:-1]
     found = crossover(measured(gpu, near), measured(cpu, near, seed=2), PAIR)
     assert (found.status, found.a) == ("beyond", "gpu")
-    start = "GPU graph does not overtake CPU graph up to 16,384 samples: CPU graph is still 1.2"
+    start = "GPU graph does not overtake CPU graph up to 16,384 samples. It is still 1.2"
     assert found.sentence.startswith(start)
-    assert found.sentence.endswith(" × faster there, but the gap closes.")
+    assert found.sentence.endswith(" × slower there, but the gap closes.")
 
 
 def test_a_gap_that_closes_too_slowly_gives_no_crossover() -> None:
@@ -110,7 +110,7 @@ def test_a_lead_that_jumps_from_size_to_size_is_not_a_crossover() -> None:
     found = crossover(measured(lambda x: 1 + (x in (1_024, 16_384))), measured(lambda x: 1.5, seed=2), PAIR)
     assert (found.status, found.at) == ("unknown", None)
     assert found.sentence == (
-        "GPU graph and CPU graph take the lead from each other 4 times from size to size: no crossover persists."
+        "No crossover persists. GPU graph and CPU graph take the lead from each other 4 times from size to size."
     )
 
 
@@ -123,7 +123,7 @@ def test_arms_that_become_equal_say_from_which_size() -> None:
 def test_one_size_shows_no_crossover() -> None:
     found = crossover(measured(gpu, (256,)), measured(cpu, (256,), seed=2), PAIR)
     assert found.status == "none"
-    assert found.sentence.endswith("one size shows no crossover.")
+    assert found.sentence.endswith("One size shows no crossover.")
 
 
 def test_bisection_needs_few_sizes_and_then_stops() -> None:

@@ -44,6 +44,8 @@ COPYING = 0.2
 LOOK = 3
 """Number of warm-up calls that give a provisional figure until a counted one exists."""
 MOST_NAMED = 3
+HEADLINE = 60
+"""Characters of the answer's first sentence, so that it fits next to the key that opens the rest."""
 
 
 def answer(state: RunState, crossed: Sequence[Crossover] | None = None, against: str = "") -> str:
@@ -238,25 +240,33 @@ def _lead(
     if len(tied) == 1:
         among = " of those that can be told apart" if apart else ""
         return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
-    figures = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in tied[:MOST_NAMED]]
-    if len(tied) > MOST_NAMED:
-        figures.append(f"{len(tied) - MOST_NAMED} more")
     found = [compare(arm, arms[0], point) for arm in tied[1:]]
+    unseen = ""
     if any(each is not None and each.is_slower for each in found):
         spans = [each.interval for each in found if each is not None and each.interval is not None]
-        widest = percent(max(max(high, 1 / low) for low, high in spans) - 1)
-        return _capital(f"{so_far}{listed(figures)} lie within {widest} of each other.", keep=keep)
-    if not all(_close(arm, arms[0], point) for arm in tied[1:]):
-        verb = "cannot be told apart within the noise"
-        if all(each is None or each.least is None for each in found):
-            verb = "have too few rounds to be told apart"
-        verb = "cannot be told apart yet" if state.running else verb
-    elif len(tied) == len(arms):
-        verb = "are equal within the noise"
+        verb = f"lie within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
     else:
-        verb = "are fastest, equal within the noise"
-    unseen = "" if state.running else _unseen(found)
-    return _capital(f"{so_far}{listed(figures)} {verb}{unseen}.", keep=keep)
+        if not all(_close(arm, arms[0], point) for arm in tied[1:]):
+            verb = "cannot be told apart within the noise"
+            if all(each is None or each.least is None for each in found):
+                verb = "have too few rounds to be told apart"
+            verb = "cannot be told apart yet" if state.running else verb
+        elif len(tied) == len(arms):
+            verb = "are equal within the noise"
+        else:
+            verb = "are fastest, equal within the noise"
+        unseen = "" if state.running else _unseen(found)
+    names = [name_of(arm, point) for arm in tied]
+    head = f"{so_far}{listed(names)} {verb}."
+    if len(head) > HEADLINE:
+        which = f"all {len(tied)}" if len(tied) == len(arms) else f"the {len(tied)} fastest"
+        verb = verb.replace("are fastest, equal", "are equal")
+        head, keep = f"{so_far}{which} arms {verb}.", bool(_place(state, point))
+    more = f" and {len(tied) - MOST_NAMED} more" if len(tied) > MOST_NAMED else ""
+    first, *others = [timing(arm, point) for arm in tied[:MOST_NAMED]]
+    figures = [f"{names[0]} takes {first}", *map(" ".join, zip(names[1:], others, strict=False))]
+    told = f"{', '.join(figures)}{more}{unseen}."
+    return f"{_capital(head, keep=keep)} {_capital(told, keep=bool(arms[0].arm.host))}"
 
 
 HOPELESS = 9.0

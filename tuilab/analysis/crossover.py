@@ -347,8 +347,8 @@ def _unknown(at: Sequence[SizeRatio], pair: Pair) -> Crossover:
     if jumps(at):
         turns = sum(1 for _ in groupby(lead for lead in leads(at) if lead)) - 1
         sentence = (
-            f"{pair.a_label} and {pair.b_label} take the lead from each other {turns} times from size to "
-            "size: no crossover persists."
+            f"No crossover persists. {pair.a_label} and {pair.b_label} take the lead from each other {turns} "
+            "times from size to size."
         )
     elif known and all(ratio.alike for ratio in known):
         sentence = f"{pair.a_label} and {pair.b_label} are equal within the noise at every size."
@@ -372,23 +372,21 @@ def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Cro
             f"{_lead(place, sign)} at {size(place.size)}" for place in (sure, last)[sure is last :]
         )
         below = f"; below {size(sure.size)} the two cannot be told apart" if sure is not first else ""
-        sentence = f"No crossover up to {end}: {ahead} is faster than {behind} ({spread}){below}."
+        sentence = f"No crossover up to {end}. {ahead} is faster than {behind} ({spread}){below}."
         if len(at) == 1:
             sentence = (
-                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}; one size shows no crossover."
+                f"At {end} {ahead} is {_lead(last, sign)} faster than {behind}. One size shows no crossover."
             )
         return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="none", sentence=sentence)
     if known[-1]:
-        state = f"{ahead} is still {_lead(last, sign)} faster there, but the gap closes"
+        state = f"It is still {_lead(last, sign)} slower there, but the gap closes"
     else:
         rest = at[max(i for i, each in enumerate(known) if each) + 1 :]
         alike = all(from_location(place.ratio).alike for place in rest)
         told = "are equal within the noise" if alike else "cannot be told apart"
         on = "at" if len(rest) == 1 else "from"
-        state = (
-            f"{ahead} is faster below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {told}"
-        )
-    sentence = f"{behind} does not overtake {ahead} up to {end}: {state}."
+        state = f"It is slower below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {told}"
+    sentence = f"{behind} does not overtake {ahead} up to {end}. {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 
 
