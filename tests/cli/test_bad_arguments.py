@@ -130,8 +130,10 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
 
 
 def test_a_parameter_given_as_an_option_shows_the_right_syntax():
-    done = here("run", "stft-small", "--batch", "4")
-    assert done.returncode == 2 and "A parameter is changed with --set batch=VALUE." in done.stderr
+    for words, said in (("--batch", "4"), "4"), (("--batch=8",), "8"), (("--batch",), "VALUE"):
+        done = here("run", "stft-small", *words)
+        assert done.returncode == 2 and f"A parameter is changed with --set batch={said}." in done.stderr
+    assert "Did you mean" not in done.stderr
     assert "--set" not in here("history", "--batch", "4").stderr
 
 

@@ -7,6 +7,7 @@ import io
 import os
 import sqlite3
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -218,6 +219,14 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _given(option: str) -> str:
+    """Return the value that the command line gives this option, `VALUE` if none."""
+    given = (pair for pair in pairwise([*sys.argv, ""]) if pair[0].partition("=")[0] == option)
+    word, after = next(given, ("", ""))
+    value = word.partition("=")[2] or after
+    return value if value and not value.startswith("-") else "VALUE"
+
+
 def _fail_usage(error: click.ClickException) -> NoReturn:
     """Print click's message about the arguments, which may contain anything."""
     said = io.StringIO()
@@ -225,8 +234,8 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
             # Users try `--batch 4` for a model.
-            told = f"{error.message} A parameter is changed with --set {name}=VALUE."
-            error = click.NoSuchOption(error.option_name, told, error.possibilities, error.ctx)
+            told = f"{error.message} A parameter is changed with --set {name}={_given(error.option_name)}."
+            error = click.NoSuchOption(error.option_name, told, ctx=error.ctx)
     error.show(said)
     with contextlib.suppress(OSError, ValueError):
         click.echo(sanitize_block(said.getvalue(), 20_000), nl=False, err=True)

@@ -1,6 +1,7 @@
 """A run along one or two axes: every point in turn, then new sizes around each crossover."""
 
 import gc
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from tuilab.worker.machine import buses
 from tuilab.worker.measure import caveats
 from tuilab.worker.measure.bench import Bench, TimedArm
 from tuilab.worker.measure.interference import GpuWatch, HostWatch
+from tuilab.worker.measure.memory import SizesMemory
 from tuilab.worker.measure.phases import measure_account
 from tuilab.worker.measure.prepare import failed, prepare, refuse, tight, unavailable, without_kernel
 from tuilab.worker.measure.rounds import RoundRobin
@@ -219,15 +221,35 @@ def measure_points(bench: Bench, points: Sequence[Point], arms: Sequence[Arm], l
     total = limit_s * (BUDGETS if sweep else 1)
     first = total * (1 - REFINING) if refining else total
     worst: dict[str, ArmStatus] = {}
+    memory = SizesMemory()
     for index, point in enumerate(points):
         share = max(0.0, first - bench.elapsed_s) / (len(points) - index)
-        for arm, trouble in _measure(bench, point, arms, share).items():
+        for arm, trouble in _fitting(bench, point, arms, share, memory).items():
             if arm not in worst or worst[arm].status != "failed":
                 worst[arm] = trouble
     if refining and sweep:
         _refine(bench, sweep.axes[0], len(points), arms, total)
     if sweep:
         _say_of_whole_arms(bench, worst)
+
+
+def _fitting(
+    bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
+) -> dict[str, ArmStatus]:
+    """Measure a point, unless it would take more memory than is free by what the smaller ones took."""
+    size = math.prod(float(value) for value in point.values.values() if isinstance(value, int | float))
+    if lacking := memory.lacking(size):
+        return _none_runs(bench, point, arms, lacking)
+    memory.begin()
+    troubles = _measure(bench, point, arms, limit_s)
+    memory.end(size)
+    return troubles
+
+
+def _none_runs(bench: Bench, point: Point, arms: Sequence[Arm], why: str) -> dict[str, ArmStatus]:
+    troubles = {arm.id: unavailable(bench.run, arm.id, why, point.index) for arm in arms}
+    bench.reporter.say(*troubles.values())
+    return troubles
 
 
 def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) -> dict[str, ArmStatus]:
@@ -237,10 +259,7 @@ def _measure(bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float) ->
             declaration.parameters, declaration.constraints, {**bench.values, **point.values}
         )
     except InputError as error:
-        troubles = {arm.id: unavailable(bench.run, arm.id, text_of(error), point.index) for arm in arms}
-        for trouble in troubles.values():
-            bench.reporter.say(trouble)
-        return troubles
+        return _none_runs(bench, point, arms, text_of(error))
     return measure_point(bench, point, values, arms, limit_s)
 
 

@@ -1,0 +1,72 @@
+"""Whether a larger size of a sweep fits into memory, given what the smaller sizes took."""
+
+import contextlib
+import math
+import resource
+import sys
+from pathlib import Path
+
+import psutil
+
+from tuilab.model.quantity import size as bytes_words
+from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
+
+LEAST = 64 * 2**20
+"""Bytes below which a size's memory is lost in the noise of TensorFlow's own."""
+MOST_POWER = 3.0
+"""Largest power of the size with which memory may grow."""
+RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+
+
+def held() -> int:
+    """Return the bytes of memory that this process holds now."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def reset_peak() -> None:
+    """Start a new peak, if this system and the process's confinement allow it (Linux 4.0 and later)."""
+    with contextlib.suppress(OSError):
+        RESET.write_text("5")
+
+
+def peak() -> int:
+    """Return the most bytes of memory that this process has held since the last reset, or ever."""
+    with contextlib.suppress(OSError):
+        for line in STATUS.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+class SizesMemory:
+    """The memory that each size of a sweep took at its peak."""
+
+    def __init__(self) -> None:
+        self._taken: dict[float, int] = {}
+        self._before = 0
+
+    def begin(self) -> None:
+        """Note what the process holds before a size."""
+        reset_peak()
+        self._before = held()
+
+    def end(self, size: float) -> None:
+        """Note what that size took, `LEAST` if less."""
+        self._taken[size] = max(LEAST, peak() - self._before)
+
+    def lacking(self, size: float) -> str:
+        """Return why that size does not fit; "" if it does or nobody knows.
+
+        Memory is assumed to grow as between the two largest known sizes, as a power of the size.
+        """
+        known = sorted(self._taken.items())[-2:]
+        if len(known) < 2 or size <= known[-1][0]:
+            return ""
+        (before, took), (last, taken) = known
+        power = min(MOST_POWER, max(0.0, math.log(taken / took) / math.log(last / before)))
+        needed, available = taken * (size / last) ** power, free_memory()
+        if taken == LEAST or needed <= MEMORY_SHARE * available:
+            return ""
+        told = f"{bytes_words(needed)} of memory, as the smaller sizes grew"
+        return f"needs about {told}; {bytes_words(available)} are free"
