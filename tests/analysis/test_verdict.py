@@ -148,7 +148,7 @@ def test_gpu_only_variants_are_untestable_without_one() -> None:
 def test_a_missing_failed_or_unreached_side_gives_no_verdict() -> None:
     when = Faster(a=ON_CPU, b=ON_GPU)
     alone = measure(begun([GRAPH]), {GRAPH: 1e-3})
-    assert verdict(when, alone) == ("untestable", "The run has no arm that is GPU.")
+    assert verdict(when, alone) == ("untestable", "The run has no GPU arm; set device to both.")
     broken = failed(measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3}), GPU_GRAPH, "out of memory.")
     assert verdict(when, broken) == ("untestable", "GPU graph failed: out of memory.")
     waiting = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1e-3})
@@ -345,7 +345,7 @@ def test_crosses_needs_its_sweep() -> None:
     assert verdict(when, swept()) == ("undecided", "It needs a sweep over frame length.")
     alone = measure(begun([GRAPH], sizes=SIZES), {GRAPH: 1.0})
     found = verdict(Crosses(a=ON_GPU, b=ON_CPU, axis="samples", low=1, high=2), alone)
-    assert found == ("untestable", "The run has no arm that is GPU.")
+    assert found == ("untestable", "The run has no GPU arm; set device to both.")
 
 
 def test_crosses_along_two_axes_needs_all_series_to_agree() -> None:

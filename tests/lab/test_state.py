@@ -110,6 +110,52 @@ def test_a_sweep_names_its_current_size_and_the_time_left():
     assert status(made).text.endswith("about 12 s left"), "it goes down while that size is measured"
 
 
+def test_a_resumed_sweep_reckons_with_the_sizes_and_seconds_of_its_new_process():
+    """Two sizes were measured, one of them too roughly: two are left, and each takes about 26 s."""
+    made, sizes = lab_state(), (256, 1024, 4096)
+    request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
+    points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
+    started = RunStarted(
+        run=request.id, scenario=request.scenario, arms=request.arms, points=points, budget=request.budget,
+        machine=GPU_MACHINE, at="2026-01-05T10:00:00Z", sweep=request.sweep,
+    )  # fmt: skip
+    made.apply(started)
+    arm = request.arms[0].id
+    for point in (0, 1):
+        made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=0.1))
+        made.apply(Round(run=request.id, index=point, blocks=(Block(arm, point, 2, 2.0),), elapsed_s=2.5))
+    made.apply(Finished(run=request.id, status="cancelled"))
+    made.clock.now += 600
+    made.expect(msgspec.structs.replace(request, worker=1), made.shown)
+    made.apply(msgspec.structs.replace(started, points=points[1:], worker=1))
+    made.apply(FirstCalls(run=request.id, arm=arm, point=1, first_s=0.1, second_s=0.1))
+    assert status(made).text.startswith("size 1 of 2 · ") and "left" not in status(made).text
+    made.clock.now += 26
+    made.apply(Round(run=request.id, index=2, blocks=(Block(arm, 1, 2, 2.0),), elapsed_s=2.5))
+    made.apply(FirstCalls(run=request.id, arm=arm, point=2, first_s=0.1, second_s=0.1))
+    assert status(made).text.startswith("size 2 of 2 · "), status(made).text
+    left = re.search(r"about (\d+) s left", status(made).text)
+    assert left is not None and 20 <= int(left[1]) <= 60, status(made).text
+
+
+def test_the_time_left_ignores_a_size_that_the_run_has_not_announced():
+    made, sizes = lab_state(), (256, 1024, 4096)
+    request = made.request(sweep=Sweep(axes=(Axis("samples", sizes),)))
+    points = tuple(Point(i, {"samples": size}) for i, size in enumerate(sizes))
+    made.apply(
+        RunStarted(
+            run=request.id, scenario=request.scenario, arms=request.arms, points=points, budget=request.budget,
+            machine=GPU_MACHINE, at="2026-01-05T10:00:00Z", sweep=request.sweep,
+        )
+    )  # fmt: skip
+    arm = request.arms[0].id
+    for point in (0, 7, 1):
+        made.apply(WorkKnown(run=request.id, arm=arm, point=point, work=Work(flop=1e6)))
+        made.apply(FirstCalls(run=request.id, arm=arm, point=point, first_s=0.1, second_s=0.1))
+        made.apply(Round(run=request.id, index=point, blocks=(Block(arm, point, 2, 2.0),), elapsed_s=2.5))
+    assert "size 3 of 3" in status(made).text
+
+
 def test_the_time_left_of_a_sweep_follows_the_growth_of_its_work():
     """Attention's work grows with the square of its tokens, which small calls do not show yet."""
     made, sizes = lab_state(), (16, 256, 4096, 65536)

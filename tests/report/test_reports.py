@@ -18,7 +18,8 @@ from tuilab.model.models import Layer, ModelInfo
 from tuilab.model.quantity import median_of
 from tuilab.model.run import RunState
 from tuilab.model.scenario import Axis, Scenario, Sweep
-from tuilab.report.chart import Chart, Series
+from tuilab.report.axes import PlotAxis
+from tuilab.report.chart import Chart, Series, Vertical
 from tuilab.report.csv import safe
 from tuilab.report.formats import FORMATS
 from tuilab.report.markdown import escape
@@ -192,6 +193,26 @@ def test_a_short_report_gives_time_and_bottleneck_of_each_layer():
 def test_a_plot_without_data_is_empty():
     assert svg(Chart()) == ""
     assert "circle" in svg(Chart(series=[Series("a", "a", [1.0], [1.0])]))
+
+
+def test_every_crossover_has_its_mark_its_label_and_its_band():
+    chart = Chart(
+        series=[Series("a", "a", [10.0, 1e4], [1.0, 2.0])],
+        x=PlotAxis("size", "count", log=True),
+        verticals=[
+            Vertical(100.0, (50.0, 300.0), "crossover 100"),
+            Vertical(9e3, (1.0, 1e9), "crossover 9 k"),
+        ],
+    )
+    picture = svg(chart)
+    marks = [float(x) for x in re.findall(r'<line x1="([\d.]+)"[^>]*class="mark"', picture)]
+    bands = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', picture)
+    assert len(marks) == len(bands) == 2
+    for at, (x, width) in zip(marks, bands, strict=True):
+        assert 0 <= float(x) < at < float(x) + float(width) <= 760
+    assert "crossover 100</text>" in picture and "crossover 9 k</text>" in picture
+    heights = re.findall(r'y="([\d.]+)">crossover', picture)
+    assert len(set(heights)) == 2, "labels of near crossovers do not cover each other"
 
 
 def test_many_lines_look_different_and_keep_whole_names():

@@ -127,6 +127,19 @@ async def test_a_claim_has_a_mark_when_decided_with_the_values_of_the_document(t
         assert "claim: ✓ confirmed" in text(app)
 
 
+async def test_a_claim_that_is_not_judged_keeps_its_two_reasons_apart(tmp_path):
+    app = lab(tmp_path, machine=CPU_MACHINE, rerun=False)
+    async with opened(app, (120, 40)) as pilot:
+        await press(pilot, app, "r i right r")
+        for keys, page in (("A", lambda: words(app.screen)), ("escape 8", lambda: text(app))):
+            await press(pilot, app, keys)
+            lines = [line.strip(" │▁▂▃▄▅▆▇█") for line in page().splitlines()]
+            [why] = [line for line in lines if "not the document's" in line and "claim:" not in line]
+            assert why == "Not judged: these settings are not the document's.", why
+            [apart] = [line for line in lines if line.startswith("With the values measured:")]
+            assert "No GPU is visible" in apart
+
+
 def test_arms_that_did_not_run_for_one_reason_share_a_row():
     arms = arm_results(gpu=False)
     absent = [arm for arm in arms if arm.median_s is None]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.widgets import OptionList
 
-from tests.tui.lab import lab, opened, press, rest
+from tests.tui.lab import lab, opened, press, rest, text
 from tests.tui.picture import picture
 from tests.tui.scripted import CPU_MACHINE
 from tests.tui.test_pictures import shows  # noqa: F401
@@ -52,6 +52,27 @@ async def test_the_layers_stand_under_the_phases(tmp_path: Path, shows):  # noqa
         table.focus()
         await press(pilot, app, "O O O O")
         assert table.rows[0].name == "encoder/attention" and table.row.name == "outside of layers"
+
+
+async def test_a_small_screen_shows_most_arms_and_the_cursor_brings_in_the_rest(tmp_path: Path):
+    app = lab(tmp_path, rounds=24)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r 4")
+        told(app, "graph")
+        await rest(pilot, app)
+        labels = [arm.label for arm in app.lab.state.shown.arms.values()]
+        app.screen.query_one(Phases).focus()
+        await rest(pilot, app)
+
+        def rows() -> set[str]:
+            view = text(app).partition("Live Compare")[2].partition("Controls")[0]
+            return {label for label in labels if f" {label} " in view}
+
+        seen = rows()
+        assert len(labels) == 9 and len(seen) >= 6 and f"arms 1–{len(seen)} of 9" in text(app), seen
+        await press(pilot, app, ["down"] * (len(labels) - 1))
+        assert rows() | seen == set(labels) and rows() != seen
+        assert app.screen.query_one(LayerTable).size.height >= 3
 
 
 async def test_a_model_without_layers_says_why(tmp_path: Path):

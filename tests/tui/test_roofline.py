@@ -12,7 +12,8 @@ from tests.tui.scripted import CPU_MACHINE
 from tests.tui.test_pictures import shows  # noqa: F401
 from tuilab.analysis.reading import value_at
 from tuilab.model.events import RoofsKnown, WorkKnown
-from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs
+from tuilab.model.roofline import DeviceRoofs, MemoryRoof, Roofs, Work
+from tuilab.tui.widgets.plot import Plot
 from tuilab.workloads.stft import work
 
 ROOFS = Roofs(
@@ -63,6 +64,26 @@ async def test_the_view(tmp_path: Path, shows):  # noqa: F811
         assert picture(app) == shows(name="sweep")
         await press(pilot, app, "3")
         assert picture(app) == shows(name="at-best")
+
+
+async def test_every_roof_in_the_legend_is_drawn_and_the_axis_has_its_unit(tmp_path: Path):
+    """The cache feeds so much that at this arm's intensity only the arithmetic's roof lies above it."""
+    app = lab(tmp_path, rounds=24, machine=CPU_MACHINE)
+    async with opened(app, (120, 40), each=True) as pilot:
+        await press(pilot, app, "r w")
+        state = app.lab.state.shown
+        for arm in state.arms.values():
+            found = Work(flop=1e6, inputs=1e5, outputs=1e5)
+            app.runner._on_event(WorkKnown(run=state.run, arm=arm.arm.id, point=0, work=found))
+        app.runner._on_event(RoofsKnown(run=state.run, roofs=ROOFS))
+        await press(pilot, app, "w")
+        lines = text(app).splitlines()
+        assert "FLOP a second" in "".join(lines), "the y axis"
+        assert "memory 22.0 GB/s" in text(app) and "float32 160 GFLOP/s" in text(app)
+        assert "cache (" not in text(app)
+        chart = app.screen.views.view.query_one(Plot).chart
+        roofs = [series for series in chart.series if series.style == "line"]
+        assert all(series.x[0] < series.x[1] for series in roofs) and len(roofs) == 2
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -79,6 +79,20 @@ async def test_the_page(tmp_path: Path, made, shows, size) -> None:  # noqa: F81
         assert picture(app) == shows(name="leaving")
 
 
+@pytest.mark.parametrize("more", [0, 1, 4])
+async def test_why_no_gpu_is_used_stands_beside_a_verdict_of_any_length(tmp_path: Path, made, more) -> None:
+    watched.play(made)
+    app = lab(tmp_path, watching=made)
+    async with opened(app, SIZES[0]) as pilot:
+        page = made.page
+        first, *rest = page.findings
+        first = msgspec.structs.replace(first, message=first.message + " and so on and on" * 4 * more)
+        made.page = msgspec.structs.replace(page, findings=(first, *rest))
+        app.screen.tell()
+        await settled(pilot, app)
+        assert "TensorFlow sees no GPU" in text(app).partition("What to change")[0]
+
+
 @pytest.mark.parametrize("asked", ["TUILAB_ASCII", "NO_COLOR"])
 async def test_the_page_works_without_colours_and_in_ascii(tmp_path: Path, made, monkeypatch, asked) -> None:
     monkeypatch.setenv("NO_COLOR", "1") if asked == "NO_COLOR" else None

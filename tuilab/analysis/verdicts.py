@@ -78,6 +78,9 @@ def missing(state: RunState, pattern: ArmPattern) -> Judgement:
     if wants_gpu and not has_gpu(state):
         return "untestable", no_gpu_sentence(state)
     if not arms:
+        wanted, there = family(pattern.device), {family(arm.arm.device) for arm in state.arms.values()}
+        if wanted and there and wanted not in there:
+            return "untestable", f"The run has no {wanted} arm; set device to both."
         return "untestable", f"The run has no arm that is {pattern}."
     moved = [arm for arm in arms if arm in measured(state, point) and elsewhere(arm, point)]
     if moved:
@@ -596,7 +599,7 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if claim.hedged and word in ("refuted", "impossible"):
         word = "undecided"
         evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
-    about_gpu = claim.gpu or "GPU" in evidence
+    about_gpu = claim.about_gpu or "GPU" in evidence
     told = " ".join(filter(None, (evidence, emulated_sentence(state) if about_gpu else "")))
     return Verdict(claim.text, word, told)
 

@@ -4,7 +4,7 @@ import contextlib
 import time
 import uuid
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -367,6 +367,13 @@ class LabState:
         self.shown, self.stage = RunState(), Stage()
 
     @property
+    def emulated(self) -> frozenset[str]:
+        """The presets whose verdicts rest on a GPU of this machine that is software."""
+        if self.machine is None or not self.machine.emulated:
+            return frozenset()
+        return frozenset(p.name for p in self.presets if any(claim.about_gpu for claim in p.claims))
+
+    @property
     def place(self) -> Place:
         """The user's current place."""
         return Place(self.settings, tuple(self.past), self.shown, self.replay)
@@ -611,9 +618,13 @@ class LabState:
 
 
 def sizes_begun(state: RunState) -> int:
-    """Count the sizes of a sweep with data for an arm, from 1."""
-    begun = {point for arm in state.arms.values() for point in (*arm.cells, *arm.work)}
-    return max(1, min(len(state.points), len(begun)))
+    """Count the sizes of a sweep that the latest process has begun to measure, from 1."""
+    return max(1, min(len(sizes_to_measure(state)), len(state.process_begun)))
+
+
+def sizes_to_measure(state: RunState) -> Sequence[int]:
+    """Return the places of the sizes that the latest process measures: those left, if it resumes a run."""
+    return state.process_points or range(len(state.points))
 
 
 def _first_called(state: RunState) -> bool:

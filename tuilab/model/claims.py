@@ -152,6 +152,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     gpu: bool = False
     """The claim is about a GPU, so observations on a host without one do not count."""
 
+    @property
+    def about_gpu(self) -> bool:
+        """Whether it speaks of a GPU, or its condition compares arms of one."""
+        return self.gpu or "GPU" in repr(self.when)
+
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The verdict on a claim, with one sentence of evidence."""

@@ -151,6 +151,10 @@ class RunState:
     """Other load by rounds; empty if several hosts or workers share rounds."""
     process_began: int = 0
     """First round of the latest process."""
+    process_points: tuple[int, ...] = ()
+    """Sweep points that a further process measures; () for all points."""
+    process_begun: set[int] = field(default_factory=set)
+    """Points for which the latest process has reported something."""
     repeated: int = 0
     timed_s: float = 0.0
     elapsed_s: float = 0.0
@@ -184,6 +188,7 @@ class RunState:
         if event.worker > 0 and event.run == self.run:
             self.workers, self.budget = event.worker + 1, event.budget
             self.process_began = self.rounds
+            self.process_points, self.process_begun = tuple(point.index for point in event.points), set()
             self.status, self.message, self.detail = None, "", ""  # a resumed run is no longer over
             self._begin(-1 if event.zygote is None else event.zygote)
             return
@@ -292,6 +297,8 @@ class RunState:
         self.version += rounds.count
 
     def _arm(self, state: ArmState, event: Event) -> None:
+        if (point := getattr(event, "point", None)) is not None:
+            self.process_begun.add(point)
         if isinstance(event, ArmStatus):
             if event.point is None:
                 state.status, state.device = event.status, event.device or state.device

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from tuilab.model.machine import EMULATED
+
 
 class Look(NamedTuple):
     """Mark and word of one verdict."""
@@ -19,3 +21,8 @@ VERDICTS = {
     "untestable": Look("?", "muted", "untestable here"),
     "impossible": Look("⊘", "error", "impossible on any known GPU"),
 }
+
+
+def verdict_words(word: str, evidence: str) -> str:
+    """Return what a verdict is called, with `EMULATED` if it rests on a GPU that is software."""
+    return VERDICTS[word].words + f", {EMULATED}" * (EMULATED in evidence)

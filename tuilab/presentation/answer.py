@@ -14,6 +14,7 @@ from tuilab.lab.state import LabState, overall
 from tuilab.model.arms import family
 from tuilab.model.claims import Verdict, VerdictWord
 from tuilab.model.quantity import plural
+from tuilab.model.verdicts import verdict_words
 from tuilab.presentation.status import status
 from tuilab.workloads import find
 
@@ -31,10 +32,12 @@ class Said:
     """Muted text below the answer."""
     verdict: VerdictWord | None = None
     """The verdict that decides the preset's mark."""
+    called: str = ""
+    """What that verdict is called."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""
-    """The best case on a GPU in a few words, if the answer has no space for it."""
+    """The best case on a GPU, or why none is used, in a few words, if the answer has no space for it."""
 
 
 def opening(text: str, most: int = 0) -> str:
@@ -100,7 +103,9 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     if claim is None:
         return Said(said, detail, gpu=gpu)
     undecided = lab_state.undecided
-    return Said(said, detail, None if undecided else claim.verdict, undecided, gpu)
+    if undecided:
+        return Said(said, detail, undecided=undecided, gpu=gpu)
+    return Said(said, detail, claim.verdict, verdict_words(claim.verdict, claim.evidence), gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:

@@ -21,11 +21,11 @@ from tuilab.model.claims import (
     WaitsForInput,
 )
 from tuilab.model.events import Event, Finished
-from tuilab.model.machine import Machine
+from tuilab.model.machine import EMULATED, Machine
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS, verdict_words
 from tuilab.presentation.answer import opening
 from tuilab.report.fact_check import FactCheck, Statement
 
@@ -272,7 +272,8 @@ def summary(demo: Demo) -> tuple[str, str]:
     rows = []
     for each in outcomes:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
-        rows.append(f"{VERDICTS[each.verdict.verdict].mark} {each.preset.title}{guessed}")
+        soft = f" {EMULATED}" * (EMULATED in each.verdict.evidence)
+        rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
     return f"{words}; {plural(len(outcomes), 'claim')} measured on this machine.", " · ".join(rows)
 
 
@@ -300,8 +301,8 @@ def outcome(demo: Demo) -> str:
     """Return `You said: it holds. Confirmed: CPU graph is 1.3 × as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below says why."
-    word = demo.verdict.verdict
-    measured = f"{'Untestable here' if word == 'untestable' else word.capitalize()}: {demo.verdict.evidence}"
+    words = verdict_words(demo.verdict.verdict, demo.verdict.evidence)
+    measured = f"{words[:1].upper()}{words[1:]}: {demo.verdict.evidence}"
     if not demo.guess:
         return measured
     last = demo.outcomes[demo.at]

@@ -7,7 +7,7 @@ from tuilab.lab.state import LabState
 from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.preset import Preset
 from tuilab.model.run import RunState
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS, verdict_words
 from tuilab.presentation.answer import MOVED, answer, claimant, going_on
 from tuilab.presentation.status import status
 from tuilab.report.fact_check import FactCheck, stamp
@@ -59,7 +59,9 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
     claims = [
         line
         for word, text, evidence in claim_rows(result)
-        for line in (f"– {undecided}: {text}" if undecided else f"{word}: {text}", evidence)
+        for line in (
+            (f"– {text}", *not_judged(lab_state, evidence)) if undecided else (f"{word}: {text}", evidence)
+        )
     ]
     out += section("Claims", filter(None, claims))
     out += section("Caveats", [f"• {doubt}" for doubt in doubts(result)])
@@ -90,7 +92,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
     for number, claim in enumerate(preset.claims, 1):
         out += [
             *section(f"Claim {number}", [f"{claimed}{claim.text}"]),
-            *_judged(claim, verdicts.get(claim.text), undecided),
+            *_judged(claim, verdicts.get(claim.text), lab_state if undecided else None),
         ]
     if result is not None and any("[" in verdict.evidence for verdict in result.claims):
         out += [((line, "muted"),) for line in filter(None, [interval_line(result)])]
@@ -107,7 +109,7 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
         mark: str = statement.mark
-        word = VERDICTS[statement.verdict].words if statement.verdict else "not measured yet"
+        word = statement.words or "not measured yet"
         if statement.verdict is None and statement.preset == check.going:
             mark, word, role = "▸", "measuring…", "head"
         where = f"line {statement.line} · " if statement.line else ""
@@ -145,16 +147,25 @@ def _place(preset: Preset) -> Iterator[PageLine]:
         yield ((place, "aside"),)
 
 
-def _judged(claim: Claim, verdict: Verdict | None, undecided: str) -> Iterator[PageLine]:
-    """A claim's verdict with its evidence, and the advice that goes with it."""
+def not_judged(lab_state: LabState, evidence: str) -> list[str]:
+    """Return why a claim has no verdict yet and, apart from that, what the run on the screen shows of it."""
+    reason = lab_state.undecided
+    why = [f"Not judged: {'these settings are ' * reason.startswith('not ')}{reason}."]
+    if lab_state.guessing:
+        return why
+    return [*why, f"{'So far' if lab_state.shown.running else 'With the values measured'}: {evidence}"]
+
+
+def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
+    """A claim's verdict with its evidence, and the advice that goes with it. unjudged: it has none yet."""
     if verdict is None:
         yield (("Not measured yet; {run} measures.", "aside"),)
         return
-    if undecided:
-        yield ((f"– {undecided}", "muted"), ("  " + verdict.evidence, "muted"))
+    if unjudged is not None:
+        yield from (((line, "muted"),) for line in not_judged(unjudged, verdict.evidence))
         return
-    look = VERDICTS[verdict.verdict]
-    yield ((f"{look.mark} {look.words}", verdict.verdict), ("  " + verdict.evidence, "text"))
+    words = verdict_words(verdict.verdict, verdict.evidence)
+    yield ((f"{VERDICTS[verdict.verdict].mark} {words}", verdict.verdict), ("  " + verdict.evidence, "text"))
     if claim.advice:
         yield ((claim.advice, "aside"),)
 

@@ -33,11 +33,12 @@ def verdict(page: Page, *, running: bool) -> Said:
         said = "No step has been seen yet: the program is starting." if running else "No step was seen."
         return Said(said, detail="" if running else listed_notes(page))
     whole = account.headline(page.account, page.lasted_s)
-    detail = SEPARATOR.join(filter(None, [whole, page.ran_on, step(page), cost(page)]))
+    detail = SEPARATOR.join(filter(None, [page.ran_on, whole, step(page), cost(page)]))
+    why = page.ran_on.partition(": ")[2]
     if page.findings:
         first = page.findings[0]
         gain = f"; fixing it {gained(first)}" if first.gain_at_most else ""
-        return Said(headline(page) + gain, detail=detail)
+        return Said(headline(page) + gain, detail=detail, gpu=why)
     if running and not page.parts:
         return Said("No bottleneck found so far; no step was profiled yet.", detail=step(page))
     so_far = " so far" if running else ""

@@ -2,6 +2,7 @@
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import mul
@@ -10,7 +11,7 @@ from typing import Literal
 
 from tuilab.analysis.roofline import arm_floor
 from tuilab.analysis.words import percent
-from tuilab.lab.state import LabState, sizes_begun
+from tuilab.lab.state import LabState, sizes_begun, sizes_to_measure
 from tuilab.model.events import Progress
 from tuilab.model.machine import Machine
 from tuilab.model.quantity import count, plural, rough
@@ -106,7 +107,9 @@ def _activity(lab_state: LabState) -> Status:
 def run_stage(state: RunState, held_s: float = 0.0) -> str:
     """Say what the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
     progress, budget = state.progress, state.budget
-    sizes = f"size {sizes_begun(state)} of {len(state.points)} · " if state.sweep and state.points else ""
+    sizes = ""
+    if state.sweep and state.points:
+        sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
         # A further one is short, and only counts: its own rounds and seconds say nothing of what is left.
         return f"process {state.workers} of {most_processes(state)}" + (
@@ -180,21 +183,37 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     Of one size nobody knows yet how the time grows: then at least. A crossover may add some.
     passed_s: from when the sweep was asked for until the present size began; on_this_s: since then.
     """
-    done = sizes_begun(state) - 1
-    if state.sweep is None or not done or done >= len(state.points):
+    sizes, done = sizes_to_measure(state), sizes_begun(state) - 1
+    if state.sweep is None or not done or done >= len(sizes):
         return ""
-    sizes = [_extent(state, index) for index in range(len(state.points))]
-    calling = [_calling_s(state, arm, sizes, done) for arm in state.arms.values()]
+    measured, left = sizes[:done], sizes[done:]
+    calling = [_calling_s(state, arm, left) for arm in state.arms.values()]
     each = [math.fsum(of_size) for of_size in zip(*calling, strict=True)]
-    if done < 2:
+    if len(set(_known(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
     # What goes on around the calls that are counted, such as an arm's making and its account, is taken to be
-    # in proportion to them.
-    cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index < done]
-    spent = sum(map(_spent_s, cells))
+    # in proportion to them: to those of the process that the seconds are of.
+    cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
+    spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
     return f"about {rough(_from_now(each, on_this_s))} left" if each else ""
+
+
+def _known(state: RunState, left: Sequence[int]) -> list[int]:
+    """Return the places of the sizes that are measured, one for each arm, by size: those not left, and those
+    left that an earlier process has measured, if too roughly.
+    """
+    return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
+
+
+def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
+    known = [
+        i
+        for i, cell in arm.cells.items()
+        if cell.samples and (i not in left or cell.rounds[0] < state.process_began) and _extent(state, i) > 0
+    ]
+    return sorted(known, key=lambda i: _extent(state, i))
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
@@ -202,10 +221,13 @@ def _from_now(each: Sequence[float], on_this_s: float) -> float:
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
-def _spent_s(cell: ArmSamples) -> float:
-    """Return the seconds in which an arm was called at one size."""
-    timed: float = sum(map(mul, cell.samples, cell.calls))
-    return (cell.first_s or 0.0) + cell.warm_s + timed
+def _spent_s(cell: ArmSamples, since: int = 0) -> float:
+    """Return the seconds in which an arm was called at one size. since: from which round on."""
+    first = bisect_left(cell.rounds, since)
+    if since and first == len(cell.samples):
+        return 0.0
+    timed: float = sum(map(mul, cell.samples[first:], cell.calls[first:]))
+    return (0.0 if first else cell.first_s or 0.0) + cell.warm_s + timed
 
 
 MOST_POWER = 3.0
@@ -214,65 +236,71 @@ FEWEST_CALLS = 5
 """Of a call that is longer than a budget allows: the first two, one that is looked at, a round, phases."""
 
 
-def _calling_s(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> list[float]:
+def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
     """Work out for how long an arm will be called at each size that is left, in seconds.
 
-    Its call is taken to grow as between the last two sizes, as a power of the size: no more than its counted
-    work grew, and so that it takes what that needs at the least. Where it still fits into a block of then, it
-    is called for as long as then; a longer one for as much longer, until the budget leaves it no more than
-    the fewest calls. One that is a block by itself, of which the work is not known, grows with the size at
-    least.
+    A size that was measured too roughly takes as long as then. At others a call is taken to grow as between
+    the two largest sizes that are known, as a power of the size: no more than its counted work grew, and so
+    that it takes what that needs at the least. Where it still fits into a block of then, it is called for as
+    long as then; a longer one for as much longer, until the budget leaves it no more than the fewest calls.
+    One that is a block by itself, of which the work is not known, grows with the size at least.
     """
-    most, least = _of_work(state, arm, sizes, done)
-    known = [i for i in range(done) if i in arm.cells and arm.cells[i].samples and sizes[i] > 0]
+    most, least = _of_work(state, arm, left)
+    known = _known_of(state, arm, left)
     if not known:
         return [FEWEST_CALLS * each for each in least]
-    last = arm.cells[known[-1]]
+    last, size_then = arm.cells[known[-1]], _extent(state, known[-1])
     took, block = float(median(last.samples)), float(median(map(mul, last.samples, last.calls)))
-    power = 0.0 if max(last.calls) > 1 or done < 2 or any(least) else 1.0
+    power = 0.0 if max(last.calls) > 1 or len(known) < 2 or any(least) else 1.0
     if len(known) > 1:
-        grown = _power(sizes, known[-2:], [median(arm.cells[i].samples) for i in known[-2:]])
-        power = max(power, min(most, grown))
+        power = max(power, min(most, _power(state, known, [median(arm.cells[i].samples) for i in known])))
     spent, out = _spent_s(last), []
     enough = max(spent, state.budget.limit_s / len(state.arms)) if state.budget else math.inf
-    for size, at_least in zip(sizes[done:], least, strict=True):
-        call = max(took * (size / sizes[known[-1]]) ** power, at_least)
+    for index, at_least in zip(left, least, strict=True):
+        if index in known:
+            out.append(_spent_s(arm.cells[index]))
+            continue
+        call = max(took * (_extent(state, index) / size_then) ** power, at_least)
         out.append(min(spent * max(1.0, call / block), enough + FEWEST_CALLS * call))
     return out
 
 
-def _of_work(state: RunState, arm: ArmState, sizes: Sequence[float], done: int) -> tuple[float, list[float]]:
+def _of_work(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
     """Return the power of the size with which a call's work grows, the most where that is not known; and the
     seconds that it takes at least at each size that is left, by the machine's roofs.
 
     The work grows as it did until the present size, of which it is known before any call.
     """
-    known = [i for i in range(min(done + 1, len(sizes))) if i in arm.work][-2:]
+    there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
+    known = sorted(there, key=lambda i: _extent(state, i))
     least = arm_floor(state, arm, known[-1]) if known else None
     flop = [arm.work[i].flop or 0.0 for i in known]
-    if least is None or len(known) < 2 or min(flop) <= 0:
-        return MOST_POWER, [0.0] * (len(sizes) - done)
-    power = _power(sizes, known, flop)
-    return power, [least.arithmetic_s * (size / sizes[known[-1]]) ** power for size in sizes[done:]]
+    if least is None or len(known) < 2 or min(flop[-2:]) <= 0:
+        return MOST_POWER, [0.0] * len(left)
+    power, size_then = _power(state, known, flop), _extent(state, known[-1])
+    return power, [least.arithmetic_s * (_extent(state, index) / size_then) ** power for index in left]
 
 
-def _power(sizes: Sequence[float], at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the power of the size with which something has grown between two of them, 0 to the most."""
-    if not 0 < sizes[at[0]] < sizes[at[1]]:
+def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float:
+    """Return the power of the size with which something has grown between the last two, 0 to the most."""
+    before, after = (_extent(state, index) for index in at[-2:])
+    if not 0 < before < after:
         return 0.0
-    grown = math.log(values[1] / values[0]) / math.log(sizes[at[1]] / sizes[at[0]])
+    grown = math.log(values[-1] / values[-2]) / math.log(after / before)
     return min(MOST_POWER, max(0.0, grown))
 
 
 def _extent(state: RunState, index: int) -> float:
-    """Return the product of a point's sizes."""
+    """Return the product of a point's sizes, 0 if there is no such point."""
+    if index >= len(state.points):  # a size that the run has not announced yet
+        return 0.0
     return math.prod(float(v) for v in state.points[index].values.values() if isinstance(v, int | float))
 
 
 def share_done(state: RunState) -> float | None:
     """Return how much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
     if state.sweep is not None and state.points:
-        return (sizes_begun(state) - 1) / len(state.points)
+        return (sizes_begun(state) - 1) / len(sizes_to_measure(state))
     if 1 < state.workers <= most_processes(state):
         return (state.workers - 1) / most_processes(state)
     progress, limit = state.progress, state.budget.limit_s if state.budget else 0.0

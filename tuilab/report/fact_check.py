@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from html import escape
-from importlib.resources import files
 
 import msgspec
 
 from tuilab.model.claims import VerdictWord
 from tuilab.model.machine import Machine
 from tuilab.model.scenario import BudgetName
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS, verdict_words
 from tuilab.report.markdown import escape as plain
+from tuilab.report.web_page import web_page, wide
 
 WAITING = "·"
 """Mark of a claim that is not measured yet."""
@@ -31,6 +31,11 @@ class Statement(msgspec.Struct, kw_only=True):
     """One sentence with numbers."""
     run: str = ""
     """The run that measured it; "" before."""
+
+    @property
+    def words(self) -> str:
+        """What its verdict is called; "" before it was measured."""
+        return verdict_words(self.verdict, self.evidence) if self.verdict else ""
 
     @property
     def mark(self) -> str:
@@ -105,15 +110,10 @@ def html(check: FactCheck) -> str:
         f"<td>{s.verdict or 'not measured'}</td><td>{escape(s.evidence)}</td></tr>"
         for s in check.statements
     )
-    style = (files("tuilab.report") / "page.css").read_text()
-    title = escape(check.title)
     head = "".join(f"<th>{name}</th>" for name in ("", "claim", "line", "verdict", "evidence"))
-    return (
-        f'<!doctype html><html lang=en><head><meta charset="utf-8"><title>{title} – tuilab</title>'
-        f'<style>{style}</style></head><body><h1>{title}</h1><p class="answer">{escape(check.summary())}.</p>'
-        f"<table><tr>{head}</tr>{rows}</table>"
-        f'<p class="dim">{escape(stamp(check))}</p></body></html>\n'
-    )
+    body = f'<h1>{escape(check.title)}</h1><p class="answer">{escape(check.summary())}.</p>'
+    body += wide(f"<table><tr>{head}</tr>{rows}</table>") + f'<p class="dim">{escape(stamp(check))}</p>'
+    return web_page(check.title, body)
 
 
 WRITERS = {".html": html, ".htm": html, ".md": markdown, ".txt": text}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
 
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
@@ -18,14 +17,15 @@ from tuilab.report.rows import (
 )
 from tuilab.report.svg import svg
 from tuilab.report.sweep import sweep_chart
+from tuilab.report.web_page import web_page, wide
 
 MOST_ROWS = 400
 
 
 def page(result: RunResult, state: RunState) -> str:
     """Return the whole page."""
-    title = escape(result.preset or result.scenario.workload)
-    body = [f"<h1>{title}</h1>", f'<p class="answer">{escape(result.answer)}</p>']
+    title = result.preset or result.scenario.workload
+    body = [f"<h1>{escape(title)}</h1>", f'<p class="answer">{escape(result.answer)}</p>']
     if line := doubtful_line(result):
         body.append(f"<p>{escape(line)}</p>")
     body.append(_plot(result, state))
@@ -42,9 +42,7 @@ def page(result: RunResult, state: RunState) -> str:
     if result.placement:
         body += ["<h2>Placement</h2>", _placement(result)]
     body.append(f'<h2>How it was measured</h2><p class="dim">{escape(" ".join(provenance(result)))}</p>')
-    style = (files("tuilab.report") / "page.css").read_text()
-    head_tags = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'
-    return f"<!doctype html><html lang=en><head>{head_tags}</head><body>{''.join(body)}</body></html>\n"
+    return web_page(title, "".join(body))
 
 
 def _plot(result: RunResult, state: RunState) -> str:
@@ -85,4 +83,4 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = F
         return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in spans) + "</tr>"
 
     body = "".join(line("td", row) for row in rows)
-    return f"<table{' class=figures' * numeric}>{line('th', head)}{body}</table>"
+    return wide(f"<table{' class=figures' * numeric}>{line('th', head)}{body}</table>")

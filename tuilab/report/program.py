@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from html import escape
-from importlib.resources import files
 from pathlib import PurePath
 
 import msgspec
@@ -24,6 +23,7 @@ from tuilab.model.quantity import interval, plural, seconds, significant, size
 from tuilab.program import account
 from tuilab.program.gains import at_most
 from tuilab.program.page import died
+from tuilab.report.web_page import web_page
 
 KINDS = {
     "keras": "a Keras step",
@@ -242,13 +242,9 @@ def sentence(found: OnGpu) -> str:
 
 def page_html(page: Page) -> str:
     """Return the page as self-contained HTML."""
-    title = escape(" ".join(page.command))
-    style = (files("tuilab.report") / "page.css").read_text()
-    head = f'<meta charset="utf-8"><title>{title} – tuilab</title><style>{style}</style>'
-    body = (
-        f'<h1>{title}</h1><p class="answer">{escape(headline(page))}</p><pre>{escape(page_text(page))}</pre>'
-    )
-    return f"<!doctype html><html lang=en><head>{head}</head><body>{body}</body></html>\n"
+    title = " ".join(page.command)
+    said = f'<h1>{escape(title)}</h1><p class="answer">{escape(headline(page))}</p>'
+    return web_page(title, f"{said}<pre>{escape(page_text(page))}</pre>")
 
 
 def page_markdown(page: Page) -> str:

@@ -89,13 +89,15 @@ def _device(name: str, device: DeviceRoofs, dtypes: set[str], low: float, high: 
         (x, y), (until, top) = ends
         return Series(f"{name} {what}", label, (x, until), (y, top), "line")
 
-    def slope(level: MemoryRoof) -> Series:
-        """Return the performance that this bandwidth allows, up to the highest peak."""
+    def slope(level: MemoryRoof) -> list[Series]:
+        """Return the performance that this bandwidth allows, up to the highest peak; [] if off the plot."""
         per_s, what = level.bytes_per_s, level_name(device.memory, level)
-        ends = ((x, min(highest, per_s * x)) for x in (low, max(low, highest / per_s)))
-        return line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)
+        if per_s * low >= highest:
+            return []
+        ends = (low, per_s * low), (highest / per_s, highest)
+        return [line(what.partition(" ")[0], f"{what} {rate(per_s, 'B/s')}", *ends)]
 
-    out = [slope(device.memory[-1]), *([slope(fastest)] if cache > memory else [])]
+    out = [*slope(device.memory[-1]), *(slope(fastest) if cache > memory else [])]
     for top, dtype in by_height:
         out.append(line(dtype, f"{dtype} {rate(top, 'FLOP/s')}", (max(low, top / cache), top), (high, top)))
     return out

@@ -19,7 +19,7 @@ from tuilab.model.quantity import HELD, as_shown, held, interval, median_of, rat
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
 from tuilab.model.roofline import binding
 from tuilab.model.run import RunState
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import VERDICTS, verdict_words
 
 CLAIM_HEAD = ["verdict", "claim", "evidence"]
 ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
@@ -235,8 +235,10 @@ def phase_lines(result: RunResult) -> list[str]:
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Return verdict with mark, claim, and evidence."""
-    looks = [VERDICTS[c.verdict] for c in result.claims]
-    return [(f"{o.mark} {o.words}", c.text, c.evidence) for o, c in zip(looks, result.claims, strict=True)]
+    return [
+        (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.evidence)}", c.text, c.evidence)
+        for c in result.claims
+    ]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from html import escape
 
 from tuilab.report.axes import Limits, limits, place, ticks
-from tuilab.report.chart import Chart, Series, Thinned
+from tuilab.report.chart import Chart, Series, Thinned, Vertical
 
 # Okabe and Ito's palette, distinguishable with any common color vision.
 HUES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F", "#555555")
@@ -18,8 +18,8 @@ MOST_POINTS = 400
 
 
 def svg(chart: Chart) -> str:
-    """Return the series as lines with markers and error bars, and the first vertical as a mark; "" without
-    points.
+    """Return the series as lines with markers and error bars, each vertical as a mark with label and band;
+    "" without points.
     """
     series = [one for one in chart.series if len(one.x) and not one.ghost]
     if not series:
@@ -30,9 +30,7 @@ def svg(chart: Chart) -> str:
     across = limits(chart.x, [x for one in series for x in one.x])
     picture = _Picture(chart, across, limits(chart.y, ys), min(right, WIDTH // 2), step)
     parts = [picture.frame()]
-    for vertical in chart.verticals[:1]:
-        at = picture.x(vertical.at)
-        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}" class="mark"/>')
+    parts += [picture.vertical(vertical, number) for number, vertical in enumerate(chart.verticals)]
     parts += [picture.series(one, number) for number, one in enumerate(series)]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">'
     return head + "".join(parts) + "</svg>"
@@ -67,6 +65,23 @@ class _Picture:
             parts.append(f'<text x="{self.x(tick):.1f}" y="{bottom + 18}" class="mid">{label}</text>')
         name = escape(self.chart.x.label)
         parts.append(f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 6}" class="mid">{name}</text>')
+        return "".join(parts)
+
+    def vertical(self, vertical: Vertical, number: int) -> str:
+        """Return a mark across the plot, its interval's band and its label, which has a line of its own."""
+        at, bottom = self.x(vertical.at), HEIGHT - BOTTOM
+        parts = []
+        if vertical.band is not None:
+            low, high = (min(WIDTH - self.right, max(LEFT, self.x(end))) for end in vertical.band)
+            parts.append(
+                f'<rect x="{low:.1f}" y="{TOP}" width="{max(0.0, high - low):.1f}" height="{bottom - TOP}" '
+                'class="band"/>'
+            )
+        parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{bottom}" class="mark"/>')
+        if vertical.label:
+            end = at + 6 + LETTER * len(vertical.label) > WIDTH - self.right
+            place = f'x="{at - 6:.1f}" class="end"' if end else f'x="{at + 6:.1f}"'
+            parts.append(f'<text {place} y="{TOP + 12 + 16 * number}">{escape(vertical.label)}</text>')
         return "".join(parts)
 
     def series(self, one: Series, number: int) -> str:

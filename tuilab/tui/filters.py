@@ -14,7 +14,7 @@ TABLE = str.maketrans(
     "╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝─│━┃║═▔▕▐▀⭘▼▶⏸"  # borders and scroll bars of Textual, and the signs of the replay
     "●○◉•◆▲□▽■◇△"  # markers
     "┣┫╌┄┊▸▾▴▏▎▍▌▋▊▉█▇▆▅▄▃▂▁▓▒░▚▞◌▤",  # tracks, bars and fills
-    "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[]..|>v^|||||###%*+=-:.%=:/\\0~",
+    "ux~---|~!<>+>vo''\"\"YNXx-!!+++++++++++++++++-|=||~-||#ov>=Oo@.$^#v@%&[].-|>v^|||||###%*+=-:.%=:/\\0~",
 )
 """ASCII replacement for each drawing character."""
 RAISED = (38, 225)
@@ -39,19 +39,30 @@ class Ascii(LineFilter):
         return [Segment(asciify(segment.text), *segment[1:]) for segment in segments]
 
 
+BAND = "band"
+"""Key in a style's `meta`: its background is the band of an interval, not a cursor or a fill."""
+BAND_FILL = "░"
+"""Fills the blanks of a band without colours."""
+
+
 class Colourless(LineFilter):
     """Removes all colours, as NO_COLOR requires; Textual's own filter sends greys.
 
-    Text on a distinct background is reversed, so that a cursor and the focus remain visible.
+    Text on a distinct background is reversed, so that a cursor and the focus remain visible. The band of an
+    interval is dotted.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         return [
-            Segment(segment.text, colourless(segment.style), segment.control)
+            Segment(_dotted(segment.text, segment.style), colourless(segment.style), segment.control)
             if segment.style is not None
             else segment
             for segment in segments
         ]
+
+
+def _dotted(text: str, style: Style) -> str:
+    return text.replace(" ", BAND_FILL) if style.meta.get(BAND) else text
 
 
 ASCII, COLOURLESS = Ascii(), Colourless()
@@ -59,7 +70,9 @@ ASCII, COLOURLESS = Ascii(), Colourless()
 
 @lru_cache(16_384)
 def colourless(style: Style) -> Style:
-    """Return the style without colours, reversed if its background stands out."""
+    """Return the style without colours, reversed if its background stands out and is not a band."""
+    if style.meta.get(BAND):
+        return style.without_color
     ground = _grey(style.bgcolor, 0)
     raised = ground < RAISED[1] if _grey(style.color, 255) < ground else ground >= RAISED[0]
     return style.without_color + Style(reverse=True) if raised else style.without_color

@@ -33,7 +33,7 @@ from tuilab.tui.widgets.heatmap import HeatMap
 from tuilab.tui.widgets.look import BLOCKS, MUTED, STRONG, Mark, gauge, marks_for
 from tuilab.tui.widgets.numbers import Numbers
 from tuilab.tui.widgets.phases import Phases
-from tuilab.tui.widgets.timeline import Timeline
+from tuilab.tui.widgets.timeline import HUES, Timeline
 
 MARKS = marks_for(ARMS)
 MARK = Mark("h0", "•")
@@ -287,6 +287,20 @@ async def test_a_timeline_of_any_height_has_a_legend(height):
         assert "█ dispatch" in "".join(lines[-2:]) and "on GPU:0" in lines[-1]
         lanes = [line for line in lines if "stream 7" in line[:16] or "host python" in line[:16]]
         assert "GPU:0 stream 7" in lanes[0], "what the question is about has its row on any screen"
+
+
+async def test_the_timelines_legend_names_every_colour_that_is_drawn():
+    known = profile(40)
+    spans = [msgspec.structs.replace(known.spans[0], phase=phase) for phase in (*HUES, "elsewhere")]
+    spans = [msgspec.structs.replace(span, lane=0, start_s=n, duration_s=0.9) for n, span in enumerate(spans)]
+    widget = Timeline()
+    widget.show_profile(msgspec.structs.replace(known, spans=tuple(spans)))
+    async with bench(widget, 78, 12):
+        painted = widget.paint(78, 12)
+        grounds = {style.on.partition("/")[0] for line in painted for _, style in line if style.on}
+        named = {style.name for text, style in painted[-2] if "█" in text}
+        assert len(grounds) == len(HUES) and grounds <= named, (grounds, named)
+        assert "other" in rows(widget)[-2]
 
 
 @given(st.floats(0, 1), st.integers(1, 60))

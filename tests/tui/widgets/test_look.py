@@ -7,15 +7,28 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.color import ColorSystem
+from rich.segment import Segment
 from textual.color import Color
 
 from tests.tui.data import ARMS
+from tests.tui.widgets.bench import bench
 from tuilab.model.arms import Arm
-from tuilab.tui.filters import asciify
+from tuilab.tui.filters import BAND_FILL, COLOURLESS, asciify
 from tuilab.tui.themes import DARK, LIGHT
 from tuilab.tui.widgets.line_widget import of_256
-from tuilab.tui.widgets.look import DARK_HUES, MARKERS, contrast, hue_color, marks_for, readable
-from tuilab.tui.widgets.plot import BAND, COLUMN
+from tuilab.tui.widgets.look import (
+    DARK_HUES,
+    MARKERS,
+    PHASES,
+    RULE,
+    TextStyle,
+    contrast,
+    hue_color,
+    marks_for,
+    readable,
+)
+from tuilab.tui.widgets.phases import KNOWN
+from tuilab.tui.widgets.plot import BAND, COLUMN, Plot
 from tuilab.tui.widgets.timeline import FILL, HUES
 from tuilab.tui.widgets.wording import clip, fit, wrap
 
@@ -61,6 +74,27 @@ def test_phases_of_the_timeline_differ_in_256_colours(theme):
         assert len(shown) == len(HUES)
 
 
+def test_a_phase_has_one_hue_in_every_view():
+    drawn = {name: style.name for name, (style, _) in KNOWN.items()}
+    assert {name: hue for name, hue in HUES.items() if name in drawn} == {
+        name: drawn[name] for name in HUES if name in drawn
+    }
+    assert drawn["dispatch"] == HUES["dispatch"] == PHASES["dispatch"]
+
+
+async def test_without_colours_a_band_is_dotted_and_a_cursor_reversed():
+    widget = Plot()
+    async with bench(widget, 20, 3):
+        shown = {
+            on: COLOURLESS.apply([Segment("a b", widget.style_of(TextStyle(on=on)))], Color.parse("black"))[0]
+            for on in (f"cpu1{BAND}", COLUMN, "accent/22", "h2/70")
+        }
+    for on in (f"cpu1{BAND}", COLUMN):
+        assert shown[on].text == f"a{BAND_FILL}b" and not shown[on].style.reverse
+    for on in ("accent/22", "h2/70"):
+        assert shown[on].text == "a b" and shown[on].style.reverse
+
+
 def test_the_hue_identifies_the_device_and_markers_differ():
     marks = marks_for(ARMS)
     assert len({mark.marker for mark in marks.values()}) == len(ARMS)
@@ -76,6 +110,7 @@ def test_arms_with_equal_device_and_mode_get_hues_in_turn():
 def test_markers_are_one_cell_wide_and_have_their_own_ascii():
     assert all(cell_len(marker) == 1 for marker in MARKERS)
     assert len(set(map(asciify, MARKERS))) == len(MARKERS)
+    assert asciify(RULE) not in map(asciify, MARKERS), "a median is not drawn as a row of markers"
 
 
 @given(WIDE, st.integers(1, 40), st.sampled_from(["left", "right"]))

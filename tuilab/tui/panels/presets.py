@@ -1,6 +1,6 @@
 """The presets by document, the user's own, and the preset files with errors."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
@@ -14,6 +14,7 @@ from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from tuilab.model.machine import EMULATED
 from tuilab.model.verdicts import VERDICTS
 from tuilab.presentation.titles import Title, matching
 
@@ -62,6 +63,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         self._clicked: int | None = None
         """The row under the cursor, if a click put the cursor there."""
         self._verdicts: Mapping[str, str] = {}
+        self._emulated: Collection[str] = ()
 
     def on_mount(self) -> None:
         self.watch_words()
@@ -83,20 +85,34 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
             super().action_first()
 
     def show(
-        self, opened: str, verdicts: Mapping[str, str], modified: bool = False, here: bool = False
+        self,
+        opened: str,
+        verdicts: Mapping[str, str],
+        modified: bool = False,
+        here: bool = False,
+        emulated: Collection[str] = (),
     ) -> None:
         """Show which preset is open and whether it was changed, and the verdict of each claim.
 
-        here: move the cursor there, wherever it is.
+        here: move the cursor there, wherever it is. emulated: presets whose verdicts rest on an emulated GPU.
         """
         if (here or opened != self._opened) and (index := self._index(opened)) is not None:
             self.highlighted = index
         self._opened, self._verdicts, self._modified = opened, dict(verdicts), modified
+        self._emulated = emulated
         for index, row in enumerate(self.listed):
             prompt = self._prompt(row)
             if not prompt.is_same(self._prompts[index]):
                 self._prompts[index] = prompt
                 self.replace_option_prompt_at_index(index, prompt)
+
+    @property
+    def marked(self) -> str:
+        """The title of the preset under the cursor if the list has the keys and another is open, else ""."""
+        row = self.listed[self.highlighted] if self.highlighted is not None else None
+        if not self.has_focus or row is None or row.kind != "preset" or row.name == self._opened:
+            return ""
+        return row.text.strip()
 
     def _index(self, name: str) -> int | None:
         rows = enumerate(self.listed)
@@ -114,6 +130,7 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         return Content.assemble(
             ("▸" if opened else " ", "$accent"),
             (f"{look.mark} ", f"$text-{look.tone}") if look else "  ",
+            f"{EMULATED} " * (look is not None and row.name in self._emulated),
             ("* " if opened and self._modified else "", "$warning"),
             (row.text, "bold" * opened),
         )

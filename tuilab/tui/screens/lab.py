@@ -125,6 +125,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         elif said := under_way(self.lab.state):
             self.say(said)
         elif self.lab.begin():
+            self._say_which("measured")
             self.close_drawer()
         else:
             self.say("Choose a preset first: {presets}, arrows, {presets.open}.")
@@ -139,6 +140,13 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             what = "its settings anew" if state.replay_is_here or not state.settings else state.settings.title
             self.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
         return spared
+
+    def _say_which(self, done: str) -> None:
+        """Say which preset this is about while the cursor is on another one."""
+        marked, settings = self.query_one(Presets).marked, self.lab.state.settings
+        if marked and settings is not None:
+            told = f"{{presets.open}} opens the marked one: {marked}."
+            self.say(f"The open preset is {done}: {settings.title}. {told}")
 
     def action_stop(self) -> None:
         """Stop the current activity."""
@@ -157,6 +165,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             return
         if self._spared("sweep"):
             return
+        self._say_which("swept")
         self.lab.begin(sweep=sweep)
         await self._look("sweep")
 

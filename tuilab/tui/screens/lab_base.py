@@ -107,7 +107,7 @@ class LabBase(Screen[None]):
             opened = state.settings.preset.name if state.settings else ""
             modified = state.settings is not None and not state.settings.original
             verdicts = {} if state.guessing else state.verdicts
-            self.presets.show(opened, verdicts, modified, here=state.guessing)
+            self.presets.show(opened, verdicts, modified, here=state.guessing, emulated=state.emulated)
         if change & Change.WORKER:
             title = state.machine.marked("Presets") if state.machine is not None else "Presets"
             self.query_one("#presets").border_title = title

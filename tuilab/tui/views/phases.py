@@ -57,7 +57,10 @@ and which roof that is. Other name scopes, such as the optimizer's, have rows to
             table.of, layers = layers_for(result, state, phases.picked.id)
         table.show(layers)
         table.display = bool(layers)
-        fitting(table, len(layers), max(self.size.height // 2, self.size.height - len(state.arms) - ROOM))
+        height, arms = self.size.height, len(result.arms) if result is not None else 0
+        # The arms come first, with their legend and two lines of figures; the table keeps a third.
+        least = max(height // 3, min(height // 2, height - arms - 3))
+        fitting(table, len(layers), max(least, height - arms - ROOM))
 
     @on(Phases.Moved)
     def _picked(self, event: Phases.Moved) -> None:

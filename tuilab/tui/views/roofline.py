@@ -47,5 +47,5 @@ of the roof and what binds it.
             said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
         plot.show_chart(chart, marks(state))
         if said and not state.roofs:
-            said = ["This machine's roofs are measured at the end of its first run.", *said]
+            said = ["This machine's roofs are measured after its first run.", *said]
         self.query_one(Sentences).show(said[: max(0, min(4, self.size.height - PLOT_ROWS))])

@@ -74,11 +74,12 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
         tag: list[Run] = []
         if said.verdict:
             look = VERDICTS[said.verdict]
-            tag = [("claim: ", MUTED), (f"{look.mark} {look.words}", _STYLES[look.tone])]
+            tag = [("claim: ", MUTED), (f"{look.mark} {said.called or look.words}", _STYLES[look.tone])]
         elif said.undecided:
             tag = [(f"claim: – {said.undecided}", MUTED)]
         sentence, more = spoken(self, said.sentence), f"{spoken(self, self._whole)}: more"
-        if len(wrap(sentence, width)) > height:
+        room = height - bool(said.gpu and said.gpu in said.detail)
+        if len(wrap(sentence, width)) > room:
             kept = width_of(tag) + len(more) + 2
             # What users of a host without a GPU look for comes last in the answer.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []

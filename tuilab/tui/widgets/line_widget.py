@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tuilab.model.sanitize import sanitize_line
+from tuilab.tui.filters import BAND
 from tuilab.tui.keys import spoken
 from tuilab.tui.widgets.look import DARK_HUES, MUTED, Line, TextStyle, contrast, hue_color, readable
 from tuilab.tui.widgets.wording import wrap
@@ -116,8 +117,9 @@ class LineWidget(Widget):
         color = self.color_of(style.name)
         ground = self.color_of(style.on) if style.on else None
         sent = ground
+        faint = bool(ground) and int(style.on.partition("/")[2] or 100) < STRONG_TINT
         if ground and self.app.console.color_system == "256":
-            sent, ground = of_256(ground, faint=int(style.on.partition("/")[2] or 100) < STRONG_TINT)
+            sent, ground = of_256(ground, faint=faint)
         if ground:
             # On a strong background, the widget's own background colour may be more readable than its text
             # colour.
@@ -128,6 +130,8 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
+            # A cursor's ground has the accent's colour; any other faint ground is the band of an interval.
+            meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
 
     def color_of(self, name: str) -> Color:

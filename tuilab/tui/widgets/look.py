@@ -52,7 +52,19 @@ LIGHT_HUES = {
     "h0": "#005F99", "h1": "#A34700", "h2": "#00694F", "h3": "#9B3B7E",
     "h4": "#6B6000", "h5": "#A62F1D", "h6": "#5148B8", "h7": "#4A4A4A",
 }  # fmt: skip
-CATEGORICAL = tuple(f"h{i}" for i in range(8))
+PHASES = {
+    "compute": "h2",
+    "copy": "h1",
+    "copy_in": "h4",
+    "copy_out": "h3",
+    "input": "h5",
+    "scheduling": "h4",
+    "dispatch": "h7",
+    "sync": "h3",
+    "stall": "h0",
+    "python": "h6",
+}
+"""The hue of each phase, the same in every view. No view draws two phases of one hue."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,21 +10,21 @@ from tuilab.model.account import NOT_KNOWN, STALL
 from tuilab.model.quantity import median_of
 from tuilab.model.result import ArmResult
 from tuilab.report.rows import no_phases, phase_line, phases_known_from
-from tuilab.tui.widgets.look import FAINT, MUTED, STRONG, TEXT, UNKNOWN, Line, Run, TextStyle
+from tuilab.tui.widgets.look import FAINT, MUTED, PHASES, STRONG, TEXT, UNKNOWN, Line, Run, TextStyle
 from tuilab.tui.widgets.picked import Picking
-from tuilab.tui.widgets.wording import clip, fit
+from tuilab.tui.widgets.wording import clip, fit, whole_words
 
 Look = tuple[TextStyle, str]
 """A phase's style, and the fill of its bar."""
 KNOWN: Mapping[str, Look] = {
-    "python": (TextStyle("h6"), "▞"),
-    "dispatch": (TextStyle("h7"), "▒"),
-    "copy_in": (TextStyle("h4"), "▓"),
-    "input_wait": (TextStyle("h5"), "░"),
-    "compute": (TextStyle("h2"), "█"),
-    STALL: (TextStyle("h0"), "▨"),
-    "copy": (TextStyle("h1"), "▤"),
-    "copy_out": (TextStyle("h3"), "▚"),
+    "python": (TextStyle(PHASES["python"]), "▞"),
+    "dispatch": (TextStyle(PHASES["dispatch"]), "▒"),
+    "copy_in": (TextStyle(PHASES["copy_in"]), "▓"),
+    "input_wait": (TextStyle(PHASES["input"]), "░"),
+    "compute": (TextStyle(PHASES["compute"]), "█"),
+    STALL: (TextStyle(PHASES["stall"]), "▨"),
+    "copy": (TextStyle(PHASES["copy"]), "▤"),
+    "copy_out": (TextStyle(PHASES["copy_out"]), "▚"),
 }
 """Phases in the order of a call, with the same look in every run."""
 OTHERS = ((TextStyle("h0"), "▒"), (TextStyle("h1"), "▞"), (TextStyle("h3"), "▓"))
@@ -59,11 +59,14 @@ of the arm under the cursor.
         # The parts come first; their source gets the second line if there is no third.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        foot: list[Line] = [((" " + line, MUTED),) for line in words]
-        space: list[Line] = [()] if height >= len(drawn) + len(head) + len(foot) + 2 else []
-        above = [*head, *space]
-        body = self.arranged(drawn, width, max(1, height - len(above) - len(foot)), len(above))
-        return [*above, *body, *foot]
+        if len(drawn) + len(head) + len(words) > height:  # the arms before what is said of one
+            words = clip(phase_line(self.picked), width - 1, 1)
+        space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
+        room = max(1, height - len(head) - len(space) - len(words))
+        body = self.arranged(drawn, width, room, len(head) + len(space))
+        if part := self.part_shown(len(drawn), room):
+            words = [f"{whole_words(phase_line(self.picked), width - len(part) - 3)}  {part}"]
+        return [*head, *space, *body, *(((" " + line, MUTED),) for line in words)]
 
     def _bars(self, looks: Mapping[str, Look], width: int) -> list[Line]:
         """Return each arm's marker, label, total and stacked bar, or why it has none."""

@@ -50,7 +50,7 @@ class Picking(LineWidget, can_focus=True):
     def arranged(self, rows: Sequence[Line], width: int, height: int, above: int = 0) -> list[Line]:
         """Return the rows that fit, spaced out if there is room, with the row under the cursor marked.
 
-        above: number of lines drawn above them.
+        above: number of lines drawn above them. The cursor scrolls to the other rows.
         """
         self._above = above
         self._cursor = min(self._cursor, max(0, len(rows) - 1))
@@ -66,6 +66,11 @@ class Picking(LineWidget, can_focus=True):
                 line = tuple((text, replace(style, on=style.on or "accent/22")) for text, style in line)
             out += [line, *([()] if self._pitch == 2 else [])]
         return (out + [()] * height)[:height]
+
+    def part_shown(self, rows: int, height: int) -> str:
+        """Return `arms 1–6 of 12` for the part that `arranged` last showed; "" if every row fits."""
+        last = self._top + max(1, height)
+        return f"arms {self._top + 1}–{last} of {rows}" if rows > height else ""
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""

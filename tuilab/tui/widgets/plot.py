@@ -308,7 +308,9 @@ class Picture:
 
     def _head(self) -> list[Line]:
         """Return the unit above the axis, the verticals' labels above them, and the title at the right."""
-        unit = self._ticks.unit.rjust(self.left - 1) or self.chart.y.label
+        # Labels of times include their units if they do not share one.
+        name = self.chart.y.label if self.chart.y.kind != "time" else ""
+        unit = (self._ticks.unit or name).rjust(self.left - 1)
         line: list[Run] = [(unit, MUTED)]
         used, width = cell_len(unit) + 1, self.left + self.columns
         for vertical in sorted(self.chart.verticals, key=lambda v: v.at):

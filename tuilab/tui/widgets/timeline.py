@@ -13,20 +13,19 @@ from tuilab.model.quantity import seconds
 from tuilab.presentation.timeline import Track, stretches, tracks
 from tuilab.report.axes import PlotAxis, laid, ticks
 from tuilab.tui.widgets.line_widget import LineWidget
-from tuilab.tui.widgets.look import CATEGORICAL, FAINT, FOCUS, MUTED, TEXT, Line, Run, TextStyle
+from tuilab.tui.widgets.look import FAINT, FOCUS, MUTED, PHASES, TEXT, Line, Run, TextStyle
 from tuilab.tui.widgets.wording import fit, width_of
 
 PAN, ZOOM = 0.25, 1.6
 HUES = {
-    "compute": "h2",
-    "copy": "h1",
-    "input": "h4",
-    "scheduling": "h7",
-    "dispatch": "h0",
-    "sync": "h6",
-    "python": "h3",
+    **{
+        phase: PHASES[phase]
+        for phase in ("compute", "copy", "input", "scheduling", "dispatch", "sync", "python")
+    },
+    "": "h0",
 }
-"""By phase; an event without one has its lane's hue."""
+"""By phase; "" for events without one."""
+OTHER = "other"
 FILL = 70
 """Per cent of a phase's colour in its events' background; with less, two phases become the same of 256
 colours."""
@@ -167,25 +166,26 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         """Return the colours of the drawn phases; empty without colours."""
         if self.app.no_color:
             return ()
-        there = {span.phase for track in self._tracks for span in track.spans}
+        there = {span.phase if span.phase in HUES else "" for track in self._tracks for span in track.spans}
         out: list[Run] = []
         for phase, hue in HUES.items():
-            if phase in there and sum(cell_len(text) for text, _ in out) + cell_len(phase) + 4 <= width:
-                out += [(" ", TEXT), ("█", TextStyle(hue)), (f" {phase} ", MUTED)]
+            word = phase or OTHER
+            if phase in there and sum(cell_len(text) for text, _ in out) + cell_len(word) + 3 <= width:
+                out += [(" ", TEXT), ("█", TextStyle(hue)), (f" {word}", MUTED)]
         return tuple(out)
 
     def _row(self, track: Track, columns: int, chosen: int) -> list[Run]:
         """Return a track's events in `columns` cells; the chosen one is highlighted."""
         out: list[Run] = []
-        lane, at = CATEGORICAL[track.lane % len(CATEGORICAL)], 0
+        at = 0
         for piece in stretches(track, *self.window, columns):
             if piece.first > at:
                 out.append((" " * (piece.first - at), TEXT))
             at, width = piece.end, piece.end - piece.first
             if piece.span is None:
-                out.append(("▒", TextStyle(lane)))
+                out.append(("▒", MUTED))
                 continue
-            hue, picked = HUES.get(piece.span.phase, lane), piece.index == chosen
+            hue, picked = HUES.get(piece.span.phase, HUES[""]), piece.index == chosen
             if width == 1:
                 style = TextStyle("text" if picked else hue, bold=picked, reverse=picked)
                 out.append(("▌", style))

@@ -1,0 +1,51 @@
+"""No screen calls a claim confirmed or refuted on an emulated GPU without the word EMULATED in that line."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.tui.lab import lab, opened, press, rest, text, until
+from tests.tui.scripted import GPU_MACHINE
+from tuilab.model.machine import EMULATED
+from tuilab.tui.panels.presets import Presets
+
+CPU, GPU = GPU_MACHINE.devices
+SOFT = msgspec.structs.replace(
+    GPU_MACHINE, devices=(CPU, msgspec.structs.replace(GPU, description=f"{EMULATED} for tests"))
+)
+WORDS = re.compile(r"\b(confirmed|refuted)\b", re.IGNORECASE)
+
+
+def bare(shown: str) -> list[str]:
+    """The lines that show a verdict without the word."""
+    return [line for line in shown.splitlines() if WORDS.search(line) and EMULATED not in line]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_word_stands_in_the_line_of_every_verdict(tmp_path: Path, size):
+    app = lab(tmp_path, machine=SOFT)
+    async with opened(app, size) as pilot:
+        seen = 0
+        for keys in ("r", "8", "A", "escape p", "escape F"):
+            await press(pilot, app, keys)
+            if keys.endswith("F"):
+                await until(pilot, lambda: "5 of 5 measured" in text(app))
+                await rest(pilot, app)
+            shown = text(app)
+            seen += bool(WORDS.search(shown))
+            # The summary of a fact-check counts verdicts.
+            assert not [line for line in bare(shown) if "measured:" not in line], (keys, bare(shown))
+            if keys.endswith("p"):
+                assert f"▸✓ {EMULATED} 1 Small" in shown
+        assert seen >= 4
+
+
+async def test_a_preset_of_no_gpu_needs_no_such_word(tmp_path: Path):
+    app = lab(tmp_path, machine=SOFT)
+    async with opened(app, (120, 40)) as pilot:
+        await press(pilot, app, "r")
+        presets = app.screen.query_one(Presets)
+        presets.show("x", {"stft-small": "confirmed"}, emulated=())
+        assert EMULATED not in "".join(str(prompt) for prompt in presets._prompts)
