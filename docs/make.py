@@ -23,7 +23,6 @@ from tuilab.analysis.crossover import crossings, places
 from tuilab.analysis.processes import middle_of_processes, t_interval
 from tuilab.analysis.ratios import logs, ratio, unpaired
 from tuilab.analysis.statistics import estimate, locate, median
-from tuilab.documents.rules import RULES, Rule
 from tuilab.history import schema, store
 from tuilab.model import claims, events, preset, program, requests, result
 from tuilab.model.parameters import Boolean, Choice, Parameter
@@ -406,33 +405,10 @@ def measuring_page() -> str:
     return text
 
 
-def checker_page() -> str:
-    """Return the rules as their functions' docstrings explain them, after the page's own introduction."""
-    head = (DOCS / "checker.md").read_text().partition("| code |")[0]
-    rows = [f"| {r.code} | {r.title} | {_severity(r)} |" for r in RULES]
-    table = "\n".join(["| code | finding | severity |", "|---|---|---|", *rows, ""])
-    return head + "\n".join([table, *map(_explained, RULES)])
-
-
-def _explained(rule: Rule) -> str:
-    fence = "text" if rule.code in ("TL306", "TL307", "TL308") else "python"
-    return (
-        f"## {rule.code} · {rule.title}\n\n*{_severity(rule)}*\n\n{rule.what}\n\n"
-        f"**Why it matters.** {rule.why}\n\n"
-        f"**Instead.** {rule.remedy}\n\nWrong:\n\n```{fence}\n{rule.wrong}\n```\n\n"
-        f"Right:\n\n```{fence}\n{rule.right}\n```\n"
-    )
-
-
-def _severity(rule: Rule) -> str:
-    return rule.severity + (", preview" if rule.preview else "")
-
-
 PAGES = {
     "presets.md": presets_page,
     "formats.md": formats_page,
     "measuring.md": measuring_page,
-    "checker.md": checker_page,
 }
 
 

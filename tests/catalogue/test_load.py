@@ -8,10 +8,13 @@ from tuilab.catalogue.plan import parse_axis, parse_settings, scenario
 from tuilab.model.arms import ArmPattern
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand
+from tuilab.model.points import grid
+from tuilab.model.scenario import Sweep
 from tuilab.workloads import find
 
 GOOD = 'title = "Small"\nworkload = "stft"\n[parameters]\nsamples = 4096\n'
 STFT = find("stft").declaration
+MATMUL = find("matmul").declaration
 
 
 @pytest.fixture
@@ -101,6 +104,13 @@ def test_settings_overlay_the_preset(load):
 )
 def test_a_typed_axis_is_parsed(text, values):
     assert parse_axis(STFT, text).values == values
+
+
+def test_parameters_of_one_axis_take_each_value_together():
+    axis = parse_axis(MATMUL, "m,k,n=8,32")
+    assert [p.values for p in grid(Sweep(axes=(axis,)))] == [{"m": v, "k": v, "n": v} for v in (8, 32)]
+    with pytest.raises(InputError, match="got 'side'"):
+        parse_axis(MATMUL, "m,side=8,32")
 
 
 @pytest.mark.parametrize(

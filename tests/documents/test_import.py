@@ -51,3 +51,29 @@ def test_placement_that_is_shown_without_a_clock_is_no_benchmark():
     assert presets(product + "print(b.device)\n") == presets(scoped) == ()
     assert presets("tf.debugging.set_log_device_placement(True)\n" + product) == ()
     assert [p.workload for p in presets(product)] == ["matmul"]
+
+
+def test_what_each_iteration_waits_for_is_repeated_and_no_part_of_the_chain():
+    code = (
+        "def adds(v):\n    s = tf.zeros_like(v)\n    for _ in range(100):\n        s = s + v\n    return s\n"
+        "g = tf.function(adds)\nx = tf.ones((500, 500))\n"
+    )
+    calls = [TIMED.format(f"for _ in range(7):\n    {name}(x).numpy()") for name in ("adds", "g")]
+    (made,) = presets(code + "".join(calls))
+    assert made.parameters == {"side": 500, "ops": 100, "dtype": "float32"}
+    assert (made.arms.modes, made.arms.variants) == (("eager", "graph"), ("sums",))
+    assert "another program" not in made.summary
+
+
+def test_a_loop_over_sizes_is_one_preset_with_a_sweep_and_both_devices_do_the_same():
+    loop = (
+        "with tf.device('/{0}:0'):\n    for n in [10, 50, 100]:\n        a = tf.ones([n, n])\n"
+        "        t = time.perf_counter()\n        tf.matmul(a, a).numpy()\n"
+        "        print('{0}', n, time.perf_counter() - t)\n"
+    )
+    report = read((HEAD + loop.format("CPU") + loop.format("GPU")).encode(), shipped(), name="x.py")
+    (made,) = report.presets
+    (axis,) = made.sweep.axes
+    assert (axis.names, axis.values) == (("m", "k", "n"), (10, 50, 100))
+    assert made.marks["k"] == (10, 50, 100) and made.parameters["n"] == 100
+    assert "different work" not in made.wrong

@@ -29,7 +29,9 @@ def test_files_and_names(tmp_path):
         target = write(preset, tmp_path / "new")
         assert target.name == f"{preset.name}.toml"
     names = [p.name for p in report.presets]
-    assert names == ["archive-1-compression", "archive-2-memory", "archive-2-memory-2", "archive-2-memory-3"]
+    assert names == ["archive-1-compression", "archive-2-memory"]
+    (axis,) = report.presets[1].sweep.axes
+    assert axis.names == ("bytes",) and len(axis.values) == 3
 
 
 def test_a_preset_knows_its_source_its_lines_and_what_is_wrong():

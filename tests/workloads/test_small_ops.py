@@ -12,12 +12,12 @@ from tuilab.workloads.base import Unavailable
 
 def chain(variant, ops, x, y):
     for index in range(ops):
-        x = x @ y if variant == "matmul" else (x + y if index % 2 else x * y)
+        x = x @ y if variant == "matmul" else (x + y if index % 2 or variant == "sums" else x * y)
     return x
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("variant", ["add-multiply", "matmul"])
+@pytest.mark.parametrize("variant", ["add-multiply", "matmul", "sums"])
 @pytest.mark.parametrize("ops", [1, 7, 2_003])
 def test_a_chain_has_all_of_its_ops(make, monkeypatch, mode, variant, ops):
     monkeypatch.setattr(elementwise, "UNROLLED", 100)  # XLA takes long for a thousand in a row

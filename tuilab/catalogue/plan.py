@@ -53,7 +53,7 @@ def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:
 
 def parse_axis(declaration: Declaration, text: str) -> Axis:
     """Parse an axis: `samples=256:1M:x4` (a factor), `samples=256:4096:256` (a step) or
-    `samples=256,512,1k`.
+    `samples=256,512,1k`; `m,k,n=64:1024:x4` for parameters that take each value together.
 
     Raises InputError. The last value is included even if the steps would miss it.
     """
@@ -64,18 +64,21 @@ def parse_axis(declaration: Declaration, text: str) -> Axis:
         raise InputError(
             "--axis", text, "parameter=from:to:xFACTOR, parameter=from:to:STEP or a list of values"
         )
-    parameter = numeric(declaration, name.strip(), "--axis")
+    first, *also = (word.strip() for word in name.split(","))
+    for word in also:
+        numeric(declaration, word, "--axis")
+    parameter = numeric(declaration, first, "--axis")
     parts = values.split(":")
     if len(parts) == 1:
         listed = sorted({int(parse_value(parameter, word)) for word in values.split(",")})
-        return Axis(parameter.name, tuple(listed))
+        return Axis(parameter.name, tuple(listed), tuple(also))
     if len(parts) not in (2, 3):
         raise InputError("--axis", text, "from:to:xFACTOR or from:to:STEP")
     low, high = (int(parse_value(parameter, word)) for word in parts[:2])
     if low >= high:
         raise InputError("--axis", text, "a first value below the last")
     stride = parts[2] if len(parts) == 3 else "x4"
-    return Axis(parameter.name, _between(low, high, stride, text, partial(nearest, parameter)))
+    return Axis(parameter.name, _between(low, high, stride, text, partial(nearest, parameter)), tuple(also))
 
 
 def _between(low: int, high: int, stride: str, text: str, allowed: Callable[[float], int]) -> tuple[int, ...]:

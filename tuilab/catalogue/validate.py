@@ -79,10 +79,11 @@ def check_sweep(sweep: Sweep, declaration: Declaration) -> None:
         raise InputError("sweep.axes", len(sweep.axes), "one or two axes")
     points = 1
     for axis in sweep.axes:
-        parameter = numeric(declaration, axis.parameter, "sweep.axes.parameter")
-        for value in axis.values:
-            with keyed("sweep.axes"):
-                check_value(parameter, value)
+        for name in axis.names:
+            parameter = numeric(declaration, name, "sweep.axes.parameter")
+            for value in axis.values:
+                with keyed("sweep.axes"):
+                    check_value(parameter, value)
         if len(axis.values) < 2 or list(axis.values) != sorted(set(axis.values)):
             raise InputError(f"sweep.axes.{axis.parameter}", axis.values, "two or more values, ascending")
         points *= len(axis.values)

@@ -28,6 +28,7 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
     report = read_document(document, tell, preview=preview)
     target = folder or own_folder()
     if not report.presets:
+        _say_gaps(report)
         raise InputError("DOC", document, "a document with a benchmark that a workload can measure")
     kept = [preset.name for preset in report.presets if not _put(preset, target, overwrite)]
     _say_gaps(report)

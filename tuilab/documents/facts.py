@@ -286,8 +286,8 @@ class Facts:
         layer = work.arguments.get("self")
         # For a layer that each call creates again, another layer's kernels are loaded.
         kept = self._built.get(id(layer), -1) < before and id(layer) not in self._in_models
-        if isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS and kept:
-            # Its first call creates its weights.
+        if has_weights(layer) and kept:
+            # Its first call makes its weights.
             return self._layers_run.get(id(layer), before) < before
         here, dtype = work.place.families, _dtype(work)
         began = self._program(work) if anew else self._began(work)
@@ -490,6 +490,11 @@ def _held(value: Value, depth: int = 0) -> Iterator[Value]:
 
 # Maximum depth and width when searching a call's arguments.
 _DEEPEST, _WIDEST = 2, 16
+
+
+def has_weights(layer: Value | None) -> bool:
+    """Return whether it is a layer whose first call makes its weights."""
+    return isinstance(layer, Layer) and layer.name in _WITH_WEIGHTS
 
 
 def _has_input(layer: Value) -> bool:

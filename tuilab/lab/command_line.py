@@ -25,7 +25,7 @@ def command_line(
     preset = settings.preset
     words = ["tuilab", "sweep" if sweep else "run", settings.file or preset.name]
     for axis in sweep.axes if sweep else ():
-        words += ["--axis", f"{axis.parameter}={','.join(map(str, axis.values))}"]
+        words += ["--axis", f"{','.join(axis.names)}={','.join(map(str, axis.values))}"]
     opening, original = settings.opening, settings.as_declared
     words += ["--trust"] * opening.trust
     for option, path in (("--code", opening.code), ("--data", opening.data)):

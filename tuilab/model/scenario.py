@@ -51,6 +51,17 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Name of a numeric parameter."""
     values: tuple[int, ...]
     """Ascending."""
+    also: tuple[str, ...] = ()
+    """Further parameters that take each value with it: the other sides of a square."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every parameter that takes its values, `parameter` first."""
+        return (self.parameter, *self.also)
+
+    def at(self, value: int) -> dict[str, int]:
+        """Return what its parameters are at one of its values."""
+        return dict.fromkeys(self.names, value)
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

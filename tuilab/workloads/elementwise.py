@@ -51,6 +51,12 @@ DECLARATION = Declaration(
             does="adding and multiplying",
         ),
         Variant("matmul", "Matrix products.", does="multiplying matrices"),
+        Variant(
+            "sums",
+            "Sums, each of the one before: y = y + x. A graph merges them, and its figure is that of what it "
+            "makes of them.",
+            does="adding to a sum",
+        ),
     ),
     axis="side",
     dtype="dtype",
@@ -82,7 +88,7 @@ def build(b: Build) -> Case:
     def once(x: Any, y: Any, index: int) -> Any:
         if b.arm.variant == "matmul":
             return tf.matmul(x, y)
-        return x + y if index % 2 else x * y
+        return x + y if index % 2 or b.arm.variant == "sums" else x * y
 
     def piece(x: Any, y: Any, length: int) -> Any:
         for index in range(length):

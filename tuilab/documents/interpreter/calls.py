@@ -320,7 +320,7 @@ def call_graph(
             part.inside, part.made = False, -1
         found = parts_of(result)
         given = by_parameter(graph.target, args, keywords)
-        interpreter.event("graph", name_of(graph.target), line, given, result).runs = graph
+        interpreter.event("graph", name_of(graph), line, given, result).runs = graph
         for part in found:
             part.made = len(interpreter.trace.events) - 1
     return result
@@ -347,7 +347,7 @@ def parts_of(value: Value) -> list[Tensor]:
 def name_of(value: Value) -> str:
     """Return a function's name, for messages."""
     if isinstance(value, Graph | Partial):
-        return name_of(value.target)
+        return (value.name if isinstance(value, Graph) else "") or name_of(value.target)
     return value.name if isinstance(value, Function | Bound | Api) else "a function"
 
 

@@ -49,11 +49,7 @@ def joined(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if parts and len(known) == len(parts):
         path = posixpath.join(*known)
         return Known(path) if len(path) <= LONGEST_TEXT else Unknown(name, args.line)
-    last = parts[-1] if parts else NONE
-    ends = last.ends if isinstance(last, Told) else ""
-    if isinstance(last, Known) and isinstance(last.value, str):
-        ends = f"/{last.value}"[-LONGEST_TEXT:]
-    return Told(name, args.line, (), "", (), ends)
+    return Told(name, args.line)
 
 
 @handles(

@@ -116,12 +116,8 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
     ends = right.value if isinstance(op, ast.Add) and isinstance(right, Known) else None
     if isinstance(ends, str) and isinstance(left, Unknown) and not isinstance(left, Number):
         words = left.words if isinstance(left, Told) else "{}"
-        return Told(left.reason, left.line, (), words, tuple(times_in(left)), ends[-_END:])
+        return Told(left.reason, left.line, (), words, tuple(times_in(left)))
     return _on_constants(op, left, right, line) or _unresolved(left, right, line)
-
-
-# Characters kept of a text's end.
-_END = 40
 
 
 def _on_times(
@@ -391,9 +387,7 @@ def told(words: str, values: Sequence[Value], line: int) -> Told:
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
-    last = values[-1] if values and words.endswith("{}") else None
-    ends = last.ends if isinstance(last, Told) else words.rpartition("}")[2]
-    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times, ends)
+    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times)
 
 
 @expression(ast.Slice)

@@ -14,11 +14,9 @@ from tuilab.documents.interpreter.values import (
     Model,
     OpaqueObject,
     Tensor,
-    Told,
     Unknown,
     Value,
     shape_of,
-    truth,
 )
 from tuilab.documents.words import words
 
@@ -190,8 +188,6 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Create losses, optimizers, metrics and data sets: set-up objects."""
     if name.rpartition(".")[2] in LOADS:
-        if name.endswith(".load_model"):
-            check_path(interpreter, "load_model", args)
         loaded = Model([], args.line, open=True)
         interpreter.event("build", name, args.line, args.values, loaded)
         return loaded
@@ -228,12 +224,7 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# File suffixes that Keras 3 writes and reads.
-_MODELS = (".keras", ".h5", ".hdf5")
-_ENDINGS = {"save": _MODELS, "save_weights": (".weights.h5",), "load_model": _MODELS}
-
-
-# Arguments of training methods for Python processes.
+# What the methods that train took for Python's own processes.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 
@@ -244,86 +235,6 @@ def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None
         detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
         remedy = "Give it to a keras.utils.PyDataset."
         interpreter.misfit("argument", args.line, detail, remedy, at=gone)
-
-
-def check_path(interpreter: Interpreter, name: str, args: Arguments) -> None:
-    """Record a path that Keras 3 does not save to or load: a folder, or weights without .weights.h5."""
-    path = args.get("filepath", "0")
-    ends = _ENDINGS.get(name)
-    if name == "save":
-        check_format(interpreter, args)
-    if name == "save_weights" and args.given("save_format") and is_keras_3(interpreter):
-        interpreter.misfit(
-            "argument",
-            args.line,
-            f"save_weights() in Keras {interpreter.api.keras} takes no save_format, and raises a TypeError",
-            "Leave it out, and let the name end in .weights.h5.",
-            at="save_format",
-        )
-    # From Keras 2, which also writes folders.
-    old = args.given("save_format") or interpreter.imported & {"tf_keras"}
-    if not ends or old or not _ends_otherwise(path, ends):
-        return
-    if name == "load_model":
-        detail = f"load_model() in Keras {interpreter.api.keras} reads {', '.join(ends)}, and no folder"
-        remedy = "Load a SavedModel by keras.layers.TFSMLayer, or tf.saved_model.load."
-        interpreter.misfit("type", args.line, detail, remedy, at="load_model")
-        return
-    write = f"Write {_stem(path.value)}{ends[0]}" if isinstance(path, Known) else f"Let it end in {ends[0]}"
-    interpreter.misfit(
-        "type",
-        args.line,
-        f"{name}() in Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}",
-        write + ("; for a SavedModel call export()." if name == "save" else "."),
-    )
-
-
-def _stem(path: str) -> str:
-    return path.rstrip("/").rpartition(".")[0] or path.rstrip("/")
-
-
-def _ends_otherwise(path: Value, endings: tuple[str, ...]) -> bool:
-    """Return True if a path certainly has none of these endings."""
-    if isinstance(path, Known) and isinstance(path.value, str):
-        return bool(path.value) and not path.value.endswith(endings)
-    known = path.ends if isinstance(path, Told) else ""
-    return bool(known) and not known.endswith(endings) and not any(e.endswith(known) for e in endings)
-
-
-@handles("tf.keras.callbacks.ModelCheckpoint")
-def checkpoint(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    """Create a callback that saves a model after each epoch; Keras 3 checks its path at once."""
-    made = interpreter.event("build", name, args.line, args.values)
-    weights = truth(args.get("save_weights_only", default=Known(False)))
-    ends = (".weights.h5",) if weights else (".keras", ".h5")
-    path = args.get("filepath", "0")
-    if weights is not None and is_keras_3(interpreter) and _ends_otherwise(path, ends):
-        interpreter.misfit(
-            "type",
-            args.line,
-            f"ModelCheckpoint of Keras {interpreter.api.keras} takes a name that ends in {' or '.join(ends)}"
-            + (" where it saves weights only" if weights else ""),
-            f"Let filepath end in {ends[0]}.",
-        )
-    made.result = OpaqueObject("object", name)
-    return made.result
-
-
-def check_format(interpreter: Interpreter, args: Arguments) -> None:
-    """Record a format passed to `save`, which Keras 3 rejects unless the name has that ending."""
-    path = args.get("filepath", "0")
-    if not args.given("save_format") or not isinstance(path, Known) or not isinstance(path.value, str):
-        return
-    if interpreter.imported & {"tf_keras"} or not interpreter.api.keras.startswith("3"):
-        return
-    if not path.value.endswith(_ENDINGS["save"]):
-        interpreter.misfit(
-            "argument",
-            args.line,
-            f"save() in Keras {interpreter.api.keras} takes no save_format, and raises a ValueError",
-            "Let the name end in .keras, or call export() for a SavedModel.",
-            at="save_format",
-        )
 
 
 def method(
@@ -339,14 +250,9 @@ def method(
     # If only the name suggests a model, its arguments are not checked against Keras.
     bound = bind(interpreter, "" if assumed else f"tf.keras.Model.{name}", args, keywords, line)
     if isinstance(model, Model) and not assumed:
-        check_path(interpreter, name, bound)
         interpreter.use(Api(f"tf.keras.Sequential.{name}", f"Model.{name}"), line)
-    elif assumed and name == "save":
-        check_format(interpreter, bound)
     elif assumed:
         check_training(interpreter, name, bound)
-        if name == "save_weights":
-            check_path(interpreter, name, bound)
     bound.values["self"] = model
     if name in TRAINS or name in STEPS:
         interpreter.event("train", name, line, bound.values)

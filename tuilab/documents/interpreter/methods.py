@@ -90,12 +90,6 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             keras_calls.check_training(interpreter, name, Arguments(line, numbered(args) | keywords))
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
         case Unknown():
-            given = Arguments(line, numbered(args) | keywords)
-            if name == "save":
-                # Only Keras models accept that argument.
-                keras_calls.check_format(interpreter, given)
-            elif name == "save_weights" and assumes_keras(interpreter.imported):
-                keras_calls.check_path(interpreter, name, given)
             if name in ("save", "save_weights"):
                 owner = Unknown(attributes.of(owner.reason, name), owner.line)
             return interpreter.opaque(owner, args, line)

@@ -18,6 +18,7 @@ from tuilab.documents.interpreter.values import (
     Clock,
     Elapsed,
     Function,
+    Graph,
     Known,
     Listing,
     Model,
@@ -62,6 +63,8 @@ def assign(interpreter: Interpreter, node: ast.Assign, scope: Scope) -> Flow:
         interpreter.gather(value)
     for target in node.targets:
         bind_target(interpreter, target, value, scope)
+        if isinstance(value, Graph) and isinstance(target, ast.Name) and isinstance(node.value, ast.Call):
+            value.name = value.name or target.id
         if isinstance(target, ast.Name) and _asks_for_name(interpreter, node.value):
             interpreter.versions.add(target.id)
     return Flow.NEXT

@@ -203,8 +203,6 @@ def raw(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles(
     "tf.lite.Interpreter",
     "tf.contrib.lite.Interpreter",
-    # Coral's function creates one with its delegate, and runs nothing.
-    "pycoral.utils.edgetpu.make_interpreter",
     *(
         f"{module}.interpreter.Interpreter"
         for module in words("tflite_runtime ai_edge_litert tf.contrib.lite.python tensorflow.lite.python")

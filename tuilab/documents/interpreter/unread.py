@@ -61,8 +61,6 @@ def assumes_keras(imported: set[str]) -> bool:
 def makes_model(name: str) -> bool:
     """Return True if an unread function or class of that name returns a model."""
     root, _, rest = name.partition(".")
-    if name.startswith(("mlflow.keras.", "mlflow.tensorflow.")):
-        root = rest
     return bool(rest) and root not in _APART and root != "tf" and bool(_MAKES.match(rest.rpartition(".")[2]))
 
 
@@ -134,7 +132,6 @@ _DOES_BY_NAME = {
     "a file is read or written": r"open|io\.open|gzip\.open|np\.(?:load|save\w*|fromfile|memmap)"
     r"|(?:json|pickle|cPickle|dill|joblib|yaml|toml)\.(?:load|dump|safe_load|safe_dump)|h5py\.File"
     r"|scipy\.io\.(?:loadmat|savemat)|shutil\.\w+|zipfile\.ZipFile|tarfile\.open|(?:nib|nibabel)\.(?:load|save)",
-    "data is fetched": r"requests\.(?:get|post|put)|urllib\.request\.\w+",
 }
 _NAMED = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES_BY_NAME.items()}
 _DRAWN = re.compile(r"(?:rectangle|text|line|ellipse|polygon|arc|point)$")
@@ -170,8 +167,8 @@ def callee(name: str) -> str:
 
 
 _MODEL_CALLED = re.compile(
-    r"^(?:(?:keras|tf|my|trained|loaded|base|student|teacher|quant\w*)_)?(?:model|net|network|yolo\w*"
-    r"|detector|classifier|generator|discriminator|encoder|decoder)\d?$"
+    r"^(?:(?:keras|tf|my|trained|loaded|base|student|teacher|quant\w*)_)?(?:model|net|network"
+    r"|classifier|generator|discriminator|encoder|decoder)\d?$"
     r"|infer|forward|detect_?fn|predict_fn|(?:train|test|val\w*|eval\w*)_?step|step_fn",
     re.IGNORECASE,
 )

@@ -43,12 +43,11 @@ COUNTS = (VARIES, COUNTING)
 class Told(Unknown):
     """A partly unknown text.
 
-    words: its known part, with `{}` for the rest; times: the regions in it; ends: its known end.
+    words: what is known of it, with `{}` for the rest; times: the regions in it.
     """
 
     words: str = ""
     times: tuple[int, ...] = ()
-    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +147,15 @@ class Module(Value):
 
 @dataclass(eq=False, slots=True)
 class Graph(Value):
-    """The result of `tf.function`. jit: compiled by XLA; None if not known."""
+    """What `tf.function` makes of a function. jit: compiled by XLA; None where that is not known.
+
+    name: what the document calls it, "" where that is its function's name.
+    """
 
     target: Value
     jit: bool | None
     line: int
+    name: str = ""
 
 
 @dataclass(eq=False, slots=True)

@@ -13,6 +13,7 @@ from tuilab.documents.rules import Finding
 from tuilab.model.arms import INPUTS, MODES, ArmSelection
 from tuilab.model.preset import Preset, Source
 from tuilab.model.sanitize import sanitize_line
+from tuilab.model.scenario import Sweep
 
 TITLES = {
     "stft": "STFT",
@@ -64,6 +65,8 @@ def _preset(
         for key, value in found.parameters.items()
         if isinstance(value, int) and not isinstance(value, bool)
     }
+    if found.sweep is not None:
+        marks |= dict.fromkeys(found.sweep.names, found.sweep.values)
     span = f"line {lines[0]}" if lines[0] == lines[1] else f"lines {lines[0]} to {lines[1]}"
     wrong = "\n".join(f"Line {f.line}: {f.message}." for f in findings)
     return Preset(
@@ -83,6 +86,7 @@ def _preset(
             lines=lines,
         ),
         claims=claims(example, found.workload),
+        sweep=Sweep(axes=(found.sweep,)) if found.sweep is not None else None,
         wrong=sanitize_line(wrong, 3_900) if "\n" not in wrong else wrong[:3_900],
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.recognise.algebra import CHEAP, chains, detours, matmuls
-from tuilab.documents.recognise.found import Found, Gap, Result, merged
+from tuilab.documents.recognise.found import Found, Gap, Result, merged, swept
 from tuilab.documents.recognise.pipelines import pipelines, trained_by_hand
 from tuilab.documents.recognise.spectra import FILTERS, spectra
 from tuilab.documents.recognise.storage import allocations, compressions, copies, readouts
@@ -45,7 +45,7 @@ def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
                 gaps[result] = None
     for gap in _unmeasured(example):
         gaps[gap] = None
-    return _without_parts(merged(found))[:MOST_FOUND], list(gaps)[:MOST_GAPS]
+    return swept(_without_parts(merged(found)))[:MOST_FOUND], list(gaps)[:MOST_GAPS]
 
 
 def _without_parts(found: list[Found]) -> list[Found]:

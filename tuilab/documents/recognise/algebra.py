@@ -1,6 +1,7 @@
 """Matrix products, elementwise chains, and detours of one op to another device."""
 
 import math
+import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example, inputs
@@ -75,7 +76,7 @@ def chains(example: Example) -> Iterator[Result]:
     for region in example.regions:
         groups: dict[tuple[Shape, str], list[TraceEvent]] = {}
         for event in example.trace.inside(region):
-            if event.kind != "op" or _mapped(event) or not _variant(event):
+            if event.kind != "op" or _mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
             # A product with real work is measured as a product.
@@ -98,21 +99,21 @@ def _size(value: Value | None) -> int | None:
     return elements(value.shape) if isinstance(value, Tensor) else None
 
 
-def _variant(event: TraceEvent) -> str:
-    if event.name in CHEAP:
-        return "add-multiply"
-    return "matmul" if event.name == "tf.matmul" else ""
-
-
 def _chain(
     example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
-    # The content of one graph call is one chain; a loop around the calls is not.
-    loops = [event.place.repeats_inside(_around(example, event)) for event in events]
+    # What one call of a graph holds is one chain; a loop around the calls is none.
+    around = [_around(example, region, event) for event in events]
+    loops = [event.place.repeats_inside(k) for event, k in zip(events, around, strict=True)]
     count = None if None in loops else sum(n or 0 for n in loops)
     if region.divided and count is not None:
         count = len(events)
-    if count is not None and count < 2:
+    outside = len(example.trace.events[region.first].place.loops)
+    repeated = any(
+        e.name in CHEAP and e.place.traced is None and outside < k == len(e.place.loops)
+        for e, k in zip(events, around, strict=True)
+    )
+    if count is not None and count < 2 and not repeated:
         return
     total = elements(shape)
     if count is None or total is None:
@@ -123,28 +124,42 @@ def _chain(
         yield Gap(events[0].line, f"elementwise takes square matrices; {shape} has {total:,} elements")
         return
     found = Found("elementwise", {"side": side, "ops": count, "dtype": dtype}, events[0].line)
-    if all(event.place.traced is None for event in events):
+    if count > 1 and all(event.place.traced is None for event in events):
         found.left_out.append(
             f"The document calls {count:,} ops one after the other, as the eager arms do; in graph and XLA "
             "they are one chain in one graph, which is another program."
         )
     for event in events:
         placed(found, event)
-        variant = _variant(event)
-        if variant not in found.variants:
-            found.variants.append(variant)
+    products = [event for event in events if event.name == "tf.matmul"]
+    others = [event for event in events if event.name != "tf.matmul"]
+    found.variants += [_written(example, others)] if others else []
+    found.variants += ["matmul"] if products else []
     yield found
 
 
-def _around(example: Example, event: TraceEvent) -> int:
-    """Return the number of loops that run an event's graph, rather than the event inside it."""
+def _written(example: Example, events: list[TraceEvent]) -> str:
+    """Which of the workload's chains these ops are: sums of one another, sums of the same two, or others."""
+    if any(event.name != "tf.add" for event in events):
+        return "add-multiply"
+    if all(_ADDED_TO.search(example.text(event.line)) for event in events):
+        return "sums"
+    return "add" if all(event.place.traced is None for event in events) else "add-multiply"
+
+
+# What is added to itself: `y = y + x`, `y += x`.
+_ADDED_TO = re.compile(r"\b(\w+)\s*(?:\+=|=(?!=).*\b\1\b)")
+
+
+def _around(example: Example, region: Region, event: TraceEvent) -> int:
+    """How many of the loops around an event repeat what is timed: they run its graph, or wait each time."""
     graph = event.place.traced.graph if event.place.traced is not None else None
-    if graph is None:
-        return 0
-    for call in example.trace.events[event.index :]:
+    loops, outside = event.place.loops, len(example.trace.events[region.first].place.loops)
+    for call in example.trace.events[event.index : region.last] if graph is not None else ():
         if call.kind == "graph" and call.runs is graph:
             return len(call.place.loops)
-    return 0
+    waits = (e.place.loops for e in example.trace.inside(region) if e.kind == "sync")
+    return max((k for wait in waits for k in range(len(loops) + 1) if wait[:k] == loops[:k]), default=outside)
 
 
 def detours(example: Example) -> Iterator[Result]:

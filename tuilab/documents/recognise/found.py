@@ -6,15 +6,17 @@ from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import Graph, Tensor, Unknown, Value
 from tuilab.model.arms import Input, Mode
 from tuilab.model.parameters import Value as Setting
+from tuilab.model.scenario import Axis
 
 
 @dataclass
 class Found:
     """A workload found in an example.
 
-    lines: of its code. devices, modes, inputs, dtypes, variants: from the code; empty if open. anywhere: some
-    of it runs outside of any scope. eager: some of it runs outside of any graph. left_out: differences
-    between workload and document, in sentences.
+    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: as the code has them;
+    empty where it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs
+    outside of any graph. left_out: what the workload measures otherwise than the document has it, in
+    sentences. sweep: the sizes that a loop goes through.
     """
 
     workload: str
@@ -29,6 +31,7 @@ class Found:
     anywhere: bool = False
     eager: bool = False
     left_out: list[str] = field(default_factory=list)
+    sweep: Axis | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,46 @@ def _join(known: Found, found: Found) -> None:
     known.modes |= found.modes
     known.inputs |= found.inputs
     known.anywhere = known.anywhere or found.anywhere
+    if known.workload == "elementwise" and known.eager != found.eager:
+        # The document has it both ways, as the workload does.
+        known.left_out.clear()
+    else:
+        known.left_out += [text for text in found.left_out if text not in known.left_out]
     known.eager = known.eager or found.eager
-    known.left_out += [text for text in found.left_out if text not in known.left_out]
     known.variants += [v for v in found.variants if v not in known.variants]
     dtype = found.parameters.get("dtype")
     if dtype is not None and dtype not in known.dtypes:
         known.dtypes.append(str(dtype))
+
+
+def swept(results: list[Found]) -> list[Found]:
+    """Make one workload with a sweep of those that the same lines make at several sizes."""
+    out: list[Found] = []
+    groups: dict[tuple[object, ...], list[Found]] = {}
+    for found in results:
+        groups.setdefault((found.workload, found.line, frozenset(found.lines)), []).append(found)
+    for group in groups.values():
+        axis = _axis(group)
+        if axis is None:
+            out += group
+            continue
+        largest = max(group, key=lambda found: int(str(found.parameters[axis.parameter])))
+        for found in group:
+            _join(largest, found)
+        largest.sweep = axis
+        out.append(largest)
+    return out
+
+
+def _axis(group: list[Found]) -> Axis | None:
+    """The one size in which they differ, and the parameters that take it together."""
+    first = group[0].parameters
+    if len(group) == 1 or any(found.parameters.keys() != first.keys() for found in group):
+        return None
+    apart = [name for name in first if len({str(found.parameters[name]) for found in group}) > 1]
+    sizes = [{found.parameters[name] for name in apart} for found in group]
+    whole = all(len(size) == 1 and all(type(value) is int for value in size) for size in sizes)
+    if not apart or not whole:
+        return None
+    values = sorted({int(str(value)) for size in sizes for value in size})
+    return Axis(apart[0], tuple(values), tuple(apart[1:]))

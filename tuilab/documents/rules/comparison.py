@@ -9,8 +9,6 @@ from tuilab.documents.example import Example, inputs
 from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.values import (
-    Dataset,
-    Graph,
     Known,
     Layer,
     Tensor,
@@ -19,7 +17,7 @@ from tuilab.documents.interpreter.values import (
     integer,
 )
 from tuilab.documents.rules.purpose import are_alike, label
-from tuilab.documents.rules.regions import batch_of, callbacks, makes_data, regions, rows_of
+from tuilab.documents.rules.regions import makes_data, regions
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.rules.warmth import SMALL
 
@@ -65,26 +63,6 @@ def unlike_work(example: Example) -> Iterator[Hit]:
         if message:
             told.add((one.line, other.line))
             yield Hit(other.line, message, remedy, region=other)
-    yield from _unlike_batches(example)
-    yield from _begun_before(example)
-
-
-def _begun_before(example: Example) -> Iterator[Hit]:
-    """Yield samples with another label than earlier ones, but with the same start."""
-    known = [region for region, _ in regions(example) if region.gathered]
-    for one, other in pairwise(known):
-        if one.first != other.first or one.last > other.last or one.told == other.told:
-            continue
-        if not other.told or _WHOLE.search(label(other)):
-            continue
-        between = example.trace.events[one.last : other.last]
-        if any(event.kind in _COMPUTES for event in between):
-            yield Hit(
-                other.last_line,
-                f"this time begins where that on line {one.last_line} does, and holds its work too",
-                "Read the clock again between the two.",
-                region=other,
-            )
 
 
 _WHOLE = re.compile(
@@ -93,44 +71,8 @@ _WHOLE = re.compile(
 )
 
 
-def _unlike_batches(example: Example) -> Iterator[Hit]:
-    """Yield fit() trainings in batches that are compared with a PyTorch loop over all rows at once."""
-    trace = example.trace
-    whole = next((r for r in trace.regions[:_MOST_SEARCHED] if _takes_all(r, trace.inside(r))), None)
-    if whole is None:
-        return
-    for region, events in regions(example):
-        for event in events:
-            given = event.arguments.get("x", event.arguments.get("0"))
-            rows, size = rows_of(event), batch_of(event)
-            if isinstance(given, Dataset):
-                sizes = [
-                    integer(step.arguments.get("batch_size")) for step in given.steps if step.name == "batch"
-                ]
-                size = sizes[-1] if sizes else None
-            if event.name != "fit" or size is None or not (rows is None or rows > size):
-                continue
-            yield Hit(
-                region.line,
-                f"fit() takes batches of {size}, PyTorch's loop on line {whole.line} all rows at once: "
-                "an epoch of one is many steps, of the other a single one",
-                "Give both the same batches.",
-                region=region,
-            )
-            return
-
-
-# Maximum number of timings to search for a PyTorch training.
+# Timings that are looked through for a training of PyTorch's.
 _MOST_SEARCHED = 64
-
-
-def _takes_all(region: Region, events: list[TraceEvent]) -> bool:
-    """Return True if a loop over epochs, without a loop over batches, steps a PyTorch optimizer."""
-    calls = [event for event in events if event.kind == "opaque"]
-    steps = [event for event in calls if event.name.startswith("what torch.optim.")]
-    loops = steps[0].place.loops[-1:] if steps else ()
-    epochs = bool(loops) and loops[0].over is None and region.line < loops[0].line <= region.last_line
-    return epochs and all(e.place.loops[-1:] == loops and not e.name.startswith("going") for e in calls)
 
 
 Timing = tuple[Region, list[TraceEvent]]
@@ -170,34 +112,21 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     places = {_family(*one), _family(*other)}
     # One line that times each size in turn is a sweep.
     sweeps = one[0].line == other[0].line and {k[:2] for k in first} == {k[:2] for k in second}
-    if places == {"CPU", "GPU"} and set(first) != set(second) and not sweeps:
-        compiled = _is_compiled(other[1]) != _is_compiled(one[1])
-        if compiled and not any(e.place.families for e in one[1] + other[1]):
-            return (
-                "the times are called the CPU's and the GPU's, and differ in that XLA compiles one of them",
-                "Run both on both devices, each in its tf.device scope.",
-            )
-        less = sorted(_words(set(first) ^ set(second)))
+    apart = _of_every_size(example, one) ^ _of_every_size(example, other)
+    if places == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
+        less = sorted(_words(apart))
         return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
     makes = [any(makes_data(event) for event in events) for _, events in (one, other)]
     computes = [any(e.kind in _COMPUTES for e in events) for _, events in (one, other)]
     if makes[0] != makes[1] and all(computes) and are_alike(label(one[0]), label(other[0])):
         return "of the two times that are compared only one holds making its data", ""
-    functions = _unlike_functions(one, other)
-    if functions:
-        return functions, "Time the same function of both."
     precisions = _precisions(example, one[1], other[1])
     if precisions:
         return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
     if set(first) != set(second) or one[0].divided or other[0].divided:
         return "", ""
     if not _is_meant(one[0], other[0]):
-        return _against_rest(example, one, other)
-    if _stops_early(one[1]) and _stops_early(other[1]):
-        return (
-            "the trainings that are compared stop early, each after as many epochs as it happens to take",
-            "Compare the time of an epoch, or leave EarlyStopping out.",
-        )
+        return "", ""
     counts = _count(example, *one), _count(example, *other)
     if None not in counts and counts[0] != counts[1]:
         what = "epochs" if any(e.kind == "train" for e in other[1]) else "iterations"
@@ -208,41 +137,8 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
     return "", ""
 
 
-def _against_rest(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
-    """Compare the first epoch with all later ones."""
-    first, second = label(one[0]), label(other[0])
-    counts = _count(example, *one), _count(example, *other)
-    if not _FIRST.search(first) or not _REST.search(second) or None in counts or counts[0] == counts[1]:
-        return "", ""
-    return f"the time of the first is set against that of {counts[1]:,} together", "Divide each by its count."
-
-
-_FIRST = re.compile(r"\b(?:first|1st|initial)\b", re.IGNORECASE)
-_REST = re.compile(r"\b(?:subsequent|following|later|other|next|remaining|rest)\b", re.IGNORECASE)
-_ARITHMETIC = {"matmul", "multiply", "add", "subtract", "divide", "dot", "mm", "mul", "sub", "div"}
 _CALLED = {"tf": "tensorflow", "keras": "tensorflow", "pytorch": "torch", "np": "numpy"}
 _LIBRARIES = re.compile(r"\b(tensor ?flow|tf|py ?torch|torch|numpy|np|keras|jax|cupy)\b", re.IGNORECASE)
-
-
-def _unlike_functions(one: Timing, other: Timing) -> str:
-    """Return the functions if two times carry the names of two libraries but compute different things."""
-    named = [
-        {_CALLED.get(w := word.lower().replace(" ", ""), w) for word in _LIBRARIES.findall(label(region))}
-        for region, _ in (one, other)
-    ]
-    computed = [
-        {e.name.rpartition(".")[2] for e in events if e.kind in ("op", "host-op")}
-        for _, events in (one, other)
-    ]
-    kinds = [{e.kind for e in events if e.kind in WORK and e.kind != "python"} for _, events in (one, other)]
-    if any(len(words) != 1 for words in (*named, *computed)) or named[0] == named[1]:
-        return ""
-    if computed[0] == computed[1] or not all(each <= {"op", "host-op"} for each in kinds):
-        return ""
-    (first,), (second,) = computed
-    if not {first, second} <= _ARITHMETIC:
-        return ""
-    return f"the two libraries are timed on different work: one computes {first}, the other {second}"
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
@@ -291,15 +187,6 @@ def _is_meant(one: Region, other: Region) -> bool:
     return not (_OTHER_PART.search(label(one)) or _OTHER_PART.search(label(other)))
 
 
-def _is_compiled(events: list[TraceEvent]) -> bool:
-    graphs = (e.runs for e in events if e.kind == "graph")
-    return any(isinstance(graph, Graph) and graph.jit for graph in graphs)
-
-
-def _stops_early(events: list[TraceEvent]) -> bool:
-    return any("EarlyStopping" in callbacks(e) for e in events if e.kind == "train")
-
-
 Signature = Counter[tuple[str, str, object]]
 
 
@@ -312,6 +199,14 @@ def _signature(events: list[TraceEvent]) -> Signature:
             dtype = event.result.dtype if isinstance(event.result, Tensor) else None
             out[event.kind, event.name, (shape, dtype)] += 1
     return out
+
+
+def _of_every_size(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
+    """The work of a timing, and of those that the same line takes of it at other sizes."""
+    region, found = timing[0], set(_signature(timing[1]))
+    kinds = {key[:2] for key in found}
+    others = (set(_signature(events)) for other, events in regions(example) if other.line == region.line)
+    return found.union(*(work for work in others if {key[:2] for key in work} == kinds))
 
 
 def _words(keys: set[tuple[str, str, object]]) -> set[str]:

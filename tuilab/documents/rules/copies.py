@@ -60,16 +60,6 @@ def copied_input(example: Example) -> Iterator[Hit]:
         by_keras = bool(computes) and all(isinstance(e.arguments.get("self"), Model) for e in computes)
         if not computes:
             continue
-        fetched = next((e for e in events if _fetches(example, e)), None)
-        if fetched is not None and example.holds(fetched.line):
-            yield Hit(
-                fetched.line,
-                "each run brings its large result back to the host inside the timed region, and the copy "
-                "counts as if it were the work",
-                "Run the tensor's .op, which computes it and leaves it where it is.",
-                region=region,
-            )
-            continue
         for event in events:
             if event.place.traced is None and not runs_on_cpu(example, event) and _copies(event, by_keras):
                 here = example.holds(event.line)
@@ -83,18 +73,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
                 break
 
 
-def _fetches(example: Example, event: TraceEvent) -> bool:
-    """Return True if a session fetches a large tensor whose value is not used."""
-    fetched = event.runs
-    if event.name != "sess.run" or "op" in event.arguments or not isinstance(fetched, Tensor):
-        return False
-    count = elements(fetched.shape)
-    return count is not None and count >= _MUCH_FETCHED and bool(_ALONE.match(example.text(event.line)))
-
-
-# Elements from which fetching takes noticeable time compared with computing.
-_MUCH_FETCHED = 1 << 20
-# A run on its own line, with an unused result.
+# A run in a line of its own, whose result is given no name, or one of a throw-away.
 _ALONE = re.compile(r"\s*(?:_\s*=\s*)?[\w.]+\.run\(")
 
 

@@ -1,6 +1,5 @@
 """Names, arguments and errors that this TensorFlow does not have."""
 
-import ast
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -9,9 +8,7 @@ from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
 from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import TraceEvent, Use
-from tuilab.documents.interpreter.values import Function, Graph, Tensor
 from tuilab.documents.rules.rule import Hit, rule
-from tuilab.documents.words import words
 from tuilab.model.api import ApiTable
 
 MOST_HITS = 40
@@ -38,36 +35,6 @@ _INSTEAD = {
     "tf.placeholder": ("tf.compat.v1.placeholder", "Give a tf.function an argument instead."),
     "tf.contrib": ("", "tf.contrib left with TensorFlow 2."),
 }
-# Names that left NumPy, in which version, and replacements: Python's types under NumPy's name, and NumPy 2's
-# own list (numpy/_expired_attrs_2_0.py) and release notes.
-_NUMPY = {
-    **{f"np.{name}": ("1.24", name) for name in words("int float object complex str")},
-    "np.unicode": ("1.24", "str"),
-    **{
-        f"np.{old}": ("2.0", f"np.{new}")
-        for old, new in (
-            pair.split("=")
-            for pair in words(
-                "product=prod cumproduct=cumprod alltrue=all sometrue=any round_=round asfarray=asarray"
-                " cast=asarray mat=asmatrix Inf=inf Infinity=inf infty=inf PINF=inf NaN=nan NAN=nan"
-                " float_=float64 complex_=complex128 cfloat=complex128"
-                " singlecomplex=complex64 longfloat=longdouble"
-                " string_=bytes_ unicode_=str_ bool8=bool msort=sort find_common_type=result_type"
-                " issubsctype=issubdtype recfromcsv=genfromtxt recfromtxt=genfromtxt sctypes=dtype"
-                " obj2sctype=dtype set_string_function=set_printoptions"
-            )
-        )
-    },
-    "np.NINF": ("2.0", "-np.inf"),
-    "np.in1d": ("2.4", "np.isin"),
-    "np.trapz": ("2.4", "np.trapezoid"),
-}
-# The first TensorFlow with which pip installs that NumPy.
-_NUMPY_WITH = {"1.24": (0,), "2.0": (2, 18), "2.4": (2, 20)}
-# Names that NumPy 2 renamed without changing the arguments.
-_SAME = words(
-    "product cumproduct alltrue sometrue round_ Inf infty NaN float_ complex_ string_ unicode_ in1d trapz"
-)
 
 
 @rule("TL001", "API that does not exist", "error")
@@ -93,9 +60,6 @@ def missing_api(example: Example) -> Iterator[Hit]:
     for use in example.uses:
         if use.guarded or len(seen) >= MOST_HITS:
             continue
-        if use.name in _NUMPY and use.name not in modules:
-            modules.add(use.name)
-            yield from _left_numpy(use, example.api)
         gone = gone_part(example.api, use)
         # A missing import is missing once; a class's method is missing at each call.
         root, _, rest = use.spelled.partition(".")
@@ -105,96 +69,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
             seen.add((gone, use.line))
             modules.add(gone)
             yield _hit(example, example.api, gone, use)
-    yield from _left_others(example)
     yield from _misfits(example, "name")
-
-
-# Names that left other libraries that benchmarks use for images and data: a pattern of the use, the import
-# that it requires, the version, and the replacement.
-_OTHERS = [
-    (re.compile(pattern), imports, since, instead)
-    for pattern, imports, since, instead in (
-        (r"\bImage\.ANTIALIAS\b", "from PIL import", "Pillow with 10", "Use Image.LANCZOS, which it was."),
-        (
-            r"\bscipy\.misc\.(?:imread|imresize|imsave|imshow|imrotate)\b"
-            r"|\bfrom scipy\.misc import (?:imread|imresize|imsave|imshow|imrotate)\b",
-            "scipy",
-            "SciPy with 1.3",
-            "Use imageio or Pillow.",
-        ),
-        (
-            r"\bsklearn\.(?:cross_validation|grid_search|externals\.(?:joblib|six))\b"
-            r"|\bfrom sklearn\.externals import (?:joblib|six)\b",
-            "sklearn",
-            "scikit-learn with 0.23",
-            "Use sklearn.model_selection, and joblib by itself.",
-        ),
-        (
-            r"\bfrom sklearn\.datasets import fetch_mldata\b|\bsklearn\.datasets\.fetch_mldata\b",
-            "sklearn",
-            "scikit-learn with 0.22",
-            "Use sklearn.datasets.fetch_openml.",
-        ),
-        (
-            r"\bfrom sklearn\.datasets import load_boston\b"
-            r"|\bfrom sklearn\.metrics import plot_confusion_matrix\b",
-            "sklearn",
-            "scikit-learn with 1.2",
-            "Use another data set, or ConfusionMatrixDisplay.",
-        ),
-        (r"\b(?:np|numpy)\.asscalar\b", "numpy", "NumPy with 1.23", "Call .item()."),
-        (
-            r"\bdraw\w*\.textsize\b|\bfont\w*\.getsize\b",
-            "ImageDraw",
-            "Pillow with 10",
-            "Use textbbox, or getbbox.",
-        ),
-        (
-            r"\blibrosa\.display\.waveplot\b|\blibrosa\.output\.write_wav\b",
-            "librosa",
-            "librosa with 0.10",
-            "Use librosa.display.waveshow, and soundfile.write.",
-        ),
-        (
-            r"\bfrom collections import (?:Iterable|Mapping|MutableMapping|Sequence|Callable|Hashable)\b",
-            "collections",
-            "Python with 3.10",
-            "Import it from collections.abc.",
-        ),
-    )
-]
-_TRIES = re.compile(r"\s*try\s*:")
-
-
-def _left_others(example: Example) -> Iterator[Hit]:
-    """Yield names that left another library before TensorFlow 2.16, which accepts later versions."""
-    for pattern, imports, since, instead in _OTHERS:
-        if imports not in example.facts.code:
-            continue
-        for line in range(example.block.line, example.block.last_line + 1):
-            found = pattern.search(example.uncommented(line))
-            if found and not _TRIES.match(example.uncommented(line - 1)):
-                name = found[0]
-                yield Hit(line, f"{name} left {since}: the code stops here", instead, at=name)
-                break
-
-
-def _left_numpy(use: Use, api: ApiTable) -> Iterator[Hit]:
-    """Yield NumPy names that are missing with this TensorFlow."""
-    version, new = _NUMPY[use.name]
-    if tuple(map(int, _NUMBER.findall(api.version)[:2])) < _NUMPY_WITH[version]:
-        return
-    if version == "1.24":
-        taken = f"before the NumPy that TensorFlow {api.version} takes"
-        same, remedy = True, f"Use {new}, which it was."
-    else:
-        taken = f"and pip installs a later one beside TensorFlow {api.version}"
-        same, remedy = use.name.removeprefix("np.") in _SAME, f"Use {new}, or a NumPy before {version}."
-    what = f"{use.spelled} left NumPy with {version}, {taken}"
-    yield Hit(use.line, what, remedy, at=use.spelled, replace=(use.spelled, new) if same else ("", ""))
-
-
-_NUMBER = re.compile(r"\d+")
 
 
 def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
@@ -387,42 +262,6 @@ def unraisable(example: Example) -> Iterator[Hit]:
                     f"ResourceExhaustedError, and none of them is a {names[0]}",
                 )
     yield from _stops_otherwise(example)
-    yield from _binds_otherwise(example)
-
-
-def _binds_otherwise(example: Example) -> Iterator[Hit]:
-    """Yield ValueError handlers around a tf.function whose argument has another dtype than its
-    input_signature.
-    """
-    for attempt in example.tries:
-        body = example.trace.events[attempt.first : attempt.last + 1]
-        called = next((e for e in body if e.kind == "graph" and _is_of_another_dtype(e)), None)
-        if called is None:
-            continue
-        for handler in attempt.handlers:
-            if handler.names == ("ValueError",) and len(attempt.handlers) == 1:
-                yield Hit(
-                    handler.line,
-                    f"this handler never catches: what {called.name} is given is not of its input_signature, "
-                    "which tf.function tells by a TypeError",
-                    "Catch TypeError.",
-                )
-
-
-def _is_of_another_dtype(event: TraceEvent) -> bool:
-    """Return True if a tf.function's first argument has another dtype than its input_signature."""
-    target = event.runs.target if isinstance(event.runs, Graph) else None
-    given = next(iter(event.arguments.values()), None)
-    if not isinstance(target, Function) or not isinstance(given, Tensor) or not given.dtype:
-        return False
-    decorators = " ".join(ast.unparse(d) for d in getattr(target.node, "decorator_list", ()))
-    wanted = _SIGNATURE.search(decorators)
-    return wanted is not None and wanted[1] != given.dtype
-
-
-_SIGNATURE = re.compile(
-    r"input_signature=[\[(]tf\.TensorSpec\([^()]*?\btf\.(u?int\d+|b?float\d+|complex\d+|bool|string)\b"
-)
 
 
 def _stops_otherwise(example: Example) -> Iterator[Hit]:

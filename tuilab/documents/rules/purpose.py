@@ -58,7 +58,7 @@ def is_log(example: Example, region: Region) -> bool:
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
     if whole_cell:
-        return not is_said(example, region) and not _only_computes(events)
+        return not is_said(example, region)
     written = any(e.name == "tf.io.TFRecordWriter" for e in events)
     called = label(region)
     # A function with a training name may still measure: gathered times are figures if nothing is trained.
@@ -69,26 +69,12 @@ def is_log(example: Example, region: Region) -> bool:
     # For a training, a title, a rate or another time shows that speed matters.
     if _is_placed(events) or _RATE.search(example.printed(region)):
         return False
-    if (region.gathered or region.divided) and _AVERAGE.search(label(region)):
-        return False
-    # The time of one of many steps between two log lines is a figure of the step.
-    if region.divided and _STEPS.search(" ".join(region.by)) and _MILLISECONDS.search(label(region)):
-        return False
-    if is_beside(example, region) or _DEVICE.search(label(region)):
+    if is_beside(example, region):
         return False
     return any(is_long(e) for e in events) or not is_said(example, region)
 
 
-def _only_computes(events: list[TraceEvent]) -> bool:
-    """Return True if a cell only repeats ops: then its time is the purpose."""
-    work = [e for e in events if e.kind in ("op", "graph")]
-    return any(e.place.repeats != 1 for e in work) and all(e.kind in _OF_COMPUTING for e in events)
-
-
-_OF_COMPUTING = ("op", "graph", "create", "copy", "host-create", "sync", "bind", "clock", "python", "print")
-
-
-# Labels that name a device or a way of computing.
+# What a time is called that is a device's, or a way's of computing.
 _DEVICE = re.compile(r"\b(?:[cgtn]pus?|m[1-5](?: ?(?:pro|max|ultra))?|cuda|metal|rocm|xla)\b", re.IGNORECASE)
 
 
@@ -118,15 +104,8 @@ _LAP = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
-# A statistic of several times.
-_AVERAGE = re.compile(
-    r"\b(?:avg|average|mean|median)\b\W{0,3}(?:\w+\W{1,2}){0,3}(?:time|duration|latency|took|elapsed|seconds?)\b"
-    r"|\b(?:time|duration|latency|elapsed)s?\b\W{0,3}(?:\w+\W{1,2}){0,1}(?:avg|average|mean|median)\b",
-    re.IGNORECASE,
-)
 
 
-_STEPS = re.compile(r"freq|steps?\b|iter|interval|batches|every", re.IGNORECASE)
 _MILLISECONDS = re.compile(r"\bm(?:illi)?s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tuilab.documents.example import Example, inputs, tensors_in
-from tuilab.documents.facts import ON_HOST, is_training, may_run, subject, validates
+from tuilab.documents.example import Example, tensors_in
+from tuilab.documents.facts import ON_HOST, has_weights, is_training, may_run, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
 from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import (
@@ -43,21 +43,8 @@ def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
     for region in example.clocked:
         # A time that only controls a loop is not a figure.
         shown = region.told or region.gathered or region.beside or not region.paces
-        shown = shown and not _is_forecast(region)
         if shown and not region.discarded and example.trace.events[region.first].place.traced is None:
             yield region, example.trace.inside(region)
-
-
-def _is_forecast(region: Region) -> bool:
-    """Return True if a time is only used to estimate the remaining time."""
-    said = [words for _, words in region.told if words.strip(" {}")]
-    if any(map(_PROGRESS.search, region.by)) and not said:
-        return True
-    return bool(said) and all(map(_REMAINING.search, said))
-
-
-_PROGRESS = re.compile(r"progress|percent|fraction", re.IGNORECASE)
-_REMAINING = re.compile(r"\b(?:remaining|time left|eta)\b", re.IGNORECASE)
 
 
 def holds_others(example: Example, region: Region) -> bool:
@@ -110,14 +97,6 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         w.numpy()
         print(time.perf_counter() - t)
     """
-    for line in range(example.block.line, example.block.last_line + 1):
-        if "%timeit" in example.text(line) and _HEAD_ALONE.match(example.text(line)):
-            yield Hit(
-                line,
-                "%timeit takes its own line alone: what stands below is not timed",
-                "Write %%timeit on the first line of a cell of its own.",
-                at="%timeit",
-            )
     for region, events in regions(example):
         if _only_describes(events) and not _BUILDS.search(label(region)):
             yield Hit(
@@ -131,14 +110,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
             continue
         if any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events):
             continue  # it loads a model
-        if works(events) or _is_opaque(events) or is_lap(example, region) or _spans_calls(example, region):
-            continue
-        if (
-            region.via != "clock"
-            and all(event.kind == "clock" for event in events)
-            and _is_magic(example, region)
-        ):
-            yield from _empty_magic(example, region)
+        if works(events) or _is_opaque(events) or is_lap(example, region):
             continue
         if (region.via != "clock" and not events) or any(_read_before(example, region, events)):
             continue
@@ -192,32 +164,8 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
-_HEAD_ALONE = re.compile(r"\s*%timeit\b[^#]{0,200}\b(?:for|while|with|if)\b[^#]{0,200}:\s*$")
-# Labels of a time that is meant to measure building.
+# Labels of a time that is meant to be that of building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
-
-
-def _is_magic(example: Example, region: Region) -> bool:
-    return example.text(region.line).lstrip().startswith("%")
-
-
-def _empty_magic(example: Example, region: Region) -> Iterator[Hit]:
-    """Yield a lone `%timeit`, which times neither the next line nor the cell."""
-    word = example.text(region.line).split()
-    if word:
-        yield Hit(
-            region.line,
-            f"{word[0]} stands alone on its line, and so times nothing",
-            f"Write the statement on the same line, or %{word[0]} on the first line of the cell.",
-            at=word[0],
-            region=region,
-        )
-
-
-def _spans_calls(example: Example, region: Region) -> bool:
-    """Return True if its readings are in different methods, between whose calls anything may happen."""
-    first, last = example.trace.events[region.first].place, example.trace.events[region.last].place
-    return first.uncalled and first.function != last.function
 
 
 def is_lap(example: Example, region: Region) -> bool:
@@ -372,16 +320,6 @@ def no_sync(example: Example) -> Iterator[Hit]:
                 severity=None if is_on_tensorflow(given.name) else "note",
             )
             continue
-        before = _still_running(example, region, events) or _still_computed(example, region, events)
-        if before is not None:
-            yield Hit(
-                region.line,
-                f"{_called(before)}, called on line {before.line}, may still run when the clock starts: a "
-                f"GPU's calls return before their work is done, and its rest counts",
-                "Wait for it before the first reading: take its .numpy(), or call sync_devices().",
-                region=region,
-                severity="warning",
-            )
 
 
 _BUILDS_MODEL = re.compile(
@@ -408,55 +346,6 @@ def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
 _HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
 # Number of iterations up to which unfinished earlier work affects their time.
 _FEW = 10
-
-
-def _still_running(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
-    """Return the same work started just before the region without waiting; None if there is none."""
-    work = next((e for e in events if e.kind in ("graph", "op") and e.place.traced is None), None)
-    outside = example.trace.events[region.first].place
-    if work is None or outside.uncalled or region.repeats or is_lap(example, region):
-        return None
-    count = work.place.repeats_inside(len(outside.loops))
-    if count is None or count > _FEW or runs_on_cpu(example, work):
-        return None
-    for event in reversed(example.trace.events[max(0, region.first - _NEAR_BEFORE) : region.first]):
-        if event.kind in ("clock", *_MAY_WAIT):
-            return None
-        if event.kind in ("graph", "op") and event.place.traced is None:
-            around = event.place.loops[: len(outside.loops)]
-            same = subject(event) == subject(work) and around == outside.loops
-            if not same and event.place.branches:
-                continue  # another branch was taken there
-            return event if same and not runs_on_cpu(example, event) else None
-    return None
-
-
-_NEAR_BEFORE = 40
-
-
-def _still_computed(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
-    """Return an earlier model or graph call that nothing has waited for and whose result the timed code
-    uses; else None.
-    """
-    trace = example.trace
-    if (
-        region.repeats
-        or is_lap(example, region)
-        or all(event.kind in ("sync", "bind") for event in works(events))
-    ):
-        return None
-    for event in events:
-        if event.place.traced is not None or event.kind in ("bind", "print") or event.name == "sess.run":
-            continue
-        for tensor in inputs(event):
-            maker = trace.events[tensor.made] if 0 <= tensor.made < region.first else None
-            if maker is None or maker.place.traced is not None or runs_on_cpu(example, maker):
-                continue
-            heavy = maker.kind == "graph" or maker.name in CALLS or maker.name.startswith(_HEAVY)
-            between = trace.events[maker.index + 1 : region.first]
-            if heavy and maker.kind in ASYNCHRONOUS and not any(e.kind in _MAY_WAIT for e in between):
-                return maker
-    return None
 
 
 def _called(event: TraceEvent) -> str:
@@ -617,7 +506,7 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
     for region, events in regions(example):
         called = label(region)
         tested = _tested(example, region, events)
-        if tested is not None and not _WHOLE.search(called) and not _TESTING.search(called):
+        if tested is not None and not _WHOLE.search(called):
             where, line = _where_tested(example, region, tested)
             yield Hit(
                 line,
@@ -640,13 +529,17 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         others: dict[str, TraceEvent] = {}
         # A subtracted time is not part of the result.
         less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
+        models = any(e.kind == "build" and e.name in _MODELS for e in events)
+        called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
         for event in events:
             if any(r.first < event.index < r.last for r in less):
                 continue
             # In a loop, the training may learn from it.
             again = len(event.place.loops) > outside
             what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
-            # A few numbers are negligible next to training steps.
+            if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
+                what = f"a layer and its weights are made ({event.name})"
+            # A few numbers do not show beside a training's steps.
             what = "" if trained and is_few(event) else what
             if what.endswith(_EACH_EPOCH) and is_log(example, region) and not is_said(example, region):
                 what = ""
@@ -723,8 +616,6 @@ def _where_tested(example: Example, region: Region, event: TraceEvent) -> tuple[
 
 _LINES_OF_A_LAP = 12
 _TESTS = re.compile(r"(?:^|_)(?:eval(?:uate|uation)?|valid(?:ate|ation)?|val|test|scores?)(?:_|$)")
-# Labels of a time that is meant for testing, and of one for training alone.
-_TESTING = re.compile(r"\b(?:test\w*|eval\w*|valid\w*) (?:time|took|speed)", re.IGNORECASE)
 _OF_TRAINING = re.compile(r"\btrain(?:ing)?\b[ _]*(?:time|took|takes|speed|duration|sec)", re.IGNORECASE)
 
 
@@ -764,7 +655,7 @@ def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
         return "warning"
     if what.endswith(_EACH_EPOCH):
         return "warning" if region.rate else "note"
-    if what.startswith(_TESTED) and not _TRAINING.search(label(region)):
+    if what.startswith(_TESTED):
         return "note"
     return "warning" if _LASTS.match(what) and is_said(example, region) else None
 
@@ -837,7 +728,8 @@ _HEAVY = (
 _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_initializer")
 
 
-# Actions that happen once and take their own time.
+_MODELS = ("tf.keras.Model", "tf.keras.Sequential")
+# What is done once, and takes time of its own.
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
@@ -1023,9 +915,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
-            again = again or bool(_EACH_BATCH.match(event.place.function))
-            # A single call for a few known rows, which times a device or one answer.
-            few = rows_of(event) in _FEW_ROWS or _is_one_by_code(example, event)
+            # A single call for a known few rows, whose time is a device's or one answer's.
+            few = rows_of(event) in _FEW_ROWS
             again = again or (few and bool(ANSWER.search(label(region))))
             if alone and again and _is_one_batch(event):
                 meant = compares(example, region) or bool(ANSWER.search(label(region)))
@@ -1045,10 +936,6 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
 def _is_averaged(region: Region) -> bool:
     """Return True if a time is one of several that are averaged."""
     return bool(region.repeats or region.gathered or region.divided or region.via == "timeit")
-
-
-# Callback methods that Keras calls for each batch.
-_EACH_BATCH = re.compile(r"on_(?:train_|test_|predict_)?batch_(?:begin|end)$")
 
 
 def _prepares(event: TraceEvent) -> bool:
@@ -1092,29 +979,10 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
         return rows <= BATCH
     if _is_video(example, region):
         return False
-    one = bool(_ONE.search(example.text(event.line))) or _is_one_by_code(example, event)
-    return isinstance(given, Listing) or one
-
-
-def _is_one_by_code(example: Example, event: TraceEvent) -> bool:
-    """Return True if predict() gets a batch of one from a line above: `x = np.expand_dims(x, axis=0)`."""
-    named = _GIVEN.search(example.text(event.line)) if example.holds(event.line) else None
-    if named is None:
-        return False
-    name = named["name"]
-    for line in range(event.line - 1, max(example.block.line, event.line - _NEAR_LINES) - 1, -1):
-        bound = re.match(rf"\s*{name}\s*=\s*(.*)", example.uncommented(line))
-        if bound:
-            return bool(_BATCH_OF_ONE.match(bound[1]))
-    return False
+    return isinstance(given, Listing)
 
 
 _NEAR_LINES = 40
-_GIVEN = re.compile(r"\.predict\(\s*(?:x\s*=\s*)?(?P<name>\w+)\s*[,)]")
-_BATCH_OF_ONE = re.compile(
-    r"(?:np|numpy|tf|K)\.expand_dims\(.*,\s*(?:axis\s*=\s*)?0\s*\)|\w+\[\s*(?:(?:np|numpy|tf)\.newaxis|None)\s*,"
-    r"|.*\.reshape\(\(?\s*1\s*,|(?:np|numpy)\.array\(\s*\[\s*\w+\s*\]|.*\)\[\s*(?:(?:np|numpy|tf)\.newaxis|None)\s*[,\]]"
-)
 
 
 # Arguments of predict() that are one batch or image, by name.

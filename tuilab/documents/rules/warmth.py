@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from tuilab.documents.example import Example
 from tuilab.documents.facts import is_subject, may_run, subject_value
 from tuilab.documents.interpreter.names import SAVED
-from tuilab.documents.interpreter.trace import WORK, Loop, Region, TraceEvent
+from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import callee, computes
-from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Tensor, Value, elements, integer
+from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Value, integer
 from tuilab.documents.rules.purpose import ANSWER, compares, is_beside, is_said, label
 from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
 from tuilab.documents.rules.rule import Hit, Severity, rule
@@ -25,8 +25,7 @@ SMALL = 4_096
 # Dropped samples, statistics that a slow first sample does not affect, and one that it does.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-_CUT_BY = re.compile(r"\[\s*\w*(?:warm|skip|discard|burn)\w*\s*:", re.IGNORECASE)
-# Names to which times or results are added, or that hold a list: they may gather samples.
+# Names to which a time or a benchmark's result is added, or a list is given: samples may be gathered in them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -74,7 +73,7 @@ def first_calls(example: Example) -> Iterator[First]:
         # Unknown code may have run it before, in this function or in its caller; except for a session created
         # while the clock runs, or work created by an uncalled function.
         uncalled = example.trace.events[region.first].place.uncalled
-        cold = (work.name == "sess.run" and _makes_session(events)) or _makes_own(events, work)
+        cold = work.name == "sess.run" and _makes_session(events)
         if not cold and example.facts.ran_before(work, region.first, anew):
             continue
         answers = bool(ANSWER.search(f"{label(region)} {callee(work.name).replace('_', ' ')}"))
@@ -103,8 +102,8 @@ def first_calls(example: Example) -> Iterator[First]:
         whole = example.block.script or example.block.notebook
         likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
         count = _repeats_inside(example, region, work)
-        # On a GPU, the first call starts the device, which takes as long as ten thousand small ones.
-        many = MANY_ON_GPU if "GPU" in work.place.families or _is_tiny_anywhere(example, work) else MANY
+        # On a GPU the first call starts the device, as long as ten thousand small ones take.
+        many = MANY_ON_GPU if "GPU" in work.place.families else MANY
         small = work.kind in ("op", "create", "host-op") and work.name != SAVED
         if small and count is not None and count >= many:
             continue
@@ -113,8 +112,8 @@ def first_calls(example: Example) -> Iterator[First]:
         if work.kind == "graph" and count is not None and count >= MANY_RUNS:
             continue
         if _is_sampled(example, region):
-            anew = example.facts.is_made_anew(work, region.first) or _makes_own(events, work)
-            # Separate times, only some of them, or a statistic that the first does not affect.
+            anew = example.facts.is_made_anew(work, region.first)
+            # Each time by itself, only some of them, or a statistic that the first does not move.
             if (robust or region.picked) and not anew:
                 continue
             sure = sure and (region.gathered or anew)
@@ -133,27 +132,17 @@ def _is_robust(code: str) -> bool:
     """Return True if the statistics of several samples are not affected by a slow first one."""
     gathers = set(_GATHERS.findall(code))
     cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
-    return (
-        cut
-        or "trim" in code
-        or bool(_CUT_BY.search(code))
-        or bool(_ROBUST.search(code) and not _MEAN.search(code))
-    )
+    return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Return True if the time from before a loop to within it covers some steps, not all since the start."""
-    if region.by or region.rate or _SPEED.search(label(region)):
+    """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
+    if region.by or region.rate:
         return True
     events = example.trace.events
     loop = events[region.last].place.loops[-1]
     again = (e for e in events[region.last + 1 : loop.last + 1] if e.kind == "clock")
     return any(e.place.loops and e.place.loops[-1] is loop for e in again)
-
-
-_SPEED = re.compile(
-    r"\bspeed|\b(?:steps?|samples?|images?|examples?)\b ?(?:/|per) ?s|/ ?(?:step|batch)\b|\bfps\b", re.I
-)
 
 
 def _leaves_out(example: Example) -> bool:
@@ -171,14 +160,6 @@ _AS_BEFORE = re.compile(
     r"\b(?:before|above|example|previous|earlier)",
     re.IGNORECASE,
 )
-
-
-def _is_tiny_anywhere(example: Example, work: TraceEvent) -> bool:
-    """Return True if an op that only costs its dispatch may run on a GPU that the code mentions."""
-    if work.place.families or example.hides_gpu or not isinstance(work.result, Tensor):
-        return False
-    count = elements(work.result.shape)
-    return count is not None and count <= SMALL and bool(_GPU.search(example.block.code))
 
 
 _GPU = re.compile(r"\bgpus?\b", re.IGNORECASE)
@@ -214,7 +195,7 @@ def _says_so(example: Example, region: Region) -> bool:
     A comment is not a call: a warm-up comment counts if the following code may be one.
     """
     beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
-    if _MEANT.search(" ".join((label(region), *beside))) and not _DENIES.search(" ".join(beside)):
+    if _MEANT.search(" ".join((label(region), *beside))):
         return True
     if _WARM.search(label(region)):
         return True
@@ -252,14 +233,6 @@ def _main_work(events: list[TraceEvent]) -> TraceEvent | None:
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
     # An unread call runs a model, judging by its name.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
-
-
-def _makes_own(events: list[TraceEvent], work: TraceEvent) -> bool:
-    """Return True if a TFLite interpreter is created while the clock runs, so that each time includes its
-    first run.
-    """
-    own = subject_value(work)
-    return work.name == "invoke" and any(e.kind == "config" and e.result is own for e in events)
 
 
 def _makes_session(events: list[TraceEvent]) -> bool:
@@ -478,9 +451,6 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
     for loop in example.loops:
         if loop.unrolled or not loop.last < last_start:
             continue
-        if loop.empty and loop.last - loop.first < 1 and _is_called_warm_up(example, loop):
-            yield Hit(loop.line, "this warm-up does nothing: its loop calls nothing")
-            continue
         if loop.last < loop.first:
             continue
         events = example.trace.events[loop.first : loop.last + 1]
@@ -489,13 +459,6 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
             yield Hit(
                 loop.line, "this warm-up does nothing: its loop only binds a name to a value already there"
             )
-
-
-def _is_called_warm_up(example: Example, loop: Loop) -> bool:
-    """Return True if a comment on or above an empty loop calls it a warm-up."""
-    lines = range(loop.line - 1, min(loop.last_line, loop.line + 4) + 1)
-    comments = " ".join(example.comment(line) for line in lines)
-    return bool(_WARM.search(comments)) and not _DENIES.search(comments)
 
 
 @rule("TL109", "Pipeline started in the timed region", "warning")

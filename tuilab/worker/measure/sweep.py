@@ -282,6 +282,6 @@ def _refine(bench: Bench, axis: Axis, first: int, arms: Sequence[Arm], total_s: 
         size = size_to_add(bench.state, partial(nearest, parameter)) if left > 0 else None
         if size is None:
             return
-        point = Point(first + added, {axis.parameter: size})
+        point = Point(first + added, {**axis.at(size)})
         bench.reporter.say(PointAdded(run=bench.run, point=point))
         _measure(bench, point, arms, left / (MOST_ADDED - added))
