@@ -657,6 +657,15 @@ for epoch in range(4):
 
 
 DECOYS = [
+    Probe("a graph that only adds numbers of Python", "TL103", "", """
+@tf.function
+def plus(a, b):
+    return a + b
+plus(10, 20)
+t = time.perf_counter()
+z = plus(10, 20)
+print(time.perf_counter() - t)
+"""),
     Probe("a layer that was made before the clock starts", "TL108", "", """
 v = tf.random.normal((8, 32, 32, 3))
 layer = keras.layers.Conv2D(32, 7)

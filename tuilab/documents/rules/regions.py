@@ -252,6 +252,10 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     given_back = isinstance(event.result, Known | Number) and any(
         v is event.result for v in event.arguments.values()
     )
+    # What is worked out of Python numbers alone is a constant of the graph.
+    given_back = given_back or (
+        isinstance(event.result, Known) and isinstance(event.result.value, int | float)
+    )
     whole = whole or (event.kind == "graph" and given_back)
     return whole or event.name.startswith(ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
 
