@@ -1,4 +1,4 @@
-"""Pages of text: the answer in full, the verdict beside its document, a document's claims as they come."""
+"""Pages of text: the full answer, the verdict with its document, a document's claims."""
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
@@ -23,15 +23,15 @@ from tuilab.report.rows import (
 )
 
 Role = Literal["text", "title", "head", "aside", "muted"] | VerdictWord
-"""What a piece of a line is, so that a face can dress it."""
+"""The role of a piece of text, for styling."""
 PageLine = tuple[tuple[str, Role], ...]
 EMPTY: PageLine = (("", "text"),)
 
 
 def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
-    """Tell the answer, how sure it is, arms and claims, every caveat, what to do, how it was measured.
+    """Return the answer, its certainty, arms and claims, every caveat, advice, and how it was measured.
 
-    width: that the table of arms has to fit in; 0 for any.
+    width: for the table of arms; 0 for no limit.
     """
     said, result = answer(lab_state), lab_state.result()
     out: list[PageLine] = [((result.answer if result and result.answer else said.sentence, "title"),)]
@@ -49,7 +49,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         out += section("How sure", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
-        # The arm's name tells the device already; where it ran elsewhere, the column says so.
+        # The arm's name includes the device; a column shows if it ran elsewhere.
         rows = [row[:-1] for row in rows]
     absent = [f"  {label}: {why}" for label, why, interval, *_ in rows if not interval]
     measured = [row for row in rows if row[2]]
@@ -71,7 +71,7 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
 
 
 def verdict_page(lab_state: LabState) -> list[PageLine]:
-    """Return what the document claims, what was measured, what its code got wrong, what to do."""
+    """Return the document's claim, the measurement, the mistakes in its code, and advice."""
     settings, result = lab_state.settings, lab_state.result()
     if settings is None:
         return [(("Nothing is open. {presets} shows the presets.", "text"),)]
@@ -104,7 +104,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
 
 
 def fact_check_page(check: FactCheck) -> list[PageLine]:
-    """Return each statement, and under it its verdict with the evidence, or that it is measured now."""
+    """Return each statement with its verdict and evidence, or that it is being measured."""
     out: list[PageLine] = []
     for statement in check.statements:
         role: Role = statement.verdict or "muted"
@@ -123,7 +123,7 @@ def fact_check_page(check: FactCheck) -> list[PageLine]:
 
 
 def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
-    """Say what came of a fact-check so far, and what it is at."""
+    """Describe the results of a fact check so far, and its current step."""
     now = stamp(check)
     if check.going:
         now = f"{check.going}: {status(lab_state).text}"
@@ -133,7 +133,7 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
 
 
 def section(title: str, lines: Iterable[str]) -> list[PageLine]:
-    """Return the lines under their title; nothing where there are none."""
+    """Return the lines under their title; nothing if there are none."""
     found: list[PageLine] = [((line, "text"),) for line in lines]
     return [EMPTY, ((title, "head"),), *found] if found else []
 
@@ -157,7 +157,7 @@ def not_judged(lab_state: LabState, evidence: str) -> list[str]:
 
 
 def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) -> Iterator[PageLine]:
-    """A claim's verdict with its evidence, and the advice that goes with it. unjudged: it has none yet."""
+    """Return a claim's verdict, evidence and advice. unjudged: the state, if there is no verdict yet."""
     if verdict is None:
         yield (("Not measured yet; {run} measures.", "aside"),)
         return
@@ -171,7 +171,7 @@ def _judged(claim: Claim, verdict: Verdict | None, unjudged: LabState | None) ->
 
 
 def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
-    """What else the same document claims and gets wrong, with the verdicts that are known here."""
+    """Return other claims and mistakes of the same document, with known verdicts."""
     number = preset.source.document if preset.source else ""
     out: list[PageLine] = []
     for other in lab_state.presets:
@@ -189,10 +189,9 @@ def _others(preset: Preset, lab_state: LabState) -> list[PageLine]:
 
 
 def observed(state: RunState) -> list[str]:
-    """Return what the workload saw beside time, in its own sentences, each once, with the arms that it is
-    about.
+    """Return the workload's observations other than time, each once with its arms.
 
-    `CPU eager, CPU graph: traced 3 times.`; without names where it is so of every arm measured.
+    `CPU eager, CPU graph: traced 3 times.`; without names if it applies to every arm.
     """
     about: dict[str, list[str]] = {fact.text: [] for fact in state.facts if fact.text}
     measured = [arm for arm in state.arms.values() if arm.status == "ok"]

@@ -1,4 +1,4 @@
-"""What the lab is doing, in a few words, with how long and how to stop it. Pure."""
+"""The lab's activity in a few words, with its duration and how to stop it. Pure."""
 
 import math
 import re
@@ -23,31 +23,31 @@ Tone = Literal["quiet", "busy", "good", "doubtful", "bad"]
 
 @dataclass(frozen=True)
 class Status:
-    """What the lab is doing."""
+    """The lab's activity."""
 
     tone: Tone
-    """How urgent it is; a face gives each a colour."""
+    """Urgency; screens give each a color."""
     text: str
     """The state in a few words."""
     stop: bool = False
-    """Whether there is something that can be stopped."""
+    """True if there is something to stop."""
     share: float | None = None
-    """How much of it is done, 0 … 1; None where that is not known."""
+    """Finished share, 0 … 1; None if not known."""
     short: str = ""
-    """What matters most of the text, for where that has no room; "" where it cannot be shorter."""
+    """The most important part of the text, for narrow screens; "" if it cannot be shorter."""
     alarm: str = ""
-    """A run that is not kept, and where its data is; shown in red before the text."""
+    """A run that could not be saved, and the place of its data; shown in red before the text."""
     badge: str = ""
     """Runs in the background, or one that finished there."""
 
 
 def status(lab_state: LabState) -> Status:
-    """Return the state of worker and run, the more pressing first, and whether every run is kept."""
+    """Return the state of worker and run, the more urgent first, and whether every run is saved."""
     return replace(_activity(lab_state), alarm=lab_state.unkept, badge=background(lab_state))
 
 
 def background(lab_state: LabState) -> str:
-    """Return how many runs continue in the background, else which one finished there; "" if none did."""
+    """Return the number of background runs, else which one finished; "" if none."""
     if many := len(lab_state.background):
         return f"{plural(many, 'run')} in the background"
     name = lab_state.from_background
@@ -63,7 +63,7 @@ def _activity(lab_state: LabState) -> Status:
         tone: Tone = "busy" if state.running else "quiet"
         return Status(tone, said, stop=state.running, short=short)
     if lab_state.wanted is not None or (lab_state.asked and not state.running):
-        if lab_state.asked == state.run and state.progress is not None:  # a run that is gone on with
+        if lab_state.asked == state.run and state.progress is not None:  # a resumed run
             return Status("busy", run_stage(state, lab_state.held_s), stop=True)
         if worker.phase == "starting":
             return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", stop=True)
@@ -105,38 +105,38 @@ def _activity(lab_state: LabState) -> Status:
 
 
 def run_stage(state: RunState, held_s: float = 0.0) -> str:
-    """Say what the run is at: its stage and how far it is. held_s: how long already, 0 not to say it."""
+    """Describe the run's stage and progress. held_s: seconds so far, 0 to omit them."""
     progress, budget = state.progress, state.budget
     sizes = ""
     if state.sweep and state.points:
         sizes = f"size {sizes_begun(state)} of {len(sizes_to_measure(state))} · "
     if 1 < state.workers <= most_processes(state) and not sizes:
-        # A further one is short, and only counts: its own rounds and seconds say nothing of what is left.
+        # A further process is short and only counted: its own rounds and seconds say nothing about the rest.
         return f"process {state.workers} of {most_processes(state)}" + (
             f" · {held_s:.0f} s" if held_s else ""
         )
     if state.rounds and progress is None:
-        # A sweep's seconds are of all its sizes, and so say nothing of the one that goes on.
+        # A sweep's seconds cover all its sizes, so they say nothing about the current one.
         limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
         said = f"{sizes}round {state.rounds:,}{limit}"
         return f"{said} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else said
     said = sizes + (progress_text(progress, state) if progress else "preparing")
     if not held_s:
         return said
-    # Beside the seconds of a measurement: those are of all its blocks, these of the one that goes on.
+    # The seconds of a measurement cover all its blocks; these are the current block's.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
     return f"{said} · {block}{held_s:.0f} s"
 
 
 def under_way(lab_state: LabState) -> str:
-    """Say what goes on already in several processes, so that it is not begun anew, in a sentence; else ""."""
+    """Describe what is already being measured in several processes, so that it is not restarted; else ""."""
     if not lab_state.in_processes:
         return ""
     return f"This is being measured: {status(lab_state).text}. {{stop}} stops it and keeps what it has."
 
 
 def why_empty(lab_state: LabState) -> str:
-    """Say why there is nothing to draw yet, in a sentence."""
+    """Describe why there is nothing to draw yet."""
     state = lab_state.shown
     if state.run and state.running:
         return f"{run_stage(state)}… {{stop}} stops."
@@ -157,7 +157,7 @@ def why_empty(lab_state: LabState) -> str:
 
 
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
-    """Say why there are no phases to draw, in a sentence."""
+    """Describe why there are no phases to draw."""
     state, result = lab_state.shown, lab_state.result()
     if result is None or not viewing.drawn(state):
         return why_empty(lab_state)
@@ -169,8 +169,9 @@ def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
 
 
 def most_processes(state: RunState) -> int:
-    """Count the processes that a run may have: more where they can be forked, beside no GPU. One that was
-    stopped may be gone on with in one more.
+    """Return the maximum number of processes of a run: more if they can be forked, without a GPU.
+
+    A stopped run may resume in one more.
     """
     if state.budget is None or state.machine is None:
         return 0
@@ -178,10 +179,10 @@ def most_processes(state: RunState) -> int:
 
 
 def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
-    """Tell about how long the sizes that are left of a sweep will take; "" before one is done.
+    """Estimate the remaining time of a sweep; "" before the first size is done.
 
-    Of one size nobody knows yet how the time grows: then at least. A crossover may add some.
-    passed_s: from when the sweep was asked for until the present size began; on_this_s: since then.
+    After one size, the growth is unknown, so the estimate is a minimum. A crossover may add sizes.
+    passed_s: from the request to the start of the current size; on_this_s: since then.
     """
     sizes, done = sizes_to_measure(state), sizes_begun(state) - 1
     if state.sweep is None or not done or done >= len(sizes):
@@ -192,8 +193,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     if len(set(_known(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
-    # What goes on around the calls that are counted, such as an arm's making and its account, is taken to be
-    # in proportion to them: to those of the process that the seconds are of.
+    # Time around the counted calls, such as building an arm and its account, is assumed to be proportional to
+    # the calls of the process in which the seconds were measured.
     cells = [cell for arm in state.arms.values() for index, cell in arm.cells.items() if index in measured]
     spent = sum(_spent_s(cell, state.process_began) for cell in cells)
     each = [passed_s * calling / spent for calling in each] if spent else []
@@ -201,8 +202,8 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
 
 
 def _known(state: RunState, left: Sequence[int]) -> list[int]:
-    """Return the places of the sizes that are measured, one for each arm, by size: those not left, and those
-    left that an earlier process has measured, if too roughly.
+    """Return the indices of the measured sizes, one list entry per arm and size: finished sizes, and
+    remaining ones that an earlier process measured too roughly.
     """
     return [i for arm in state.arms.values() for i in _known_of(state, arm, left)]
 
@@ -217,12 +218,12 @@ def _known_of(state: RunState, arm: ArmState, left: Sequence[int]) -> list[int]:
 
 
 def _from_now(each: Sequence[float], on_this_s: float) -> float:
-    """Return the seconds of these sizes, of which the first has gone on for some already."""
+    """Return the seconds of these sizes, the first of which is partly done."""
     return max(0.0, each[0] - on_this_s) + math.fsum(each[1:])
 
 
 def _spent_s(cell: ArmSamples, since: int = 0) -> float:
-    """Return the seconds in which an arm was called at one size. since: from which round on."""
+    """Return the seconds spent in calls of an arm at one size. since: the first round to count."""
     first = bisect_left(cell.rounds, since)
     if since and first == len(cell.samples):
         return 0.0
@@ -231,19 +232,19 @@ def _spent_s(cell: ArmSamples, since: int = 0) -> float:
 
 
 MOST_POWER = 3.0
-"""Of a size, with which a call's time grows: that of a matrix' side in a product."""
+"""Maximum exponent of a size in the growth of a call's time: that of a matrix side in a product."""
 FEWEST_CALLS = 5
-"""Of a call that is longer than a budget allows: the first two, one that is looked at, a round, phases."""
+"""Minimum calls of an arm whose calls exceed the budget: the first two, one observed, a round, phases."""
 
 
 def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[float]:
-    """Work out for how long an arm will be called at each size that is left, in seconds.
+    """Estimate the seconds spent in calls of an arm at each remaining size.
 
-    A size that was measured too roughly takes as long as then. At others a call is taken to grow as between
-    the two largest sizes that are known, as a power of the size: no more than its counted work grew, and so
-    that it takes what that needs at the least. Where it still fits into a block of then, it is called for as
-    long as then; a longer one for as much longer, until the budget leaves it no more than the fewest calls.
-    One that is a block by itself, of which the work is not known, grows with the size at least.
+    A size that was measured too roughly takes as long as before. At other sizes, a call's time is assumed to
+    grow as a power of the size, as between the two largest known sizes, but no faster than its counted work;
+    it takes at least what that work needs. A call that still fits into a block of the last size is repeated
+    for as long as there. A longer one takes proportionally more, until the budget allows only the fewest
+    calls. A call that fills a block and has unknown work grows at least linearly with the size.
     """
     most, least = _of_work(state, arm, left)
     known = _known_of(state, arm, left)
@@ -266,10 +267,10 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
 
 
 def _of_work(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
-    """Return the power of the size with which a call's work grows, the most where that is not known; and the
-    seconds that it takes at least at each size that is left, by the machine's roofs.
+    """Return the exponent with which a call's work grows, the maximum if not known, and the minimum
+    seconds at each remaining size by the machine's roofs.
 
-    The work grows as it did until the present size, of which it is known before any call.
+    Work is assumed to grow as it did up to the current size, whose work is known before any call.
     """
     there = [i for i in arm.work if i not in left[1:] and _extent(state, i) > 0]
     known = sorted(there, key=lambda i: _extent(state, i))
@@ -282,7 +283,7 @@ def _of_work(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float
 
 
 def _power(state: RunState, at: Sequence[int], values: Sequence[float]) -> float:
-    """Return the power of the size with which something has grown between the last two, 0 to the most."""
+    """Return the exponent of the growth between the last two sizes, from 0 to the maximum."""
     before, after = (_extent(state, index) for index in at[-2:])
     if not 0 < before < after:
         return 0.0
@@ -298,7 +299,7 @@ def _extent(state: RunState, index: int) -> float:
 
 
 def share_done(state: RunState) -> float | None:
-    """Return how much of the stage (of a sweep, of its sizes) is done; None where that is not known."""
+    """Return the finished share of the stage (in a sweep, of its sizes); None if not known."""
     if state.sweep is not None and state.points:
         return (sizes_begun(state) - 1) / len(sizes_to_measure(state))
     if 1 < state.workers <= most_processes(state):
@@ -323,7 +324,7 @@ def progress_text(progress: Progress, state: RunState) -> str:
 
 
 def machine_words(machine: Machine | None) -> Sequence[str]:
-    """Name GPUs, host, processor and TensorFlow in a few words each; what has no room goes from the end."""
+    """Describe GPUs, host, processor and TensorFlow in a few words each, least important last."""
     if machine is None:
         return ()
     gpus = [short_gpu(d.description or d.name) for d in machine.gpus]
