@@ -329,7 +329,7 @@ KINDS = {
     "unlisted": "SaveV2",
     "named_as_an_op": "WriteFile",
     "twice": "WriteFile",
-    "pipe": "variables.index",
+    "pipe": "not done after",
     "asset_link": "words.txt",
     "escapes": "assertion failed",
     "unsafe_switch.keras": "a Lambda layer",

@@ -1,8 +1,8 @@
 """Limits the opening of a model: a separate process ends the worker if it takes too long or too much memory.
 
 A thread would not work, because HDF5 and protocol buffers hold the interpreter lock while they read. Uses
-only the standard library, because this file is also the watching program: `python -I -S opening_watch.py PID
-SECONDS BYTES BEFORE`.
+only the standard library, because this file is also the watching program: `python -I -S opening_watch.py
+PID`.
 """
 
 import contextlib
@@ -23,6 +23,19 @@ ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
 """Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if more; at most
 80 %."""
 EVERY_S = 0.05
+_ahead: "list[subprocess.Popen[bytes]]" = []
+"""The watching process that was started before the model is opened."""
+
+
+def prepare() -> None:
+    """Start the watching process, so that it is ready when the model is opened."""
+    _ahead.append(_started())
+
+
+def _started() -> "subprocess.Popen[bytes]":
+    words = [sys.executable, "-I", "-S", __file__, str(os.getpid())]
+    libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=libraries)
 
 
 @contextlib.contextmanager
@@ -33,16 +46,19 @@ def bounded(weighs: int, free: int) -> Iterator[None]:
     """
     seconds = float(os.environ.get(OPENING_S, LIMIT_S)) + weighs / BYTES_A_SECOND
     memory = int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs)))
-    pid = os.getpid()
-    words = [sys.executable, "-I", "-S", __file__, *map(str, (pid, seconds, memory, _resident(pid)))]
-    libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-    watch = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=libraries)
+    ahead = [watch for watch in _ahead if watch.poll() is None]
+    _ahead.clear()
+    watch = ahead[0] if ahead else _started()
     assert watch.stdin is not None
+    watch.stdin.write(f"{seconds} {memory} {_resident(os.getpid())}\n".encode())
+    watch.stdin.flush()
     try:
         yield
     finally:
-        watch.stdin.close()
-        # A small model is open before the other Python has started, and does not wait for its end.
+        with watch.stdin, contextlib.suppress(OSError):
+            watch.stdin.write(b"\n")  # a child that `--code` forked may hold the pipe open
+            watch.stdin.flush()
+        # A small model opens sooner than another Python ends.
         threading.Thread(target=watch.wait, daemon=True).start()
 
 
@@ -52,11 +68,18 @@ def _resident(pid: int) -> int:
     return 0
 
 
-def _watch(pid: int, seconds: float, memory: int, before: int) -> None:
-    """Watch until standard input closes. Print to standard error why the process was ended.
+def _watch(pid: int) -> None:
+    """Read the limits, then watch until there is more to read or the pipe is closed.
 
-    before: bytes that the process took before it began.
+    The limits are a line: seconds, bytes, and the bytes that the process took before. Prints to standard
+    error why it ended the process.
     """
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    if not line:
+        return
+    seconds, memory, before = (float(word) for word in line.split())
     begun, why = time.monotonic(), ""
     while not why and not select.select([0], [], [], EVERY_S)[0]:
         if (taken := _resident(pid) - before) > memory:
@@ -69,4 +92,4 @@ def _watch(pid: int, seconds: float, memory: int, before: int) -> None:
 
 
 if __name__ == "__main__":
-    _watch(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
+    _watch(int(sys.argv[1]))
