@@ -8,13 +8,11 @@ from typing import Literal
 
 import msgspec
 
-from tuilab import nvml
 from tuilab.model.arms import Arm, family
 from tuilab.model.models import Fit, ModelInfo, Source
 from tuilab.model.parameters import LogInteger
 from tuilab.model.scenario import BudgetName
 from tuilab.worker.build import ArmBuild
-from tuilab.worker.machine import buses
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 from tuilab.worker.tracebacks import text_of
@@ -26,17 +24,10 @@ LONGEST_CALL_S = 4.0
 """Do not try a batch whose call would take longer, in seconds."""
 GROWTH, TELLING = 4, 0.05
 """Multiply the batch by GROWTH until it takes TELLING of the memory more, which determines the line."""
-CALLED, REPORTED = 0.97, 0.905
-"""Shares of the extrapolated batch: the batch to call, and the batch to report. The allocator rounds and
-splits its chunks, so it cannot use the last of the memory. A process that takes all memory at its start
-splits it in another way than this one, whose memory grows, and refuses batches a few per cent smaller."""
-LONGEST_TRIAL_S = 20.0
-"""Do not call the largest batch if making its input and calling it twice would take longer, in seconds."""
-RECENT_S = 10.0
-"""Do not call the largest batch if another process used the GPU in this time, in seconds."""
-SMALLER, REFUSALS = 0.94, 3
-"""Multiply the batch by SMALLER after each refusal, at most REFUSALS times: each refusal waits ten seconds
-(`max_millis_to_wait` of TensorFlow's allocator)."""
+KEPT = 0.97
+"""Share of the extrapolated limit to use, because the allocator cannot use the last of the memory. That batch
+is not tried: if it does not fit, the call waits ten seconds (`max_millis_to_wait` of TensorFlow's
+allocator), and if it fits, it takes the whole GPU from others."""
 
 
 def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
@@ -102,12 +93,6 @@ def _memory(bench: Bench, device: str) -> int:
     return limit or free_memory()
 
 
-def _others_compute(bench: Bench, device: str) -> bool:
-    """Whether other processes computed on a GPU just now: its memory is not to be taken from them."""
-    bus = buses(bench.context.gpus).get(device)
-    return bus is not None and bool(nvml.busy_processes(bus, time.time() - RECENT_S))
-
-
 def _fit(device: str, variant: str, most: int, high: int, free: int, source: Source) -> Fit:
     ended: Literal["memory", "maximum"] = "maximum" if most >= high else "memory"
     return Fit(device=device, variant=variant, batch=most, ended_by=ended, memory=free, source=source)
@@ -130,7 +115,7 @@ class _Search:
         self._limit = _memory(bench, arm.device)
         self._tf = bench.context.tf
         self._until = time.monotonic() + SECONDS[bench.budget.name]
-        self._call_s = self._trial_s = 0.0
+        self._call_s = 0.0
 
     def largest(self) -> Fit | None:
         """Return the largest batch that fits; None if the memory of a call cannot be measured."""
@@ -154,26 +139,10 @@ class _Search:
             large, two = more, peak
         if two <= one:
             return self._found(large, "tried") if large == high else None
-        each = (two - one) / (large - small)
-        worked_out = large + (self._limit - two) / each
-        return self._settle(large, min(high, worked_out * REPORTED), min(high, worked_out * CALLED))
-
-    def _settle(self, fits: int, careful: float, batch: float) -> Fit:
-        """Call the batch that was worked out, and smaller ones until one fits. fits: one that does."""
-        tries = 0 if _others_compute(self._bench, self._arm.device) else REFUSALS
-        while tries and batch > fits and self._can_try(int(batch), fits):
-            if self._peak(int(batch)) is not None:
-                return self._found(max(fits, int(min(careful, batch))), "tried")
-            batch, tries = batch * SMALLER, tries - 1
-        if batch <= fits:
-            return self._found(fits, "tried")
-        return self._found(max(fits, int(min(careful, batch))), "measured")
-
-    def _can_try(self, batch: int, known: int) -> bool:
-        """Return True if the host has memory and time for a call of the batch."""
-        values = {**self._bench.values, self._batch.name: batch}
-        needs = self._bench.workload.needs(values, self._arm.variant)
-        return self._trial_s * batch / known <= LONGEST_TRIAL_S and needs <= MEMORY_SHARE * free_memory()
+        worked_out = int(large + (self._limit - two) / ((two - one) / (large - small)))
+        if worked_out >= high:
+            return self._found(high, "measured")
+        return self._found(max(large, int(worked_out * KEPT)), "measured")
 
     def _slow(self, batch: int, known: int) -> bool:
         return self._call_s * batch / known > LONGEST_CALL_S or time.monotonic() > self._until
@@ -187,18 +156,15 @@ class _Search:
         bench.check()
         gc.collect()
         memory.reset_memory_stats(self._arm.device)
-        started = time.monotonic()
         values, case = {**bench.values, self._batch.name: batch}, None
         try:
             case = bench.workload.build(ArmBuild(bench.context, bench.run, self._arm, values, point=0))
-            built_s = time.monotonic() - started
             with case.scope():
                 case.call()
                 begun = time.monotonic()
                 case.call()
                 bench.stopwatch.sync()
             self._call_s = time.monotonic() - begun
-            self._trial_s = built_s + 2 * self._call_s
             return int(memory.get_memory_info(self._arm.device)["peak"])
         except self._tf.errors.ResourceExhaustedError:
             return None
