@@ -241,6 +241,22 @@ async def test_a_worker_in_which_own_code_raised_is_replaced(rig):
 
 
 @behaves("good")
+@pytest.mark.parametrize(
+    ("grown", "file", "workers"), [(2**40, "", 1), (-(2**40), "", 2), (-(2**40), "m.keras", 1)]
+)
+async def test_a_worker_that_has_grown_is_replaced_after_its_run(rig, monkeypatch, grown, file, workers):
+    """All but one that holds a model's file, which a fresh one would have to read again."""
+    monkeypatch.setattr("tuilab.runner.supervisor.GROWN", grown)
+    await rig.ready()
+    scenario = Scenario("stft", {}, file=file)
+    await rig.supervisor.measure(msgspec.structs.replace(measure("r"), scenario=scenario))
+    await rig.until(lambda: rig.of(Finished) and rig.supervisor.phase == "ready")
+    await rig.ready(workers)
+    assert len(rig.of(Ready)) == workers and [f.status for f in rig.of(Finished)] == ["ok"]
+    assert all(e.expected for e in rig.of(WorkerExited))
+
+
+@behaves("good")
 async def test_closing_leaves_no_process(rig):
     await rig.ready()
     pid = rig.supervisor._process.pid

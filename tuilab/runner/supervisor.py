@@ -1,7 +1,6 @@
 """A warm worker: one request at a time, stops always obeyed, a new worker when one dies."""
 
 import asyncio
-import contextlib
 import math
 import time
 from collections import deque
@@ -55,6 +54,8 @@ BESIDE, PREPARING_S = 4, 30.0
 """Maximum number of forked processes prepared at once, and seconds to wait for one."""
 SILENT_S = 5.0
 """Seconds of silence after which a worker is reported."""
+GROWN = 2**30
+"""Bytes by which a worker may grow before a fresh one replaces it."""
 CANCEL_GRACE_S = 1.4
 """Seconds that a stop may take before the process is ended with TERM and KILL, under 2 s in all."""
 
@@ -73,6 +74,14 @@ class Further:
     process: WorkerProcess | None = None
     ready: bool = False
     gone: bool = False
+
+
+def memory_of(pid: int) -> int:
+    """Return the bytes of memory that a process holds, 0 if it is gone."""
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
 
 
 class Supervisor:
@@ -116,6 +125,8 @@ class Supervisor:
         self._ahead: deque[Further] = deque()
         self._spent: list[WorkerProcess] = []
         self._largest = EACH
+        self._fresh = 0
+        """Bytes that the worker held when it was ready."""
         self._foreseen = forks
         # ssh does not pass this environment on; a remote worker confines itself on request.
         self._confines = command is None or env is not None
@@ -313,6 +324,7 @@ class Supervisor:
             case Ready():
                 # Repeated by a worker that opens other GPUs for a request.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
+                self._fresh = memory_of(self._process.pid) if self._process is not None else 0
             case WorkerExited():
                 self._exited(event)
                 return
@@ -333,12 +345,13 @@ class Supervisor:
         self._on_event(event)
         self._spoilt |= self._spoils(event)
         if self._ends(event):
+            swollen = self._swollen()
             self._active = None
             self._cancelling.clear()
             self._settled.set()
             self._end_idle()
             self.phase = "ready"
-            if self._spoilt:
+            if self._spoilt or swollen:
                 self._replace()
         if self.phase == "ready":
             self._next()
@@ -548,10 +561,19 @@ class Supervisor:
         else:
             await process.send(request)
 
+    def _swollen(self) -> bool:
+        """Return True after a run if the worker has grown by `GROWN` since it was ready, and nothing waits.
+
+        TensorFlow never frees the programs that XLA compiled. A model's file stays loaded on purpose.
+        """
+        active = self._active
+        if not isinstance(active, Measure) or active.scenario.file or self._queue or self._process is None:
+            return False
+        return memory_of(self._process.pid) > self._fresh + GROWN
+
     def _note_memory(self, process: WorkerProcess) -> None:
         """Record the memory of the largest process that has measured."""
-        with contextlib.suppress(psutil.Error):
-            self._largest = max(self._largest, psutil.Process(process.pid).memory_info().rss)
+        self._largest = max(self._largest, memory_of(process.pid))
 
     def _beside(self, request: Measure) -> int:
         """Return the number of processes to prepare in parallel: limited by idle processors and by memory,
