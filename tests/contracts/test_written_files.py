@@ -14,6 +14,7 @@ OTHER = {
     "runner/forked.py": "opens /dev/null for a child",
     "serve.py": "writes to a page",
     "streams.py": "opens /dev/null for a standard stream that is closed",
+    "worker/measure/memory.py": "resets the kernel's peak of this process, in /proc",
     "workloads/parts/images.py": "a file of images that is measured, and goes with the measurement",
 }
 """Files that open something for writing themselves, and why it is not a file to write."""
