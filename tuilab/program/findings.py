@@ -901,7 +901,9 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
         return
     if any(op == "ReduceDataset" for op, *_ in of.nodes.values()):
         return  # in a graph's loop over a dataset, the pipeline's threads launch the ops
-    each = f" of {seconds(spent * step / n, spent * step / n / 20)} each" if profiled >= n / 2 else ""
+    each = (
+        f" of {seconds(spent * step / n, spent * step / n / 20)} each" if spent and profiled >= n / 2 else ""
+    )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     if on_gpu and started >= 0.3:

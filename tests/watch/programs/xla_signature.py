@@ -1,0 +1,18 @@
+# expects: xla-recompiles
+"""A compiled function with an open signature: one trace, and XLA compiles for each new length."""
+
+import tensorflow as tf
+
+weights = tf.random.normal([32, 32])
+
+
+@tf.function(input_signature=[tf.TensorSpec([None, 32])], jit_compile=True)
+def encode(x):  # <- xla-recompiles
+    for _ in range(4):
+        x = tf.sin(x @ weights)
+    return tf.reduce_mean(x)
+
+
+for length in range(3, 43):
+    encode(tf.zeros([length, 32]))
+print("done")
