@@ -17,8 +17,8 @@ from tuilab.analysis.summary import summarise
 from tuilab.analysis.verdicts import judge
 from tuilab.model.arms import ArmPattern
 from tuilab.model.claims import Claim, Faster
-from tuilab.model.machine import EMULATED
 from tuilab.model.run import RunState
+from tuilab.model.verdicts import EMULATED
 from tuilab.profile.xplane import Recording
 from tuilab.report.csv import samples
 from tuilab.report.program import page_text

@@ -8,7 +8,7 @@ import pytest
 
 from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import GPU_MACHINE
-from tuilab.model.machine import EMULATED
+from tuilab.model.verdicts import EMULATED
 from tuilab.tui.panels.presets import Presets
 
 CPU, GPU = GPU_MACHINE.devices

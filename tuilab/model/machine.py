@@ -5,12 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
+from tuilab.model.verdicts import EMULATED
+
 OPEN_GPUS = "TUILAB_GPUS"
 """Environment variable of a worker: numbers of the GPUs to open; `0` by default, empty for none."""
-
-
-EMULATED = "EMULATED"
-"""The name of the tests' software device."""
 
 
 class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

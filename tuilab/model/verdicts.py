@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from tuilab.model.machine import EMULATED
+EMULATED = "EMULATED"
+"""The name of the tests' software device, and the word for what rests on one."""
 
 
 class Look(NamedTuple):

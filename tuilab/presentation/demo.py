@@ -21,11 +21,11 @@ from tuilab.model.claims import (
     WaitsForInput,
 )
 from tuilab.model.events import Event, Finished
-from tuilab.model.machine import EMULATED, Machine
+from tuilab.model.machine import Machine
 from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.result import RunResult
-from tuilab.model.verdicts import VERDICTS, verdict_words
+from tuilab.model.verdicts import EMULATED, VERDICTS, verdict_words
 from tuilab.presentation.answer import opening
 from tuilab.report.fact_check import FactCheck, Statement
 

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from tuilab.analysis.words import listed, percent, times
-from tuilab.model.machine import EMULATED, Device
+from tuilab.model.machine import Device
 from tuilab.model.program import Cost, FunctionRow, Load, OpRow, Page, ProcessRow, StepPart, StepTimes
 from tuilab.model.quantity import seconds
+from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
 from tuilab.program.findings import Beside, Case, difference, findings
 from tuilab.program.fold import Process, lasted

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from tuilab.analysis.reading import machine_of
-from tuilab.model.machine import EMULATED
 from tuilab.model.run import RunState
+from tuilab.model.verdicts import EMULATED
 
 AT_ONCE = 20_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from tuilab.analysis.machines import PresetRows, Row
 from tuilab.analysis.words import size
-from tuilab.model.machine import EMULATED
 from tuilab.model.machine_summary import Best, Crossed, MachineSummary
 from tuilab.model.quantity import median_of, plural
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import EMULATED, VERDICTS
 from tuilab.report.rows import wrapped
 from tuilab.report.text import columns
 

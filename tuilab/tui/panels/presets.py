@@ -14,7 +14,7 @@ from textual.reactive import var
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from tuilab.model.verdicts import VERDICTS
+from tuilab.model.verdicts import EMULATED, VERDICTS
 from tuilab.presentation.titles import Title, matching
 
 if TYPE_CHECKING:
@@ -126,15 +126,10 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
         look = VERDICTS.get(self._verdicts.get(row.name, ""))
         if not opened and look is None:
             return Content("   " + row.text)
-        emulated = ""
-        if look is not None and row.name in self._emulated:
-            from tuilab.model.machine import EMULATED
-
-            emulated = f"{EMULATED} "
         return Content.assemble(
             ("▸" if opened else " ", "$accent"),
             (f"{look.mark} ", f"$text-{look.tone}") if look else "  ",
-            emulated,
+            f"{EMULATED} " * (look is not None and row.name in self._emulated),
             ("* " if opened and self._modified else "", "$warning"),
             (row.text, "bold" * opened),
         )
