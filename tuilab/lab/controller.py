@@ -142,8 +142,12 @@ class RunController:
         return True
 
     async def _queue(self, request: Measure) -> None:
-        """Queue a run with the known roofs of the machines."""
-        await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known()))
+        """Queue a run with the known roofs of the machines.
+
+        If a screen waits for a short run on this machine, the roofs are measured after the answer.
+        """
+        later = self.state.paced and request.budget.workers == 1 and not any(a.host for a in request.arms)
+        await self.runner.measure(msgspec.structs.replace(request, roofs=roofs.known(), roofs_later=later))
 
     def add_host(self, name: str, environment: str = "") -> bool:
         """Also measure on another host from now on; False if it was known. Raises InputError.

@@ -1,6 +1,7 @@
 """The lab: measures, saves, compares and reports, for a screen, a command or a script."""
 
 import asyncio
+import contextlib
 import sqlite3
 import sys
 import tempfile
@@ -42,7 +43,16 @@ from tuilab.model.arms import EVERY, HERE
 from tuilab.model.doctor import DoctorReport
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Event, Finished, Profiled, Progress, Ready, Refused, WorkerExited
+from tuilab.model.events import (
+    Event,
+    Finished,
+    Profiled,
+    Progress,
+    Ready,
+    Refused,
+    RoofsKnown,
+    WorkerExited,
+)
 from tuilab.model.explain import ExplainScenario, ScenarioExplanation
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
@@ -51,6 +61,7 @@ from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.program import Page
 from tuilab.model.requests import Measure, scope
 from tuilab.model.result import RunResult
+from tuilab.model.roofline import ROOFS_S, AskRoofs, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
@@ -300,6 +311,17 @@ class Lab(RunController):
         if over and recorder is not None and not self.state.summing and (alike := recorder.alike(shown)):
             super().receive(alike)
         super().receive(event)
+        if isinstance(event, Finished) and event.roofs_due:
+            self._spawn(self._measure_roofs(event.run))
+
+    async def _measure_roofs(self, run: str) -> None:
+        """Measure what the machine can do at most while nothing else is asked, and keep it with the run."""
+        with contextlib.suppress(InputError, WorkerError):  # something else was asked: the next run tells
+            found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
+            self.receive(RoofsKnown(run=run, roofs=found))
+            shown, recorder = self.state.shown, self.recorder
+            if recorder is not None and shown.run == run and self.state.result() is not None:
+                recorder.conclude(shown, self.state.claims_of(shown.preset))
 
     def _told(self, change: Change, event: Event | None = None) -> None:
         if event is not None:

@@ -42,17 +42,21 @@ class Questions:
         self._open: dict[str, asyncio.Queue[Answer | Declared | Refused]] = {}
         self._heard: dict[str, Callable[[Progress], None]] = {}
 
-    async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body]) -> Body:
+    async def ask(self, kind: str, body: msgspec.Struct, answer: type[Body], *, idle: bool = False) -> Body:
         """Return the last answer to a question, once the worker is free. Raises like `answers`."""
-        answers = [each async for each in self.answers(kind, body)]
+        answers = [each async for each in self.answers(kind, body, idle=idle)]
         try:
             return msgspec.json.decode(answers[-1].body, type=answer)
         except UNDECODED as error:
             raise Unanswered(f"the answer was not understood: {error}") from error
 
-    async def answers(self, kind: str, body: msgspec.Struct) -> AsyncIterator[Answer]:
-        """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered."""
-        request = Ask(id=uuid.uuid4().hex, kind=kind, body=msgspec.Raw(msgspec.json.encode(body)))
+    async def answers(self, kind: str, body: msgspec.Struct, *, idle: bool = False) -> AsyncIterator[Answer]:
+        """Yield each answer to a question. Raises RefusedInput for a bad question, else Unanswered.
+
+        idle: the next request stops it, and it is refused.
+        """
+        raw = msgspec.Raw(msgspec.json.encode(body))
+        request = Ask(id=uuid.uuid4().hex, kind=kind, body=raw, idle=idle)
         more = True
         answers = self._open[request.id] = asyncio.Queue()
         try:

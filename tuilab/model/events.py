@@ -490,6 +490,8 @@ class Finished(_RunEvent, frozen=True, kw_only=True, tag="finished"):
     """Seconds of the run's rounds."""
     reached: Seconds | None = None
     """The largest relative half-width among the cells, None if there is none."""
+    roofs_due: bool = False
+    """The machine's roofs are still to be measured, as the request asked (`roofs_later`)."""
 
 
 class Answer(_Event, frozen=True, kw_only=True, tag="answer"):

@@ -71,6 +71,8 @@ class Measure(_Request, frozen=True, kw_only=True, tag="measure"):
     The worker reports its own machine's roofs with the run, or measures them at the end if there are none.
     None: without roofs.
     """
+    roofs_later: bool = False
+    """Do not measure roofs with the run: `Finished` reports if they are due, and the lab asks for them."""
 
 
 class Cancel(_Request, frozen=True, kw_only=True, tag="cancel"):
@@ -101,6 +103,8 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     """The name of the handler."""
     body: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"{}"))
     """The handler's struct as JSON."""
+    idle: bool = False
+    """Answer only while nothing else is asked: the next request breaks it off, and it is refused."""
 
 
 class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):

@@ -172,6 +172,10 @@ class Roofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return self.others > BUSY
 
 
+ROOFS_S = 1.0
+"""About how long roofs are measured after a machine's first run; `tuilab machine` takes longer."""
+
+
 class AskRoofs(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The body of the question `roofs`."""
 

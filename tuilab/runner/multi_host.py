@@ -253,6 +253,7 @@ def merged(run: str, endings: Sequence[e.Finished]) -> e.Finished:
     reached = [ending.reached for ending in endings if ending.reached is not None]
     return e.Finished(
         run=run,
+        roofs_due=any(ending.roofs_due for ending in endings),
         status=status,
         message="; ".join(dict.fromkeys(ending.message for ending in endings if ending.message)),
         detail="\n".join(ending.detail for ending in endings if ending.detail),

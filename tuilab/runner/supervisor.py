@@ -211,6 +211,9 @@ class Supervisor:
         """Queue a question or a run; forward `Painted` and `Cancel` at once."""
         if isinstance(request, _QUEUED):
             self._queue.append(request)
+            active, process = self._active, self._process
+            if isinstance(active, Ask) and active.idle and process is not None:
+                await process.send(Cancel(id=active.id))  # it gives way within a fraction of a second
             early = self.phase == "starting" and self._process is not None and self._confines
             if early and confined_to(self._queue[0]) != self._held:
                 self._replace()

@@ -8,7 +8,7 @@ import msgspec
 from tuilab.model.errors import InputError
 from tuilab.model.events import Answer
 from tuilab.model.requests import Ask, Request
-from tuilab.worker.context import Context
+from tuilab.worker.context import Cancelled, Context
 
 Body = msgspec.Struct
 Answers = Callable[[Context, bytes], Iterator[Body]]
@@ -35,7 +35,16 @@ def ask(context: Context, request: Request) -> None:
         raise InputError("question", request.kind, "one of " + ", ".join(sorted(QUESTIONS)))
     module, _, name = QUESTIONS[request.kind].partition(":")
     answers: Answers = getattr(importlib.import_module(module), name)
-    bodies = answers(context, bytes(request.body))
+    context.question = request.id
+    try:
+        _answer(context, request, answers(context, bytes(request.body)))
+    except Cancelled:
+        raise InputError("question", request.kind, "a time when nothing else is asked for") from None
+    finally:
+        context.question = ""
+
+
+def _answer(context: Context, request: Ask, bodies: Iterator[Body]) -> None:
     waiting: Body | None = None
     for body in bodies:
         if waiting is not None:

@@ -34,6 +34,8 @@ class Context:
         self.channel = channel
         self.gpus = Gpus.wanted(os.environ)
         self._cancelled: set[str] = set()
+        self.question = ""
+        """The id of the question that is being answered, "" for none."""
         self.painted = threading.Event()
         self.turn = threading.Event()
         self.watched = True
@@ -90,6 +92,10 @@ class Context:
     def was_cancelled(self, run: str) -> bool:
         """Return True if a stop of that run was requested. Takes tens of nanoseconds."""
         return run in self._cancelled
+
+    def check_question(self) -> None:
+        """Raise Cancelled where the present question is to be broken off."""
+        self.check(self.question)
 
     def check(self, run: str) -> None:
         """Raise Cancelled if a stop of that run was requested."""

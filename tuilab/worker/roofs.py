@@ -23,6 +23,8 @@ from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.selftest.decisions import noise_of
 from tuilab.workloads.parts.device import moved
 
+Check = Callable[[], None]
+
 ITEM = 8
 STREAM_ARRAYS, TIMES_CACHE = 3, 4
 """STREAM's rule: three arrays, each at least four times the size of all last-level caches."""
@@ -47,16 +49,20 @@ NOISE_RUNS = 7
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
     """Answer the question `roofs` by measuring this machine's limits now."""
-    yield measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds)
+    yield measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds, context.check_question)
 
 
-def measure_roofs(context: Context, seconds: float) -> Roofs:
-    """Measure the roofs of the processor and each GPU in about `seconds`; slow machines take longer."""
+def measure_roofs(context: Context, seconds: float, check: Check) -> Roofs:
+    """Measure the roofs of the processor and each GPU in about `seconds`; slow machines take longer.
+
+    check: raises Cancelled to stop the measurement.
+    """
     tf, begun = context.tf, time.monotonic()
     every = Stopwatch(tf.test.experimental.sync_devices)
     devices = roofed(context)
     busy = _Busy()
-    found = {name: _device(tf, name, seconds / len(devices)) for name in devices}
+    found = {name: _device(tf, name, seconds / len(devices), check) for name in devices}
+    check()
     noise = noise_of(context, NOISE_RUNS)
     return Roofs(
         machine=context.machine.key,
@@ -91,25 +97,26 @@ class _Busy:
         return min(1.0, max(0.0, (whole - idle - own) / whole)) if whole > 0 else 0.0
 
 
-def _device(tf: Any, name: str, seconds: float) -> DeviceRoofs:
+def _device(tf: Any, name: str, seconds: float, check: Check) -> DeviceRoofs:
     """Measure one device in about `seconds`: a third for memory, half for matrix products."""
     stopwatch = Stopwatch(sync_of(tf, name))
     if family(name) == "CPU":
-        memory, triad = _host_memory(seconds / 3)
-        peaks = _peaks(tf, stopwatch, name, CPU_DTYPES, seconds / 2)
+        memory, triad = _host_memory(seconds / 3, check)
+        peaks = _peaks(tf, stopwatch, name, CPU_DTYPES, seconds / 2, check)
         link = None
     else:
         memory, triad = _gpu_memory(tf, stopwatch, name)
-        peaks = _peaks(tf, stopwatch, name, GPU_DTYPES, seconds / 2)
+        peaks = _peaks(tf, stopwatch, name, GPU_DTYPES, seconds / 2, check)
         link = _link(tf, stopwatch, name)
-    launch, copied = _launches(tf, stopwatch, name)
+    launch, copied = _launches(tf, stopwatch, name, check)
     return DeviceRoofs(memory=memory, triad=triad, peaks=peaks, launch_s=launch, copied_s=copied, link=link)
 
 
-def _best(run: Callable[[], object], seconds: float, least: int = 3) -> float:
+def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
     """Return the shortest of as many runs as fit into the time, in seconds."""
     best, begun, tries = float("inf"), time.perf_counter(), 0
     while tries < least or time.perf_counter() - begun < seconds:
+        check()
         start = time.perf_counter()
         run()
         best = min(best, time.perf_counter() - start)
@@ -120,7 +127,7 @@ def _best(run: Callable[[], object], seconds: float, least: int = 3) -> float:
 # Host memory.
 
 
-def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
+def _host_memory(seconds: float, check: Check) -> tuple[tuple[MemoryRoof, ...], float]:
     """Return bytes per second of memory and caches with all processors in use, and of STREAM's triad in
     memory.
     """
@@ -142,7 +149,7 @@ def _host_memory(seconds: float) -> tuple[tuple[MemoryRoof, ...], float]:
             parts = list(pool.map(_Arrays, repeat(np, threads), repeat(count), repeat(again), repeat(slices)))
             moved_bytes = count // slices * ITEM * again * threads
             add, copy, read = (
-                arrays * moved_bytes / _best(partial(_everywhere, pool, step, parts), share)
+                arrays * moved_bytes / _best(partial(_everywhere, pool, step, parts), share, check)
                 for arrays, step in ((3, _Arrays.add), (2, _Arrays.copy), (2, _Arrays.read))
             )
             found.append(MemoryRoof(int(working_set), max(add, copy, read)))
@@ -220,19 +227,19 @@ def _link(tf: Any, stopwatch: Stopwatch, name: str) -> LinkRoof:
 
 
 def _peaks(
-    tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float
+    tf: Any, stopwatch: Stopwatch, name: str, dtypes: tuple[str, ...], seconds: float, check: Check
 ) -> dict[str, float]:
     """Return FLOP per second of the fastest matrix product, by dtype. Leaves out dtypes without a kernel."""
     found = {}
     for dtype in dtypes:
         try:
-            found[dtype] = _peak(tf, stopwatch, name, dtype, seconds / len(dtypes))
+            found[dtype] = _peak(tf, stopwatch, name, dtype, seconds / len(dtypes), check)
         except Exception:
             continue
     return found
 
 
-def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) -> float:
+def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float, check: Check) -> float:
     settings = tf.config.experimental
     before = settings.tensor_float_32_execution_enabled()
     settings.enable_tensor_float_32_execution(dtype == "tf32")
@@ -247,7 +254,8 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) 
                 x = tf.cast(tf.random.normal((side, side)), kind)
                 product = partial(tf.matmul, x, x)
                 stopwatch.time(product)
-                rates.append(2 * side**3 / _best(lambda: (product(), sync()), seconds / len(sides)))  # noqa: B023
+                taken = _best(lambda: (product(), sync()), seconds / len(sides), check)  # noqa: B023
+                rates.append(2 * side**3 / taken)
     finally:
         settings.enable_tensor_float_32_execution(before)
     return max(rates)
@@ -256,11 +264,14 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float) 
 # Empty calls.
 
 
-def _launches(tf: Any, stopwatch: Stopwatch, name: str) -> tuple[dict[str, float], dict[str, float]]:
+def _launches(
+    tf: Any, stopwatch: Stopwatch, name: str, check: Check
+) -> tuple[dict[str, float], dict[str, float]]:
     """Return seconds of an empty call by mode, and of the same call with copies in and out."""
     launch: dict[str, float] = {}
     copied: dict[str, float] = {}
     for mode in MODES:
+        check()
         with tf.device(f"/{name}"):
             x = tf.identity(tf.zeros(()))
         try:

@@ -14,7 +14,7 @@ from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
 from tuilab.model.points import grid
 from tuilab.model.requests import Measure, Request
-from tuilab.model.roofline import BUSY, Roofs
+from tuilab.model.roofline import BUSY, ROOFS_S, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BLOCK_S, Scenario
 from tuilab.worker.build import load
@@ -31,9 +31,6 @@ from tuilab.worker.roofs import measure_roofs, roofed
 QUIET = BUSY / 2
 """Share of the processors. If other processes use less, remeasure roofs that were measured on a busy
 machine."""
-ROOFS_S = 1.0
-"""Approximate seconds for measuring roofs at the end of a machine's first run; `tuilab machine` takes
-longer."""
 
 
 def measure(context: Context, request: Request) -> None:
@@ -50,13 +47,16 @@ def measure(context: Context, request: Request) -> None:
     bench.reporter.say(*(RoofsKnown(run=request.id, roofs=each) for each in known))
     bench.flag(of_gpus(bench))
     status: Ending = "ok"
+    due = False
     try:
         measure_points(bench, points, _present(bench), limit_s(request))
         if bench.state.model is not None and request.worker == 0:
             bench.reporter.say(ModelOpened(run=request.id, model=by_trying(bench, bench.state.model)))
-        if request.roofs is not None and request.worker == 0 and _wanting(bench, known):
+        due = request.roofs is not None and request.worker == 0 and _wanting(bench, known)
+        if due and not request.roofs_later:
             bench.progress("measuring this machine's limits (once)")
-            bench.reporter.say(RoofsKnown(run=request.id, roofs=measure_roofs(context, ROOFS_S)))
+            roofs = measure_roofs(context, ROOFS_S, bench.check)
+            bench.reporter.say(RoofsKnown(run=request.id, roofs=roofs))
     except Cancelled:
         status = "cancelled"
     bench.reporter.holding = False
@@ -71,6 +71,7 @@ def measure(context: Context, request: Request) -> None:
             message="stopped by request" if status == "cancelled" else "",
             elapsed_s=time.monotonic() - begun,
             reached=reached(bench.state),
+            roofs_due=due and request.roofs_later,
         )
     )
 

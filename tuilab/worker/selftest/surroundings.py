@@ -155,7 +155,7 @@ def shares(context: Context) -> Check:
                 works[f"{name} {count}"] = work
                 cells.append(cell(f"{name} {count}", call, 2, 0.01))
         timed = by_round(own, cells)
-    state = under(measure_roofs(context, ROOFS_S), context.machine, works, timed)
+    state = under(measure_roofs(context, ROOFS_S, context.check_question), context.machine, works, timed)
     found = [roof for arm in state.arms.values() if (roof := against_roof(state, arm, 0)) is not None]
     highest = max((roof.share for roof in found if roof.share is not None), default=None)
     raised = sum("reached" in roof.roof for roof in found)
