@@ -206,9 +206,11 @@ def weights_only(tf: Any, folder: Path) -> Path:
 
 
 def _own(folder: Path) -> dict[str, Any]:
-    (folder / "own.py").write_text(OWN)
+    """Write and run the file, registered under the folder's name: a worker keeps what an earlier `--code` registered."""
+    text = OWN.replace('"own"', f'"{folder.name}"')
+    (folder / "own.py").write_text(text)
     room: dict[str, Any] = {}
-    exec(OWN, room)
+    exec(text, room)
     return room
 
 
