@@ -27,6 +27,8 @@ def test_a_night_job_measures(user: User) -> None:
     user.run("tuilab run stft-small --budget quick --json > night.json <&- 2>&-")
     night = json.loads((user.home / "night.json").read_text())
     assert any(arm["status"] == "ok" for arm in night["arms"])
+    fields = json.loads(user.run("tuilab schema run").out)["$defs"]["RunResult"]["properties"]
+    assert night.keys() <= fields.keys()
     (run,) = user.history()
     assert run["preset"] == "stft-small" and run["status"] == "ok"
     refused = user.run("tuilab", code=2)

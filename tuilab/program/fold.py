@@ -18,7 +18,6 @@ FEW = 3
 """Number of calls from which something counts as a step."""
 MANY = 50
 """Number of steps from which a slowdown is judged."""
-NEXT = "next"
 
 CALLBACK = "callback "
 """Prefix of the library name if the stepping thread was sampled in one of its callbacks."""
