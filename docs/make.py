@@ -283,7 +283,7 @@ def _scatter(rows: list[tuple[str, list[float]]], low: float, high: float, heigh
 
 
 def rounds_picture() -> str:
-    """Two arms, B 3 % slower, on a machine that slows down by 10 %: measured one after another, and in
+    """Two arms, B 3% slower, on a machine that slows down by 10%: measured one after another, and in
     rounds.
     """
     rng, n = random.Random(1), 60

@@ -161,11 +161,11 @@ def truths(o: Outcome) -> Differences:
         yield f"an empty sync takes {found['empty_sync_s'] * 1e6:.0f} µs; 30 to 60 are believed"
     if found["tiny_op_after_profile_s"] > 1.2 * found["tiny_op_s"]:
         slower = found["tiny_op_after_profile_s"] / found["tiny_op_s"]
-        yield f"after a profile a tiny op takes {slower:.2f} × as long: CUPTI stays attached"
+        yield f"after a profile a tiny op takes {slower:.2f}× as long: CUPTI stays attached"
     major = re.search(r"\d+", found["details"].get("compute_capability", ""))
     ratio = found["tf32_flops"] / found["float32_flops"]
     if major and (ratio > 1.5) != (int(major[0]) >= 8):
-        yield f"TF32 is {ratio:.2f} × as fast as float32 at compute capability {found['details']['compute_capability']}"
+        yield f"TF32 is {ratio:.2f}× as fast as float32 at compute capability {found['details']['compute_capability']}"
 
 
 def profiled(o: Outcome) -> Differences:

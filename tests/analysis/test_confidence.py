@@ -20,7 +20,7 @@ def test_the_widest_interval_is_compared_with_the_wanted_precision() -> None:
     state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared: …"))
     found = confidence(state)
     assert not found.precise and found.half_width > found.wanted
-    assert found.badge.startswith("busy host, ± ") and found.badge.endswith(" % (wanted ± 5 %)")
+    assert found.badge.startswith("busy host, ± ") and found.badge.endswith("% (wanted ± 5%)")
 
 
 @pytest.mark.parametrize("code", sorted(SHORT.keys() - {"processes-differ", "other-device"}))

@@ -16,9 +16,9 @@ def test_a_quiet_machine_raises_no_doubt() -> None:
     ("seen", "words"),
     [
         (Pressure(wall_s=2, cores=2, switches=260), "it was interrupted 130 times a second"),
-        (Pressure(wall_s=2, cores=2, waited_s=0.3), "it waited for a processor for 15 % of the time"),
-        (Pressure(wall_s=2, cores=2, throttled_s=0.5), "a CPU quota held it back for 25 % of the time"),
-        (Pressure(wall_s=2, cores=2, others_s=2.0), "other processes used 50 % of 2 logical CPUs"),
+        (Pressure(wall_s=2, cores=2, waited_s=0.3), "it waited for a processor for 15% of the time"),
+        (Pressure(wall_s=2, cores=2, throttled_s=0.5), "a CPU quota held it back for 25% of the time"),
+        (Pressure(wall_s=2, cores=2, others_s=2.0), "other processes used 50% of 2 logical CPUs"),
         (Pressure(wall_s=2, cores=1, load=3.4), "the load average was 3.4 on 1 logical CPU"),
     ],
 )

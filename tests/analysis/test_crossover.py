@@ -52,7 +52,7 @@ def test_no_crossover_names_the_faster_arm_and_its_factor() -> None:
     assert found.sentence.startswith(
         "No crossover up to 65,536 samples. CPU graph is faster than GPU graph ("
     )
-    assert found.sentence.endswith(" × at 65,536).")
+    assert found.sentence.endswith("× at 65,536).")
 
 
 def test_no_crossover_claims_no_lead_within_the_noise() -> None:
@@ -69,7 +69,7 @@ def test_a_gap_that_closes_at_the_end_is_beyond() -> None:
     assert (found.status, found.a) == ("beyond", "gpu")
     start = "GPU graph does not overtake CPU graph up to 16,384 samples. It is still 1.2"
     assert found.sentence.startswith(start)
-    assert found.sentence.endswith(" × slower there, but the gap closes.")
+    assert found.sentence.endswith("× slower there, but the gap closes.")
 
 
 def test_a_gap_that_closes_too_slowly_gives_no_crossover() -> None:

@@ -29,10 +29,10 @@ def test_a_dispatch_bound_eager_arm_is_reported() -> None:
     (one,) = found(state, "dispatch-bound")
     assert (one.severity, one.arm) == ("high", EAGER.id)
     assert one.sentence.startswith(
-        "CPU eager spends 81 % of each call in Python and dispatching its 80 ops; one graph launches 4, "
+        "CPU eager spends 81% of each call in Python and dispatching its 80 ops; one graph launches 4, "
         "and CPU graph is 9."
     )
-    assert one.sentence.endswith(" × faster.")
+    assert one.sentence.endswith("× faster.")
     assert "tf.function" in one.remedy
 
 
@@ -61,7 +61,7 @@ def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
 def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
-    assert "100 % is not known" in one.sentence and "other shares" not in one.remedy
+    assert "100% is not known" in one.sentence and "other shares" not in one.remedy
 
 
 def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
@@ -105,7 +105,7 @@ def test_launch_bound_is_reported_from_the_threshold_share(share: float, severit
     launch = found(state, "launch-bound")
     assert [d.severity for d in launch] == ([severity] if severity else [])
     if launch:
-        assert launch[0].sentence.endswith(" % of each call launching its 1 op.")
+        assert launch[0].sentence.endswith("% of each call launching its 1 op.")
     assert not found(state, "dispatch-bound")
 
 
@@ -130,7 +130,7 @@ def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
 
 
 def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
-    """4 % of 240 ms: something else had the processor."""
+    """4% of 240 ms: something else had the processor."""
     for arm, dispatch in ((GRAPH, 0.01), (GRAPH, 0.2), (XLA, 0.01)):
         state = phases(measure(begun([arm]), {arm: 0.24}), arm, dispatch=dispatch, compute=0.24 - dispatch)
         assert not found(placed(state, arm, e.Node("m", "MatMul", "CPU:0")), "launch-bound")
@@ -146,7 +146,7 @@ def test_copies() -> None:
     (one,) = found(state, "copy-bound")
     assert one.severity == "high"
     assert one.sentence.startswith(
-        "GPU graph copied spends 70 % of each call copying; the copy in takes 2.10 × as long as the compute; "
+        "GPU graph copied spends 70% of each call copying; the copy in takes 2.10× as long as the compute; "
         "with its input on the device it is 3."
     )
     assert one.remedy.startswith("Keep the input on the device")
@@ -201,7 +201,7 @@ def test_a_slow_first_call_is_reported() -> None:
 def test_a_large_unknown_part_is_reported(arm: Arm) -> None:
     state = phases(measure(begun([arm]), {arm: 1.0}), arm, 0.3, compute=0.7)
     (one,) = found(state, "not-known")
-    assert one.sentence == f"Of a call of CPU {arm.mode}, 30 % is not known."
+    assert one.sentence == f"Of a call of CPU {arm.mode}, 30% is not known."
     assert not found(state, "dispatch-bound")
     assert not found(phases(measure(begun([arm]), {arm: 1.0}), arm, 0.1, compute=0.9), "not-known")
 

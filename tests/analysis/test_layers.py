@@ -70,7 +70,7 @@ def test_a_result_has_the_layers_of_a_profiled_arm_and_the_report_adds_up():
     ]
     text = table(result)
     assert "Layers in a call of CPU graph:" in text
-    assert "outside of layers" in text and "28 %" in text
+    assert "outside of layers" in text and "28%" in text
 
 
 def test_if_profiled_calls_took_a_different_time_the_layers_say_so():
@@ -126,8 +126,8 @@ def test_the_short_table_of_layers_gives_share_and_bottleneck():
     found = [re.split("  +", line.strip()) for line in lines if line.startswith(("layer ", "conv ", "add "))]
     assert found == [
         ["layer", "of the call", "FLOP", "of the roof", "bound by"],
-        ["conv", "40 %", "20.0 MFLOP", "50 %", "arithmetic"],
-        ["add", "20 %", "1.00 kFLOP", "50 %", "memory"],
+        ["conv", "40%", "20.0 MFLOP", "50%", "arithmetic"],
+        ["add", "20%", "1.00 kFLOP", "50%", "memory"],
     ]
 
 

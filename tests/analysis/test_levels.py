@@ -26,7 +26,7 @@ def two(draw: np.random.Generator, n: int, share: float, step: float, noise: flo
 def test_two_paces_are_named_with_their_shares() -> None:
     found = levels([87e-6, 87.1e-6, 86.9e-6] * 20 + [105e-6, 105.2e-6] * 20)
     assert found is not None and found.code == "two-levels"
-    assert "60 % of the samples at 87" in found.message and "40 % at 105" in found.message
+    assert "60% of the samples at 87" in found.message and "40% at 105" in found.message
 
 
 @pytest.mark.parametrize("kind", NOISE)

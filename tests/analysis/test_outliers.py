@@ -11,7 +11,7 @@ def test_outliers_are_counted_and_the_worst_is_named() -> None:
     assert found is not None
     assert found == (
         "outliers",
-        "2 of 42 samples lie far outside the rest; the slowest took 9.58 × the median",
+        "2 of 42 samples lie far outside the rest; the slowest took 9.58× the median",
     )
 
 

@@ -24,7 +24,7 @@ def test_eager_dispatch_is_named_with_its_ops() -> None:
     ops = (op("RFFT", 1e-3), op("Mul", 0.9e-3, count=79))
     told = diagnose(profile(ops, "cpu0.eager.resident.float32", compute=1.9e-3, dispatch=6e-3, python=2.1e-3))
     assert told[0] == (
-        "81 % of the eager time is Python and dispatch, for 80 ops that compute for 1.90 ms; "
+        "81% of the eager time is Python and dispatch, for 80 ops that compute for 1.90 ms; "
         "one graph would remove most of it."
     )
     assert told[-1].startswith("RFFT on CPU computes for 1.00 ms")
@@ -34,7 +34,7 @@ def test_serial_and_parallel_pipelines_are_distinguished() -> None:
     serial = (op("IteratorGetNext", 3e-3, "input"), op("DecodeJpeg", 0.0, "input", busy=2.9e-3))
     told = diagnose(profile(serial, input_wait=3e-3, compute=1e-3))
     assert told[0].startswith(
-        "3.00 ms of 4.00 ms is spent waiting for input (75 %): the call is highly input-bound"
+        "3.00 ms of 4.00 ms is spent waiting for input (75%): the call is highly input-bound"
     )
     assert "DecodeJpeg" in told[0] and "one element at a time" in told[0]
     parallel = (op("IteratorGetNext", 3e-3, "input"), op("DecodeJpeg", 0.0, "input", busy=7.5e-3))
@@ -44,7 +44,7 @@ def test_serial_and_parallel_pipelines_are_distinguished() -> None:
 
 @pytest.mark.parametrize(
     ("waits", "words"),
-    [(0.14, ""), (0.16, "moderately"), (0.196, "(20 %): the call is highly"), (0.21, "highly")],
+    [(0.14, ""), (0.16, "moderately"), (0.196, "(20%): the call is highly"), (0.21, "highly")],
 )
 def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -> None:
     told = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
@@ -54,7 +54,7 @@ def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -
 
 def test_copies_are_compared_with_the_compute() -> None:
     told = diagnose(profile((op("A", 1e-3),), copy_in=2.1e-3, compute=1e-3))
-    assert "Copies take 2.10 ms of 3.10 ms, 2.10 × the compute; keep the data on the device." in told
+    assert "Copies take 2.10 ms of 3.10 ms, 2.10× the compute; keep the data on the device." in told
 
 
 def test_the_time_of_copies_beside_the_links_own_is_accounted_for() -> None:

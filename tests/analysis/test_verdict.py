@@ -72,9 +72,9 @@ def test_a_faster_claim_is_judged_by_the_ratio(cpu: float, gpu: float, by: float
 def test_a_threshold_says_where_it_comes_from() -> None:
     state, when = two(1e-3, 2e-3), Faster(a=ON_CPU, b=ON_GPU, by=1.5)
     read = judge(Claim(text="a claim", when=when, said="significant"), state).evidence
-    assert read.endswith("; we take “significant” as at least 1.5 ×.")
+    assert read.endswith("; we take “significant” as at least 1.5×.")
     assert judge(Claim(text="a claim", when=when, quoted="a sentence"), state).evidence.endswith(
-        "; the document says at least 1.5 ×."
+        "; the document says at least 1.5×."
     )
 
 
@@ -108,9 +108,9 @@ def test_an_uninformative_interval_is_not_printed() -> None:
 
 
 def test_an_interval_end_near_the_threshold_is_printed_differently_from_it() -> None:
-    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.2) == "1.3 × faster [1.1 1.5]"
-    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.5) == "1.3 × faster [1.12 1.50]"
-    assert _speed(RatioEstimate(1.29, 1.12, 1.47, 20), 1.5) == "1.3 × faster [1.12 1.47]"
+    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.2) == "1.3× faster [1.1 1.5]"
+    assert _speed(RatioEstimate(1.29, 1.12, 1.496, 20), 1.5) == "1.3× faster [1.12 1.50]"
+    assert _speed(RatioEstimate(1.29, 1.12, 1.47, 20), 1.5) == "1.3× faster [1.12 1.47]"
 
 
 def test_faster_compares_the_fastest_arms_and_no_arm_is_on_both_sides() -> None:
@@ -253,7 +253,7 @@ def test_an_input_claim_is_judged_by_the_share(wait: float, rest: float, residua
     phases(state, GRAPH, residual, input_wait=wait, compute=rest)
     found, evidence = verdict(WaitsForInput(share=0.2), state)
     assert found == word
-    assert evidence.startswith("Waiting for input takes ") and evidence.endswith("at least 20 %, is ours.")
+    assert evidence.startswith("Waiting for input takes ") and evidence.endswith("at least 20%, is ours.")
 
 
 def test_a_share_must_hold_in_every_arm() -> None:
@@ -263,7 +263,7 @@ def test_a_share_must_hold_in_every_arm() -> None:
     when = PhaseShare(phases=("copy_in", "copy_out"), share=0.5)
     assert verdict(when, state) == (
         "refuted",
-        "Copying in and copying out take 0 % of a call of CPU graph; the threshold, at least 50 %, is ours.",
+        "Copying in and copying out take 0% of a call of CPU graph; the threshold, at least 50%, is ours.",
     )
     assert verdict(PhaseShare(phases=when.phases, share=0.5, arms=ON_GPU), state)[0] == "confirmed"
     assert verdict(when, two(1, 1)) == ("undecided", "The phases of any arm were not measured.")
@@ -277,8 +277,8 @@ def test_a_share_that_was_not_measured_is_not_zero(residual: float, told: str) -
     word, most = told.split(": ")
     assert verdict(when, state) == (
         word,
-        f"Copying in and copying out take up to {most} % of a call of CPU graph; "
-        "the threshold, at least 50 %, is ours.",
+        f"Copying in and copying out take up to {most}% of a call of CPU graph; "
+        "the threshold, at least 50%, is ours.",
     )
 
 
@@ -294,7 +294,7 @@ def test_a_share_that_grows_with_the_size(last: float, residual: float, word: st
     phases(state, GPU_GRAPH, residual, point=1, copy_in=last, compute=10.0 - last - residual)
     found, evidence = verdict(when, state)
     assert found == word
-    assert evidence.startswith("Of a call, copying in and copying out take 30 %")
+    assert evidence.startswith("Of a call, copying in and copying out take 30%")
     assert " at 100 k samples in GPU graph." in evidence
 
 

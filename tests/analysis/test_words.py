@@ -8,14 +8,14 @@ from tuilab.model.quantity import plural
 
 @pytest.mark.parametrize(
     ("ratio", "half", "text"),
-    [(1.2711, None, "1.27 ×"), (1.02, 0.5, "1.02 ×"), (9.43, 2.0, "9.4 ×"), (1234.5, None, "1,230 ×")],
+    [(1.2711, None, "1.27×"), (1.02, 0.5, "1.02×"), (9.43, 2.0, "9.4×"), (1234.5, None, "1,230×")],
 )
 def test_times_are_formatted(ratio: float, half: float | None, text: str) -> None:
     assert times(ratio, half) == text
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0.7149, "71 %"), (0.034, "3.4 %"), (0.0, "0 %"), (1.0, "100 %"), (2e-4, "<0.1 %")]
+    ("share", "text"), [(0.7149, "71%"), (0.034, "3.4%"), (0.0, "0%"), (1.0, "100%"), (2e-4, "<0.1%")]
 )
 def test_percentages_are_formatted(share: float, text: str) -> None:
     assert percent(share) == text

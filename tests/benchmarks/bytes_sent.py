@@ -108,7 +108,7 @@ def measure() -> list[Row]:
                 below("bytes, idle", idle, 0.0, " B/s", f"bytes in {STILL_S:.0f} s of a still screen", 0),
                 below(
                     "bytes, slider step", quantile(steps, 0.95) / 1e3, LIMIT_STEP / 1e3, " kB",
-                    "a drag by the mouse, bytes until the screen is still, 95 % of the steps",
+                    "a drag by the mouse, bytes until the screen is still, 95% of the steps",
                     median=statistics.median(steps), most=max(steps),
                 ),
             ]  # fmt: skip

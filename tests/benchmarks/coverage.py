@@ -3,7 +3,7 @@
   python -m tests.benchmarks.coverage FILE [RUNS] [--still] [--write]        # about 45 s a run
 
 Each run is `tuilab run --budget standard`, the command as a user runs it, with its own history: one process,
-then further ones forked from zygotes until there are twenty, or ± 2 %. One hog per processor comes and goes
+then further ones forked from zygotes until there are twenty, or ± 2%. One hog per processor comes and goes
 meanwhile, each busy for 2 s and quiet for 3 s on average; with --still there are none, and each run waits for
 an idle host. FILE keeps what every process measured, so that runs can be added. The grand median is that of
 all processes of all runs. *One process* is the interval of a run's first process, for that process and minute

@@ -5,12 +5,12 @@ worker.
 
 One worker process measures everything, to exclude differences between processes. With the screen: the real
 app in a pseudo-terminal of 120 × 40, with its key `r` pressed. Without: the same request, unpaced and not
-shown, while the app is idle. If the screen does not disturb, the ratio of the medians is 1 within 1 %. The
+shown, while the app is idle. If the screen does not disturb, the ratio of the medians is 1 within 1%. The
 control is the same for two runs without the screen: if they differ by more, the machine is too unsteady to
 tell. `--write` writes the result to `disturbance.md`.
 
-The arms are a small STFT's eager and XLA ones, whose medians differ by 1 % between runs on an idle machine.
-Those of its graph differ by 10 % with or without the screen: its few ops are assigned to threads in one of
+The arms are a small STFT's eager and XLA ones, whose medians differ by 1% between runs on an idle machine.
+Those of its graph differ by 10% with or without the screen: its few ops are assigned to threads in one of
 two ways, which no feasible number of pairs would average out.
 """
 
@@ -39,11 +39,11 @@ from tuilab.model import events, requests
 from tuilab.model.run import RunState
 
 PAIRS = 40
-NAMES, LIMITS = ("median", "95 % quantile"), (0.01, 0.05)
+NAMES, LIMITS = ("median", "95% quantile"), (0.01, 0.05)
 HOW = "quick runs of one request on one worker with the screen and without, in turn; the arm that is off by most"
 Figures = dict[str, tuple[float, float]]
 Ratio = tuple[float, float, float]
-"""With the ends of its 95 % interval."""
+"""With the ends of its 95% interval."""
 PRESET = """\
 title = "A small STFT"
 workload = "stft"
@@ -173,7 +173,7 @@ def app(path: str) -> Iterator[Terminal]:
 
 
 def figures(seen: list[events.Event]) -> Figures:
-    """Return median and 95 % quantile of each measured arm, in seconds per call."""
+    """Return median and 95% quantile of each measured arm, in seconds per call."""
     state = RunState()
     for event in seen:
         state.apply(event)
@@ -211,7 +211,7 @@ def pairs(shared: Shared, count: int) -> tuple[Logs, Logs]:
 
 
 def ratio_of(logs: list[float]) -> Ratio:
-    """Return the ratio for these log ratios, with its 95 % interval."""
+    """Return the ratio for these log ratios, with its 95% interval."""
     middle = locate(logs)
     assert middle is not None
     ratio = from_location(middle)
@@ -239,7 +239,7 @@ def measure() -> list[Row]:
     """
     watched, control = compared(int(os.environ.get("TUILAB_BENCH_PAIRS", PAIRS)))
     rows = []
-    for index, (name, limit) in enumerate(zip(("medians", "95 % quantiles"), LIMITS, strict=True)):
+    for index, (name, limit) in enumerate(zip(("medians", "95% quantiles"), LIMITS, strict=True)):
         found, same = ratios(watched, index), ratios(control, index)
         worst = max(found, key=lambda arm: abs(found[arm][0] - 1))
         ratio, low, high = found[worst]
@@ -259,7 +259,7 @@ def main() -> None:
     watch = still.Watch()
     watched, control = compared(count)
     rows = [
-        "| arm | figure | with the screen / without | 95 % interval | without twice | 95 % interval | pairs |",
+        "| arm | figure | with the screen / without | 95% interval | without twice | 95% interval | pairs |",
         "|---|---|---|---|---|---|---|",
     ]
     for index, name in enumerate(NAMES):

@@ -42,16 +42,16 @@ def answers() -> list[Row]:
     for peer in found:
         if not peer.who.startswith("tuilab"):
             like = several if peer.who.startswith("pyperf") else one
-            shown = ", ".join(f"{peer.wall_s / wall:.1f} × faster {name}" for name, wall in like.items())
+            shown = ", ".join(f"{peer.wall_s / wall:.1f}× faster {name}" for name, wall in like.items())
             least = peer.wall_s / max(like.values())
             how = "the same STFT, processes against processes and one against one, one run each"
             rows.append(
-                Row(f"time to the answer / {peer.who}", "> 1 ×", shown, least > 1, how, least, FASTER, detail)
+                Row(f"time to the answer / {peer.who}", "> 1×", shown, least > 1, how, least, FASTER, detail)
             )
     return rows or [
         Row(
             "time to the answer",
-            "> 1 ×",
+            "> 1×",
             f"{one['warm']:.1f} s warm, {several['from the command']:.1f} s for processes",
             None,
             "no peer is installed",

@@ -2,7 +2,7 @@
 
   python -m tests.benchmarks.engine [--write]
 
-On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85 %
+On a warm worker: `stft-small`'s CPU arms under each budget's rules. Goals: quick answers in under 5 s; 85%
 of the rounds' time is timed at standard.
 """
 

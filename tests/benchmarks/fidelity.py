@@ -5,8 +5,8 @@
 Each scenario is built by tuilab and also written by hand with TensorFlow only, as a user would write it. A
 round has two short blocks of each, in the order lab, hand, hand, lab or the reverse, at random, so that a
 change of the machine's speed affects both equally. The figure is the median of the rounds' ratios. Rounds
-continue until its interval is within 3 %, or for 40 s. tuilab's stopwatch times its block, the script's own
-loop times the other. The budget is met if the ratio is within 10 % of 1, and missed if its whole interval is
+continue until its interval is within 3%, or for 40 s. tuilab's stopwatch times its block, the script's own
+loop times the other. The budget is met if the ratio is within 10% of 1, and missed if its whole interval is
 outside; if the noise leaves it open, there is no result. The first sixteen are the articles' examples, as
 they were meant to be run.
 """
@@ -423,7 +423,7 @@ class _Silent:
 
 @dataclass
 class Found:
-    """Median seconds per call of both, the median of the rounds' ratios and its 95 % interval."""
+    """Median seconds per call of both, the median of the rounds' ratios and its 95% interval."""
 
     scenario: Scenario
     lab_s: float
@@ -434,7 +434,7 @@ class Found:
 
     @property
     def met(self) -> bool | None:
-        """True if the two agree within 10 %; None if the noise leaves it open."""
+        """True if the two agree within 10%; None if the noise leaves it open."""
         low, high = 1 / (1 + LIMIT), 1 + LIMIT
         if self.low > high or self.high < low:
             return False

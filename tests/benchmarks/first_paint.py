@@ -71,7 +71,7 @@ def measure() -> list[Row]:
         ratios = [a / b for a, b in zip(values, bare, strict=True)]
         detail = {"ours_s": spread(values), "bare_s": spread(bare), "ratios": spread(ratios)}
         rows.append(
-            below(f"{budget} / bare Textual app", statistics.median(ratios), limit, " ×", how, **detail)
+            below(f"{budget} / bare Textual app", statistics.median(ratios), limit, "×", how, **detail)
         )
     where = os.environ.get("TUILAB_PEERS")
     for name, ((command, *rest), word) in PEERS.items():
@@ -79,7 +79,7 @@ def measure() -> list[Row]:
         if found:
             try:
                 took = [paint((found, *rest), (word,), PEER_S)[0] / b for b in bare[:5]]
-                shown = f"{statistics.median(took):.2f} ×"
+                shown = f"{statistics.median(took):.2f}×"
             except TimeoutError:
                 shown = "does not start"
             rows.append(Row(f"first paint / bare: {name}", "–", shown, None, "the same, for comparison"))

@@ -20,4 +20,4 @@ def measure() -> list[Row]:
         time.sleep(LOOK_S)
         wall, after = time.monotonic() - begun, terminal.cpu_parts()
     shares = {name: 100 * (after[name] - parts.get(name, 0.0)) / wall for name in after}
-    return [below("idle, of a core", sum(shares.values()), LIMIT, " %", HOW, 2, **shares)]
+    return [below("idle, of a core", sum(shares.values()), LIMIT, "%", HOW, 2, **shares)]

@@ -141,7 +141,7 @@ Row = dict[str, Any]
 
 
 def report(rows: Sequence[Row]) -> str:
-    """Return a row per arm: the scatter of processes and its sources, with 95 % bootstrap intervals (minutes
+    """Return a row per arm: the scatter of processes and its sources, with 95% bootstrap intervals (minutes
     kept).
     """
     lines = [

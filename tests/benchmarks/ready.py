@@ -66,7 +66,7 @@ def measure() -> list[Row]:
     how = "until the worker has loaded TensorFlow and says so on the screen, in the same pairs"
     return [
         below(
-            "ready / import tensorflow: first sample", statistics.median(ratios), LIMIT, " ×", HOW, **detail
+            "ready / import tensorflow: first sample", statistics.median(ratios), LIMIT, "×", HOW, **detail
         ),
-        below("ready / import tensorflow: worker", warm, LIMIT, " ×", how),
+        below("ready / import tensorflow: worker", warm, LIMIT, "×", how),
     ]

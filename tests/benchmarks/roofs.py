@@ -122,15 +122,15 @@ def measure() -> list[Row]:
 
 
 def _row(name: str, ours: float, theirs: float, unit: str, *, low: bool) -> Row:
-    """Return a row, met within 10 %; our product may be faster than that BLAS, because a roof is the
+    """Return a row, met within 10%; our product may be faster than that BLAS, because a roof is the
     maximum.
     """
     if not theirs:
-        return Row(name, "± 10 %", f"{rate(ours, unit)}; no C compiler is here", None, "")
+        return Row(name, "± 10%", f"{rate(ours, unit)}; no C compiler is here", None, "")
     ratio = ours / theirs
     met = ratio >= 1 - AGREE and (ratio <= 1 + AGREE or not low)
-    limit = "± 10 %" if low else "≥ 0.9 ×"
-    shown = f"{rate(ours, unit)} against {rate(theirs, unit)}, {ratio:.2f} ×"
+    limit = "± 10%" if low else "≥ 0.9×"
+    shown = f"{rate(ours, unit)} against {rate(theirs, unit)}, {ratio:.2f}×"
     return Row(name, limit, shown, met, f"best of {TURNS} turns of each, taken in turn", ratio, 1.0)
 
 

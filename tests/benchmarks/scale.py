@@ -181,7 +181,7 @@ def keep_many(folder: Path) -> None:
     with store.at_once():
         for number in range(RUNS):
             store._begin(msgspec.structs.replace(started, run=f"{number:032x}"))
-        store.connection.execute("UPDATE runs SET rounds = 60, answer = 'CPU graph is 3 × faster'")
+        store.connection.execute("UPDATE runs SET rounds = 60, answer = 'CPU graph is 3× faster'")
 
 
 async def drawn(app: "TestLab") -> None:

@@ -49,7 +49,7 @@ def fill(folder: Path, runs: int = RUNS) -> None:
             at = f"{2000 + number // 336}-{number // 28 % 12 + 1:02}-{number % 28 + 1:02}T10:00:00Z"
             own = [line.replace(b'"run":"0"', f'"run":"{run}"'.encode()) for line in lines]
             store.append(run, 0, own, msgspec.structs.replace(started, run=run, at=at))
-            store.conclude(run, "ok", "On the CPU, one graph is 13 × faster than eager.")
+            store.conclude(run, "ok", "On the CPU, one graph is 13× faster than eager.")
             store.tag(run, f"tag{number % 7}")
     finally:
         store.close()

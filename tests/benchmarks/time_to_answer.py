@@ -4,7 +4,7 @@
 
 Each measures the same call: a `tf.function` STFT of (1, 10240) float32, frames of 512 every 256, on the CPU.
 Fair comparisons are one process against one (`quick` and a warm worker against torch.utils.benchmark, which
-stops at 2 %) and several processes against several (`standard`, which forks them if possible, against pyperf
+stops at 2%) and several processes against several (`standard`, which forks them if possible, against pyperf
 with its default of twenty fresh ones). The machine's roofs, which the very first run measures, are known. *To
 the same ±*: the factor by which pyperf's time would grow to reach the listed half-width, which shrinks with
 the square root of its processes (at least six). pyperf and torch are included if installed. `--write` writes
@@ -128,7 +128,7 @@ def pyperf() -> Answer:
 
 
 def torch() -> Answer:
-    """Run `torch.utils.benchmark`, `adaptive_autorange` to 2 %, in a fresh process."""
+    """Run `torch.utils.benchmark`, `adaptive_autorange` to 2%, in a fresh process."""
     code = (
         "import json\nfrom torch.utils.benchmark import Timer\n"
         f"m = Timer({STATEMENT!r}, setup={SETUP!r}).adaptive_autorange(threshold=0.02)\n"
@@ -167,7 +167,7 @@ def table(answers: list[Answer], note: str) -> str:
         "who",
         "time to the answer",
         "median",
-        "95 % interval",
+        "95% interval",
         "±",
         "n",
         "against pyperf",
@@ -177,9 +177,9 @@ def table(answers: list[Answer], note: str) -> str:
     for one in answers:
         times = alike = ""
         if against and one is not against:
-            times = f"{against.wall_s / one.wall_s:.1f} × faster"
+            times = f"{against.wall_s / one.wall_s:.1f}× faster"
             if "over" in one.who:  # an interval over processes, like pyperf's
-                alike = f"{until(against, one.half) / one.wall_s:.1f} × sooner"
+                alike = f"{until(against, one.half) / one.wall_s:.1f}× sooner"
         shown = interval(one.low, one.high, one.median)
         cells = [one.who, f"{one.wall_s:.1f} s", seconds(one.median, one.half * one.median), shown]
         rows.append([*cells, f"{one.half:.1%}", str(one.n), times, alike])
@@ -204,11 +204,11 @@ def agreement(answers: list[Answer], against: Answer) -> str:
     theirs = middle(list(against.runs))
     words = "agree" if ours[1] <= theirs[2] and theirs[1] <= ours[2] else "DO NOT AGREE"
     shown = [f"{seconds(m, (high - low) / 2)} {interval(low, high, m)}" for m, low, high in (ours, theirs)]
-    return f"From run to run (95 %): tuilab {shown[0]}, {against.who} {shown[1]}: they {words}."
+    return f"From run to run (95%): tuilab {shown[0]}, {against.who} {shown[1]}: they {words}."
 
 
 def middle(runs: list[float]) -> tuple[float, float, float]:
-    """Return the trimmed mean of runs with its 95 % interval."""
+    """Return the trimmed mean of runs with its 95% interval."""
     found = locate(runs, 0.0)
     assert found is not None
     half = found.half_width()

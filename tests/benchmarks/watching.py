@@ -4,7 +4,7 @@
 
 A Keras `fit` and three custom loops, each in a fresh process, alone and under `tuilab watch --plain`,
 alternating in random order. Each reports by its own clock the total time of its steps, the end of the first
-one (from the process's start), and its peak memory. The ratios are those of pairs, with the 95 % interval of
+one (from the process's start), and its peak memory. The ratios are those of pairs, with the 95% interval of
 their middle; memory is the difference, with its median and maximum.
 """
 
@@ -137,7 +137,7 @@ def rows_of(name: str, found: list[tuple[Figures, Figures]]) -> list[Row]:
         ratio, low, high = ratio_of([math.log(watched[key] / alone[key]) for alone, watched in found])
         known = limit is not None and not math.isnan(low) and not low <= limit < high
         met = ratio <= limit if known and limit is not None else None
-        shown, most = f"{ratio:.3f} [{low:.3f} {high:.3f}] ×", f"≤ {limit} ×" if limit is not None else "–"
+        shown, most = f"{ratio:.3f} [{low:.3f} {high:.3f}]×", f"≤ {limit}×" if limit is not None else "–"
         rows.append(Row(f"watching {name}, {words}", most, shown, met, HOW, ratio, limit))
     more = [watched["peak"] - alone["peak"] for alone, watched in found]
     middle, most = statistics.median(more), max(more)

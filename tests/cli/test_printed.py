@@ -58,12 +58,12 @@ def test_quiet_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_first_process_prints_an_early_answer_unless_quiet(capsys) -> None:
     for quiet in (False, True):
-        said = Narrator(quiet, lambda: "graph is 2 × faster")
+        said = Narrator(quiet, lambda: "graph is 2× faster")
         said(STARTED)
         assert "graph is" not in capsys.readouterr().err
         for worker in (1, 2):
             said(msgspec.structs.replace(STARTED, worker=worker))
-        assert capsys.readouterr().err.count("after the first process: graph is 2 × faster") == (not quiet)
+        assert capsys.readouterr().err.count("after the first process: graph is 2× faster") == (not quiet)
 
 
 def test_on_a_terminal_lines_break_between_words_and_a_state_stays_on_one(monkeypatch, capsys) -> None:
@@ -77,7 +77,7 @@ def test_on_a_terminal_lines_break_between_words_and_a_state_stays_on_one(monkey
 
 
 def test_tables_fit_80_columns_and_leave_out_empty_columns() -> None:
-    rows = [("2 ×", "MatMul", "", "a reason of many words " * 6), ("1 ×", "Relu", "", "short")]
+    rows = [("2×", "MatMul", "", "a reason of many words " * 6), ("1×", "Relu", "", "short")]
     found = list(aligned(rows, 80))
     assert all(len(line) <= 80 for line in found) and found[0].endswith("…")
     assert found[1].index("short") == found[0].index("a reason") == 15, "the empty column takes no room"
@@ -94,7 +94,7 @@ def test_prose_breaks_between_words_and_keeps_its_indent() -> None:
         all(len(line) <= 80 for line in (first, *rest)) and " ".join([first, *rest]).split() == text.split()
     )
     assert list(wrapped([text], 0)) == [text]
-    figures = "one graph is 4.6 × faster round by round (2.9 ms against 11 ms [5.7 17]) at ± 5 % of 2.1 GB "
+    figures = "one graph is 4.6× faster round by round (2.9 ms against 11 ms [5.7 17]) at ± 5% of 2.1 GB "
     for most in range(20, 60):
         lines = list(wrapped([figures * 2], most))
         assert not any(re.search(r"([\d.]|±|\[[^\]]*)$|^(ms|%|×|GB)\b", line) for line in lines), most
@@ -165,7 +165,7 @@ def test_prose_is_wrapped_at_the_terminals_width_and_figures_stay_aligned(width:
 
 def test_a_figure_stays_with_its_unit_and_lines_break_after_words() -> None:
     said = (
-        "CPU xla spends 93 % of each call launching its program. Likewise CPU graph (92 %). Give it more work"
+        "CPU xla spends 93% of each call launching its program. Likewise CPU graph (92%). Give it more work"
     )
     for width in range(30, len(said)):
         shown = dressed([("advice", said)], width, lambda role, line: line).splitlines()

@@ -16,9 +16,7 @@ from tuilab.model.errors import WorkerError
 from tuilab.model.events import Answer
 from tuilab.model.selftest import Check, SelftestSummary
 
-GOOD = Check(
-    name="a-a", figure=0.025, limit="≤ 5 %", passed=True, message="called different in 5 of 200 runs"
-)
+GOOD = Check(name="a-a", figure=0.025, limit="≤ 5%", passed=True, message="called different in 5 of 200 runs")
 BAD = Check(name="drift", figure=None, limit="it runs", passed=False, message="ValueError: x")
 
 
@@ -51,7 +49,7 @@ def test_each_check_prints_a_line_with_its_figure_and_limit(told: list[msgspec.S
     told += [GOOD, BAD, summary(GOOD, BAD)]
     done = CliRunner().invoke(selftest.selftest, [])
     assert done.exit_code == FINDINGS
-    assert "ok      a-a" in done.output and "0.025  (≤ 5 %)" in done.output
+    assert "ok      a-a" in done.output and "0.025  (≤ 5%)" in done.output
     assert "FAILED  drift" in done.output and "the end" in done.output
 
 

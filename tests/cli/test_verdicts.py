@@ -28,10 +28,10 @@ def test_the_table_of_verdicts_groups_by_preset_and_counts_and_fits(width):
 
 def test_a_note_below_the_intervals_says_what_they_describe():
     within = msgspec.structs.replace(
-        line("a", "confirmed"), evidence="1.2 × faster [1.1 1.3].", interval="within this process and minute"
+        line("a", "confirmed"), evidence="1.2× faster [1.1 1.3].", interval="within this process and minute"
     )
     text = " ".join(table([within, line("b", "refuted")], 200).split())
-    assert text.endswith("0 untestable. 95 % intervals: within this process and minute.")
+    assert text.endswith("0 untestable. 95% intervals: within this process and minute.")
 
 
 @pytest.mark.real_worker

@@ -50,7 +50,7 @@ def test_no_sentence_names_a_key():
 
 
 NO_KEY = {"n", "%"}
-"""As in "n rounds" and "the 95 % interval"."""
+"""As in "n rounds" and "the 95% interval"."""
 
 
 def test_no_help_names_a_key():

@@ -49,19 +49,19 @@ ADVICE = {
 
 TIME = r"(?<![\d.,])(\d[\d.,]*) (ns|µs|ms|s|min|h)\b(?: \[[^]]*\])?"
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-SHARE = re.compile(r"([\d,]+(?:\.\d+)?) % (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
-"""`12 % of 199 GFLOP/s`, `71 % of a call`."""
-CLAUSE = r"; the medians divide to [\d.,]+ ×"
+SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it is|[\d.,]+ \w+/s)")
+"""`12% of 199 GFLOP/s`, `71% of a call`."""
+CLAUSE = r"; the medians divide to [\d.,]+×"
 """Appended if the quotient is outside the ratio's interval."""
 COMPARED = re.compile(
     rf"([\d.,]+) × (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
 )
-"""`7.5 × faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
+"""`7.5× faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
 JUDGED = re.compile(
     rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
 )
-"""`CPU alone took 25 ms, CPU shared 47 ms: 1.88 × faster [1.75 2.02]`."""
+"""`CPU alone took 25 ms, CPU shared 47 ms: 1.88× faster [1.75 2.02]`."""
 
 
 INSTEAD = re.compile(rf"(dispatch|computing|Python|waiting for input) takes {TIME} instead of {TIME}")
@@ -155,7 +155,7 @@ def _ratios(result: RunResult) -> Iterator[str]:
         for time in (f"{found[2]} {found[3]}", f"{found[4]} {found[5]}"):
             if f"{phase} {time}" not in lines:
                 yield f"the answer says {found[0]!r}, the phases {lines!r}"
-    if re.search(r"\b0\.\d+ × (faster|slower)|1\.00 × (faster|slower)", result.answer):
+    if re.search(r"\b0\.\d+ × (faster|slower)|1\.00× (faster|slower)", result.answer):
         yield f"no ratio that a reader makes anything of: {result.answer!r}"
 
 
@@ -175,7 +175,7 @@ def _behind(result: RunResult) -> Iterator[str]:
         alike = [each for each in result.arms if each.median_s and each.does == own.does]
         first = min(alike, key=lambda each: each.median_s or 0.0)
         assert first.median_s is not None
-        if f"{said[3]} ×" != compared.words:
+        if f"{said[3]}×" != compared.words:
             yield f"the answer says {said[0]!r}, Compare {compared.words}"
         time, unit = median_of(first.median_s, first.half_width_s).rsplit(" ", 1)
         yield from _quotient(said[3], said[4], said[1], said[2], time, unit, said[0])
@@ -221,9 +221,7 @@ def _claims(state: RunState, result: RunResult, told: dict) -> Iterator[str]:
             said = re.search(rf"{re.escape(label)} (?:took )?{TIME}", verdict.evidence)
             if said and arm.median_s and median_of(arm.median_s, arm.half_width_s) not in said[0]:
                 yield f"the evidence says {said[0]!r}, the median is {arm.median_s}"
-            share = re.search(
-                rf"takes ([\d.<]+ %) of a call of {re.escape(label)}(?= |;|$)", verdict.evidence
-            )
+            share = re.search(rf"takes ([\d.<]+%) of a call of {re.escape(label)}(?= |;|$)", verdict.evidence)
             if (
                 share
                 and arm.account
@@ -317,7 +315,7 @@ def _texts(state: RunState, result: RunResult, arm: ArmResult) -> Iterator[str]:
                 yield f"the timeline says {shares!r}, the account {part.phase} {percent(share)}"
     for name in ("markdown", "html"):
         page = FORMATS[name][1](result, state)
-        # Only an HTML page has tags: in Markdown, text between "< 0.1 %" and a later ">" is text.
+        # Only an HTML page has tags: in Markdown, text between "< 0.1%" and a later ">" is text.
         page = page.replace("\\", "") if name == "markdown" else re.sub(r"<[^>]*>", "", page)
         if f"{median} = " not in page:
             yield f"{name} lacks the phases of {median}"

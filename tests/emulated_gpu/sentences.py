@@ -84,7 +84,7 @@ def order(result: RunResult, arms: dict[str, ArmState], point: int) -> Iterator[
         ahead = re.search(rf"(?:^|[.:] ){name} is fastest(?! of)", result.answer, re.IGNORECASE)
         if ahead and seconds(arm, point) > 1.05 * min(alike):
             yield f"{arm.label} is not the fastest: {result.answer!r}"
-        behind = re.search(rf"(?:^|[.:] ){name} [\d.,]+ \S+ \[[^]]*\], [\d.,]+ × slower", result.answer)
+        behind = re.search(rf"(?:^|[.:] ){name} [\d.,]+ \S+ \[[^]]*\], [\d.,]+× slower", result.answer)
         if behind and seconds(arm, point) <= min(alike):
             yield f"{arm.label} is the fastest: {result.answer!r}"
 
@@ -133,7 +133,7 @@ def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel
             if (verdict.verdict == "confirmed" and b / a < 0.95 * by) or (
                 verdict.verdict == "refuted" and b / a > 1.05 * by
             ):
-                yield f"{verdict.verdict}: {verdict.evidence!r}: {b / a:.2f} ×, claimed {by}"
+                yield f"{verdict.verdict}: {verdict.evidence!r}: {b / a:.2f}×, claimed {by}"
     if isinstance(claim.when, PhaseShare | WaitsForInput) and verdict.verdict == "confirmed":
         for arm in timed(state, claim.when.arms, point):
             if (

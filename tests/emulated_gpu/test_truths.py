@@ -31,7 +31,7 @@ PACED = Path(__file__).with_name("paced.py")
 
 @pytest.fixture(scope="module")
 def slow_gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
-    """Kernels and copies take 20 ms, within 6 % for kernels (device/paced.c)."""
+    """Kernels and copies take 20 ms, within 6% for kernels (device/paced.c)."""
     made = emulated_gpu(1, kernel_us=KERNEL_S * 1e6, copy_us=COPY_S * 1e6, pace_ns=1.0)
     worker = Worker(cpus=1, environment=made)
     yield worker
@@ -60,7 +60,7 @@ TRUTHS: dict[str, tuple[Arm, str, dict[str, float]]] = {
     "paced_thrice": (RESIDENT, "compute", {"compute": 3 * KERNEL_S}),
     "paced_by_sleep": (EAGER, "python", {"python": 3 * KERNEL_S, "compute": KERNEL_S}),
 }
-"""The arm, its bound, and the configured times, to within 10 %."""
+"""The arm, its bound, and the configured times, to within 10%."""
 TRIES = 5
 
 

@@ -233,9 +233,9 @@ def test_search_looks_in_every_text_and_in_tags(store):
     keep(store, "r1", preset="stft-small")
     keep(store, "r2", preset="matmul_dtypes")
     store.tag("r2", "before the driver")
-    store.note("r1", "100 % sure")
+    store.note("r1", "100% sure")
     wanted = {
-        "small": ["r1"], "driver": ["r2"], "100 %": ["r1"], "zzz": [], "l_d": ["r2"], "small stft": ["r1"],
+        "small": ["r1"], "driver": ["r2"], "100%": ["r1"], "zzz": [], "l_d": ["r2"], "small stft": ["r1"],
         "small driver": [],
     }  # fmt: skip
     assert {word: [r.run for r in store.runs(word)] for word in wanted} == wanted

@@ -218,7 +218,7 @@ with tf.device({!r}):
 print({!r}, time.time() - start)
 ```
 
-{} This is 3 × faster on a GPU.
+{} This is 3× faster on a GPU.
 
 """
 

@@ -79,7 +79,7 @@ def test_a_run_has_a_verdict_only_with_the_settings_of_the_preset():
     assert made.verdicts["stft-small"] in ("confirmed", "refuted", "undecided")
     # Six rounds are too few for the request, so the end is not green.
     assert status(made).tone == "doubtful"
-    assert re.fullmatch(r"done, 6 rounds · .*± \d+ % \(wanted ± 5 %\)", status(made).text)
+    assert re.fullmatch(r"done, 6 rounds · .*± \d+% \(wanted ± 5%\)", status(made).text)
 
 
 def test_a_sweep_names_its_current_size_and_the_time_left():
@@ -276,7 +276,7 @@ def test_progress_gives_the_finished_share():
     assert status(made).text == "writing records, 340 of 1,000 records"
     assert status(made).stop
     made.apply(Progress(run="run1", stage="building", done=1, total=4))
-    assert status(made).text == "building, 25 %"
+    assert status(made).text == "building, 25%"
 
 
 def test_refusals_and_log_lines_are_in_a_log_of_limited_length():

@@ -103,7 +103,8 @@ ELSEWHERE = {
 
 # Prose that names a command without its arguments.
 NAMED = {
-    "tuilab check", "tuilab export", "tuilab history import", "tuilab history save",
+    "tuilab check", "tuilab check --explain", "tuilab check --explain CODE", "tuilab check --rules", "tuilab export",
+    "tuilab run FILE.py:FUNCTION", "tuilab history import", "tuilab history save",
     "tuilab history compare", "tuilab history save RUN FILE", "tuilab schema NAME", "tuilab run --json", "tuilab run NAME",
 }  # fmt: skip
 ARTICLE = """# A product

@@ -139,7 +139,7 @@ def test_a_document_shows_the_parts_of_a_call_with_intervals(name):
     found = account(median, {"dispatch": 0.02 * median}, **parts)
     state.apply(e.Accounted(run="abc", arm=GRAPH.id, point=0, account=found))
     made = FORMATS[name][1](summarise(state), state)
-    assert "time goes" in made and "(40 %)" in made and "not known" in made and " ± " in made
+    assert "time goes" in made and "(40%)" in made and "not known" in made and " ± " in made
 
 
 def test_hostile_text_stays_text():
@@ -182,10 +182,10 @@ def test_a_short_report_gives_time_and_bottleneck_of_each_layer():
     head, row = (
         re.split(" {2,}", line)
         for line in table(result, details=False).splitlines()
-        if "of the call" in line or "75 %" in line
+        if "of the call" in line or "75%" in line
     )
     assert dict(zip(head, row, strict=True)) == {
-        "layer": "head", "of the call": "75 %", "FLOP": "2.00 GFLOP", "of the roof": "12 %", "bound by": "memory"
+        "layer": "head", "of the call": "75%", "FLOP": "2.00 GFLOP", "of the roof": "12%", "bound by": "memory"
     }  # fmt: skip
     assert {"Dense", "4.00 MB"} <= set(re.split(" {2,}", table(result, details=True).partition("head  ")[2]))
 

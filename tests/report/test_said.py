@@ -41,7 +41,7 @@ PAGE = Page(
     steps=STEPS,
     parts=(StepPart(name="input", seconds=0.0834, share=0.834), StepPart(name="compute", seconds=0.0166, share=0.166),
            StepPart(name="other", seconds=1e-5, share=1e-4)),
-    findings=(Bottleneck(code="input-bound", message="83 % of a step waits for input", file="/x/train.py", line=12,
+    findings=(Bottleneck(code="input-bound", message="83% of a step waits for input", file="/x/train.py", line=12,
                       gain_at_most=6.0, change="add prefetch"),),
     ops=(OpRow(op="MatMul", device="CPU:0", share=0.12, reason="int32", file="/x/train.py", line=20, layer="d1"),),
     functions=(FunctionRow(name="m.step", file="/x/train.py", line=8, traces=7, xla=False, differed="shape"),),
@@ -50,7 +50,7 @@ PAGE = Page(
 CHECK = FactCheck(
     title="A title",
     statements=[
-        Statement(preset="a", text="is slower", line=3, verdict="confirmed", evidence="2.0 × slower."),
+        Statement(preset="a", text="is slower", line=3, verdict="confirmed", evidence="2.0× slower."),
         Statement(preset="b", text="is faster"),
     ],
 )
@@ -69,7 +69,7 @@ def test_arms_are_printed_with_their_roofs():
         return [re.split(r"  +", line.strip()) for line in lines if line.startswith(("arm ", "CPU "))]
 
     arms = [
-        ["arm", "median", "95 % interval", "n", "first call", "device"],
+        ["arm", "median", "95% interval", "n", "first call", "device"],
         ["CPU eager", "2.040 ms", "[2.020 2.060]", "30", "CPU:0"],
         ["CPU graph", "510.0 µs", "[505.0 515.0]", "30", "CPU:0"],
     ]
@@ -77,14 +77,14 @@ def test_arms_are_printed_with_their_roofs():
     assert cells(True) == [
         *arms,
         ["arm", "arithmetic", "bytes", "of the roof", "roof", "bound by"],
-        ["CPU eager", "490 MFLOP/s", "539 MB/s", "0.5 %", cache, "not known"],
-        ["CPU graph", "1.96 GFLOP/s", "2.16 GB/s", "2.2 %", cache, "not known"],
+        ["CPU eager", "490 MFLOP/s", "539 MB/s", "0.5%", cache, "not known"],
+        ["CPU graph", "1.96 GFLOP/s", "2.16 GB/s", "2.2%", cache, "not known"],
     ]
     assert cells(False) == [
         *arms,
         ["arm", "arithmetic", "of the roof", "bound by"],
-        ["CPU eager", "490 MFLOP/s", "0.5 %", "not known"],
-        ["CPU graph", "1.96 GFLOP/s", "2.2 %", "not known"],
+        ["CPU eager", "490 MFLOP/s", "0.5%", "not known"],
+        ["CPU graph", "1.96 GFLOP/s", "2.2%", "not known"],
     ]
 
 
@@ -108,9 +108,9 @@ def test_the_roofs_of_a_machine_are_printed():
         ["an empty call, one graph", "100 µs"],
         [""],
         ["One synchronisation with nothing to wait for: 2.00 µs."],
-        ["Twenty rounds detect a difference of 7 % here, nine times in ten."],
+        ["Twenty rounds detect a difference of 7% here, nine times in ten."],
         ["Measured in 3.0 s at 2026; each figure is the best ever seen here."],
-        ["! Other processes used 50 % of the processors meanwhile, so the real roofs may be higher: "
+        ["! Other processes used 50% of the processors meanwhile, so the real roofs may be higher: "
          "tuilab machine --again, once the machine is idle."],
     ]  # fmt: skip
 
@@ -118,45 +118,45 @@ def test_the_roofs_of_a_machine_are_printed():
 def test_a_watched_program_is_printed():
     assert page_text(PAGE).splitlines() == [
         "tuilab watched python train.py",
-        "input-bound: 83 % of a step waits for input",
+        "input-bound: 83% of a step waits for input",
         "step (a Keras step): 100 ms [99.0 102], 1,234 seen",
         "",
-        "  input      83 %   83.4 ms  " + 25 * "█",
-        "  compute    17 %   16.6 ms  " + 5 * "█",
+        "  input       83%   83.4 ms  " + 25 * "█",
+        "  compute     17%   16.6 ms  " + 5 * "█",
         "",
         "input-bound  train.py:12",
-        "  83 % of a step waits for input",
-        "  fixing it speeds up the program at most 6.00 ×",
+        "  83% of a step waits for input",
+        "  fixing it speeds up the program at most 6.00×",
         "  change: add prefetch",
         "",
         "ops of a step:",
-        f"    12 %  {'MatMul':<24} CPU:0  d1  train.py:20  int32",
+        f"     12%  {'MatMul':<24} CPU:0  d1  train.py:20  int32",
         "",
         "functions traced more than once:",
         "  step train.py:8: 7 traces, shape differed",
         "",
-        "watching cost 0 % of the time in 0 windows",
+        "watching cost 0% of the time in 0 windows",
     ]
     assert compared(PAGE, Page(command=(), steps=STEPS, parts=PAGE.parts[1:2])) == [
         "100 ms → 100 ms a step, no difference beyond the noise",
-        "input 83 % → 0 %",
-        "compute 17 % → 17 %",
-        "other <0.1 % → 0 %",
+        "input 83% → 0%",
+        "compute 17% → 17%",
+        "other <0.1% → 0%",
         "fixed: input-bound",
     ]
 
 
 def test_measured_and_unmeasured_claims_are_listed_together():
     assert text(CHECK).splitlines() == [
-        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0 × slower.", "· not measured: is faster", "",
+        "A title", "", "✓ confirmed: is slower (line 3)", "  2.0× slower.", "· not measured: is faster", "",
         "1 of 2 measured: 1 confirmed", "Not measured yet.",
     ]  # fmt: skip
     assert markdown(CHECK).splitlines()[4:8] == [
         "| | claim | line | verdict | evidence |", "|---|---|---|---|---|",
-        "| ✓ | is slower | 3 | confirmed | 2.0 × slower. |", "| · | is faster |  | not measured |  |",
+        "| ✓ | is slower | 3 | confirmed | 2.0× slower. |", "| · | is faster |  | not measured |  |",
     ]  # fmt: skip
     assert re.findall("<t[dh][^>]*>([^<]*)<", html(CHECK)) == [
-        "", "claim", "line", "verdict", "evidence", "✓", "is slower", "3", "confirmed", "2.0 × slower.",
+        "", "claim", "line", "verdict", "evidence", "✓", "is slower", "3", "confirmed", "2.0× slower.",
         "·", "is faster", "", "not measured", "",
     ]  # fmt: skip
 
@@ -185,8 +185,8 @@ def test_medians_of_a_long_series_are_centred_on_their_section():
         ((1.15, (1.05, 1.2)), "A and B cannot be told apart; 1.0 s and 1.15 s"),
         ((1.06, (1.05, 1.08)), "A and B cannot be told apart; 1.0 s and 1.06 s"),
         ((0.95, (0.92, 0.97)), "A and B cannot be told apart; 1.0 s and 950 ms"),
-        ((2.0, (1.9, 2.1)), "A is 2.0 × faster than B; 1.0 s against 2.00 s"),
-        ((0.5, (0.4, 0.6)), "B is 2.0 × faster than A; 500 ms against 1.0 s"),
+        ((2.0, (1.9, 2.1)), "A is 2.0× faster than B; 1.0 s against 2.00 s"),
+        ((0.5, (0.4, 0.6)), "B is 2.0× faster than A; 500 ms against 1.0 s"),
         ((None, None), "not measured"),
     ],
 )
@@ -279,9 +279,9 @@ def test_a_profile_is_printed():
     assert profile_text(told, "CPU graph").splitlines() == [
         "",
         "CPU graph on CPU:0: 1.00 ms a call; 1.00 ms in 1 call under the profiler",
-        "  compute  800 µs  80 %  at least one kernel of the call runs",
-        "  python   200 µs  20 %  Python and the libraries that it calls, outside TensorFlow",
-        "  CPU:0 busy for 700 µs (70 %)",
+        "  compute  800 µs  80%  at least one kernel of the call runs",
+        "  python   200 µs  20%  Python and the libraries that it calls, outside TensorFlow",
+        "  CPU:0 busy for 700 µs (70%)",
         "",
-        "  MatMul  CPU  3 ×  600 µs  60 %  busy 1.80 ms",
+        "  MatMul  CPU  3×  600 µs  60%  busy 1.80 ms",
     ]

@@ -48,7 +48,7 @@ def measure(request: dict) -> None:
         blocks = [{"arm": name, "point": 0, "calls": 1, "seconds": LENGTH}]
         elapsed = time.monotonic() - begun
         say(type="round", run=run, index=index, blocks=blocks, elapsed_s=elapsed)
-    say(type="flag", run=run, code="precision", arm=name, message="± 3 %; wanted ± 0 %")
+    say(type="flag", run=run, code="precision", arm=name, message="± 3%; wanted ± 0%")
     say(type="flag", run=run, code="contention", message="the processor was shared")
     say(type="finished", run=run, status="cancelled" if stop.is_set() else "ok", elapsed_s=elapsed)
 

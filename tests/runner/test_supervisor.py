@@ -213,7 +213,7 @@ async def test_a_waiting_run_can_be_cancelled(rig):
 @behaves("dies")
 async def test_a_question_to_a_worker_that_dies_is_answered_with_the_reason(rig):
     await rig.ready()
-    await rig.supervisor.send(Ask(id="q", kind="anything"))
+    await rig.supervisor.send(Ask(id="q", kind="anything", body=msgspec.Raw(b"{}")))
     await rig.until(lambda: rig.supervisor.phase == "busy")
     os.kill(rig.supervisor._process.pid, 9)
     await rig.until(lambda: rig.of(Refused))

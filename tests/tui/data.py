@@ -74,7 +74,7 @@ def run_result(*, gpu: bool = True) -> RunResult:
     """Return a sweep along samples with a crossover, or only CPU arms."""
     sizes, machine = Axis("samples", tuple(2**n for n in range(8, 25, 2))), MACHINE if gpu else CPU_MACHINE
     run, sweep = (summarise(folded(events(axes=axes, machine=machine))) for axes in ((), (sizes,)))
-    claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11 × slower")
+    claim = Verdict("a small STFT is slower on the GPU", "confirmed", "1.11× slower")
     found = {name: getattr(sweep, name) for name in ("axis", "points", "crossover", "crossovers")}
     return msgspec.structs.replace(run, claims=(claim,), **found)
 

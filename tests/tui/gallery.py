@@ -48,7 +48,7 @@ MARKS = marks_for(ARMS)
 Page = Callable[[], Iterable[Widget]]
 FIGURES = {arm.id: arm for arm in arm_results()}
 SENTENCE = (
-    "CPU graph is fastest: 0.48 ms [0.47 0.50]. GPU graph 0.61 ms, 1.27 × slower; 71 % of it is copying. "
+    "CPU graph is fastest: 0.48 ms [0.47 0.50]. GPU graph 0.61 ms, 1.27× slower; 71% of it is copying. "
     "GPU overtakes at 18 k samples [15 k 22 k]."
 )
 
@@ -77,7 +77,7 @@ def answers() -> Iterable[Widget]:
         panel.show(Said(SENTENCE, "A small STFT runs faster on the CPU.", verdict))
         yield panel
     yield (panel := AnswerPanel())
-    panel.show(Said("One graph is 9.4 × faster than eager [9.1 9.7]. No GPU is visible (g tells more)."))
+    panel.show(Said("One graph is 9.4× faster than eager [9.1 9.7]. No GPU is visible (g tells more)."))
 
 
 def device() -> Iterable[Widget]:

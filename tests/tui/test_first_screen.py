@@ -33,7 +33,7 @@ async def at_each_size(pilot, app) -> list[str]:
 async def test_the_first_screen_answers_five_questions(tmp_path, machine):
     app = lab(tmp_path, machine=machine, rounds=24)
     gpu = bool(machine.gpus)
-    fastest = r"CPU graph is fastest: [\d.]+ µs" if gpu else r"One graph is [\d.]+ × faster"
+    fastest = r"CPU graph is fastest: [\d.]+ µs" if gpu else r"One graph is [\d.]+× faster"
     async with opened(app, SIZES[0]) as pilot:
         before = await at_each_size(pilot, app)
         await press(pilot, app, "enter")
@@ -47,7 +47,7 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
         assert does in shown and ("and how surely" if gpu else "how long a call takes and why") in shown
     for shown in after:
         assert re.search(fastest, shown), "with what result"
-        assert re.search(r"done, 24 rounds · ± [\d.]+ %", shown), "how sure"
+        assert re.search(r"done, 24 rounds · ± [\d.]+%", shown), "how sure"
         assert re.search(r"µs \[\d+ \d+\]", shown), "how sure"
         assert re.search(r"next: .*s finds the size where it turns, [gd] ", shown), "what next"
 

@@ -95,7 +95,7 @@ async def test_the_history_lists_the_latest_first_and_filters_while_typing(tmp_p
     async with page(tmp_path) as (pilot, app):
         assert isinstance(app.screen, HistoryScreen)
         lines = text(app)
-        assert "7 runs" in lines and "CPU graph 450 µs" in lines and "1.72 ×" in lines
+        assert "7 runs" in lines and "CPU graph 450 µs" in lines and "1.72×" in lines
         assert listed(app)[0] == LAST and listed(app)[-1] == FIRST
         assert "#driver-570" in lines and "baseline" in lines and "laptop" in lines
         (brief,) = (
@@ -274,7 +274,7 @@ async def test_compared_runs_list_their_differences(tmp_path):
         assert "3 runs compared" in shown and "A stft-small  2026-01-02" in shown and "the base" in shown
         assert "≠ different machines: tensorflow is 2.21.0 against 2.22.0" in shown
         graph = next(line for line in shown.splitlines() if "CPU graph  " in line and "[" in line)
-        assert "346 µs [342 349]" in graph and "1.29 × slower" in graph and "within the noise" in shown
+        assert "346 µs [342 349]" in graph and "1.29× slower" in graph and "within the noise" in shown
         await press(pilot, app, "escape")
         assert isinstance(app.screen, HistoryScreen)
 
@@ -549,8 +549,8 @@ def test_every_brief_can_be_shown(brief):
 @pytest.mark.parametrize(
     ("low", "high", "words", "said"),
     [
-        (1.9, 2.2, "2.00 ×", "takes 2.00 × [1.90 2.20] as long"),
-        (0.98, 1.04, "≈ 1 ×", "takes as long within 10 %"),
+        (1.9, 2.2, "2.00×", "takes 2.00× [1.90 2.20] as long"),
+        (0.98, 1.04, "≈ 1×", "takes as long within 10%"),
         (0.7, 4.0, "≈", "cannot be told apart from it"),
     ],
 )

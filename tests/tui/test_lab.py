@@ -112,7 +112,7 @@ async def test_the_precision_of_a_sweep_is_written_as_a_percentage(tmp_path):
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
         await press(pilot, app, "s")
-        assert "quick, ± 5 %" in text(app)
+        assert "quick, ± 5%" in text(app)
 
 
 async def test_sliding_replaces_only_runs_that_sliding_began(tmp_path):

@@ -171,9 +171,7 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
         assert request.scenario.workload == "matmul" and request.scenario.parameters["m"] == 512
         arms = [arm for arm in app.lab.state.result().arms if arm.status == "ok"]
         factors = [max(arm.first_call_s, arm.median_s) / min(arm.first_call_s, arm.median_s) for arm in arms]
-        assert any(f"{factor:.3g} × too large" in text(app) for factor in factors), (
-            "it is next to the finding"
-        )
+        assert any(f"{factor:.3g}× too large" in text(app) for factor in factors), "it is next to the finding"
 
 
 async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path: Path):

@@ -57,7 +57,7 @@ async def test_a_replay_steps_and_seeks_and_shows_its_position(tmp_path, size):
         assert state.result() == full, "however one came there, the result is the same"
         assert len(app.runner.measured) == 1
         await press(pilot, app, ["less_than_sign"] * len(SPEEDS))
-        assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g} ×" in text(app)
+        assert replay.speed == SPEEDS[0] and f"{SPEEDS[0]:g}×" in text(app)
         await pilot.press("space")  # from its end it starts again
         await until(pilot, lambda: 0 < state.shown.rounds < ROUNDS)
         await press(pilot, app, "space")

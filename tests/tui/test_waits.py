@@ -190,7 +190,7 @@ async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
     tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The subject is shortened first, then the title; never the confidence or the stop key."""
-    badge = f"busy host, {'two speeds, ' * (width > 60)}± 14 % (wanted ± 2 %)"
+    badge = f"busy host, {'two speeds, ' * (width > 60)}± 14% (wanted ± 2%)"
     app = lab(tmp_path)
     async with opened(app, (width, 24)) as pilot:
         await press(pilot, app, "r")

@@ -196,4 +196,4 @@ def test_the_cost_includes_processor_time_of_observer_and_lab() -> None:
     of.apply(p.Account(watching=1.0, cpu=11.0, wall=19.5))
     assert page(of, 0).cost.processors_s == pytest.approx(1.5)
     assert page(of, 0).cost.processors_share == pytest.approx(0.15)
-    assert "1.50 s of processors (15 % of the program's)" in page_text(page(of, 0))
+    assert "1.50 s of processors (15% of the program's)" in page_text(page(of, 0))

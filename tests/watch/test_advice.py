@@ -105,7 +105,7 @@ def test_no_share_exceeds_the_whole() -> None:
     seen.ops = {Key("MatMul", "mul", "CPU"): 0.018}
     of.windows.append((Window(start=2.0, end=2.4, steps=20, step=0), seen))
     (found,) = (each for each in findings(Case(of, {}, Beside())) if each.code == "float64")
-    assert "90 % of a step" in found.message and found.share == pytest.approx(0.45)
+    assert "90% of a step" in found.message and found.share == pytest.approx(0.45)
     assert found.program_share is not None and 0 < found.program_share <= 1
     assert found.saves_s == pytest.approx(0.45 * of.stepping_s)
 

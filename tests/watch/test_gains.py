@@ -12,7 +12,7 @@ from tuilab.report.program import gained
 
 
 def found(processors: int, on: str = "compute on CPU") -> dict[str, Bottleneck]:
-    """Return the findings in a `fit` that waits 30 % of the time, while its map works 80 % of the time."""
+    """Return the findings in a `fit` that waits 30% of the time, while its map works 80% of the time."""
     process = Process()
     for told in events():
         process.apply(
@@ -34,7 +34,7 @@ def test_gains_include_the_processor_time_of_the_pipeline() -> None:
         of = found(16)[code]
         assert of.share == pytest.approx(0.3)
         assert of.gain_at_most == pytest.approx(1 / (1 - 0.3 - (0.8 - 0.3) / 16))
-    assert "3.1 % of the processors" in found(16)["input-bound"].message
+    assert "3.1% of the processors" in found(16)["input-bound"].message
 
 
 def test_a_step_on_a_gpu_can_gain_its_waiting_time() -> None:
@@ -115,7 +115,7 @@ def test_ops_after_a_pause_may_start_sooner_without_it() -> None:
     (of,) = (each for each in findings(Case(process, {}, Beside())) if each.code == "between-steps")
     assert of.gain_at_most == pytest.approx(7 / 2, rel=0.01)
     assert of.gain_ci95 is not None and of.gain_ci95[1] == pytest.approx(7 / 0.5, rel=0.01)
-    assert "starting ops, 21 % of a step, may be quicker" in of.message
+    assert "starting ops, 21% of a step, may be quicker" in of.message
 
 
 def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
@@ -133,5 +133,5 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
     for each in parts:
         assert each.part_of == "input-bound"
         assert gained(each).endswith("×, of the same time as input-bound")
-    assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43 ×", "the same", "the same"]
+    assert [gain(each, [first, *parts]) for each in (first, *parts)] == ["1.43×", "the same", "the same"]
     assert "the same" not in gain(parts[0], parts)  # if the other is not visible

@@ -38,7 +38,7 @@ def test_pages_are_stored_and_replaced_and_found(tmp_path: Path, monkeypatch: py
     assert {name for name, _ in programs.listed(store)} == {"w1111", "w2222"}
     store.close()
     assert (
-        "95.0 ms → 21.0 ms a step\nwaiting for input 83 % → 8 %\n"
+        "95.0 ms → 21.0 ms a step\nwaiting for input 83% → 8%\n"
         in here("history", "compare", "w1", "w2").stdout
     )
     assert "fixed: input-bound" in here("history", "compare", "w1", "w2").stdout

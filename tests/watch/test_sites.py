@@ -112,7 +112,7 @@ def test_a_large_part_outside_tensorflow_is_named() -> None:
         place=Beside(),
     )
     (note,) = (note for note in page.notes if "not TensorFlow" in note)
-    assert "15.0 s (75 % of the program)" in note and "line 6" in note
+    assert "15.0 s (75% of the program)" in note and "line 6" in note
 
 
 def test_xla_compiling_without_a_trace_is_found() -> None:

@@ -78,7 +78,7 @@ def of_profile(
 
 
 def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:
-    """Return half the 95 % interval of a phase's seconds per call, by the ratio estimator (Cochran 1977,
+    """Return half the 95% interval of a phase's seconds per call, by the ratio estimator (Cochran 1977,
     6.4).
     """
     n, whole = len(each), math.fsum(steps)

@@ -39,7 +39,7 @@ from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
 LEAST = 1.005
-"""A smaller ratio prints as 1.00 ×, so it is not reported as slower, however certain it is."""
+"""A smaller ratio prints as 1.00×, so it is not reported as slower, however certain it is."""
 COPYING = 0.2
 LOOK = 3
 """Number of warm-up calls that give a provisional figure until a counted one exists."""
@@ -280,7 +280,7 @@ def _unseen(found: Sequence[RatioEstimate | None]) -> str:
         return ""
     if least >= HOPELESS:
         return "; they have too few shared rounds to compare"
-    amount = percent(least) if least < 1 else f"{1 + least:.2g} ×"
+    amount = percent(least) if least < 1 else f"{1 + least:.2g}×"
     return f"; a difference below {amount} would not have been seen"
 
 

@@ -72,10 +72,10 @@ def growing(points: Sequence[PointResult], batch: str) -> int | None:
 
 
 def paying(points: Sequence[PointResult], batch: str) -> int | None:
-    """Return the smallest batch at which some arm reaches 90 % of the highest examples per second of any.
+    """Return the smallest batch at which some arm reaches 90% of the highest examples per second of any.
 
     None while throughput still grows: if each doubling of the batch from there to the largest one adds more
-    than the missing 10 %.
+    than the missing 10%.
     """
     best = _throughput(points, batch)
     if len(best) < 2:

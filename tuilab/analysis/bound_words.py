@@ -113,13 +113,13 @@ def _as_graph(bound: GpuBound) -> str:
 
 
 def _clause(bound: GpuBound) -> str:
-    """Return `would likely be 4 to 15 × faster, and at most 31 × (limited by memory bandwidth)`."""
+    """Return `would likely be 4 to 15× faster, and at most 31× (limited by memory bandwidth)`."""
     if bound.verdict == "cannot win":
         return f"cannot win (limited by {_limit(bound)})"
     if bound.busy is not None and bound.busy[0] <= MOST_TIMES:
         low, high = bound.busy
         if high > MOST_TIMES:
-            return f"has a ceiling of {significant(low, 2)} × or above ({BUSY_START})"
+            return f"has a ceiling of {significant(low, 2)}× or above ({BUSY_START})"
         return f"could be at most {_range(low, high)} faster ({BUSY_START})"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:
@@ -134,22 +134,22 @@ def _clause(bound: GpuBound) -> str:
 
 
 def _likely(bound: GpuBound) -> str:
-    """Return the expected speedups, `4 to 15 ×`; "" if they are unknown."""
+    """Return the expected speedups, `4 to 15×`; "" if they are unknown."""
     if bound.expected is None:
         return ""
     low, high = bound.expected
     if low > MOST_TIMES:
-        return f"over {MOST_TIMES} ×"
+        return f"over {MOST_TIMES}×"
     if high > MOST_TIMES:
-        return f"{significant(low, 2)} × or more"
+        return f"{significant(low, 2)}× or more"
     # If the expected speedup reaches the limit, omit the range.
     return _range(low, high) if low < 0.95 * (bound.at_most or high) else ""
 
 
 def _range(low: float, high: float) -> str:
-    """Return `4 to 15 ×`, rounded to two digits."""
+    """Return `4 to 15×`, rounded to two digits."""
     first, last = significant(low, 2), significant(high, 2)
-    return f"{last} ×" if first == last else f"{first} to {last} ×"
+    return f"{last}×" if first == last else f"{first} to {last}×"
 
 
 def _limit(bound: GpuBound) -> str:
@@ -176,7 +176,7 @@ def _place(state: RunState, point: int) -> str:
 
 
 def bound_words(state: RunState) -> str:
-    """Shorten the usual GPU's `bound_sentence` to a few words, `H100: likely 4 to 15 ×`; else ""."""
+    """Shorten the usual GPU's `bound_sentence` to a few words, `H100: likely 4 to 15×`; else ""."""
     point = summary_point(state)
     lead = fastest_cpu(state, point)
     if lead is None or has_gpu(state):

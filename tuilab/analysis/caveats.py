@@ -88,7 +88,7 @@ def two_levels(samples: Sequence[float]) -> Levels | None:
     """Return the two levels; None if the samples have one or are too few to tell.
 
     Splits the logs where the variance within both parts is smallest (Otsu 1979; exact in one dimension).
-    There are two levels if each part has 15 % of the samples, their medians differ by 5 %, and Ashman's D
+    There are two levels if each part has 15% of the samples, their medians differ by 5%, and Ashman's D
     (Ashman, Bird & Zepf 1994), √2·|m₁ − m₂| / √(s₁² + s₂²), is at least 4.5 + 90 / n. Uniform noise cut in
     two has 3.5, normal noise 2.7. None for fewer than 30 samples.
     """
@@ -127,7 +127,7 @@ MOST_POINTS = 500
 
 
 def drift(samples: Sequence[float]) -> Doubt | None:
-    """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2 %."""
+    """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2%."""
     found = movement(samples)
     if found is None:
         return None
@@ -226,9 +226,9 @@ class Pressure:
 def contention(seen: Pressure) -> Doubt | None:
     """Return a doubt if other activity took processor time from the measurement.
 
-    Limits: 50 involuntary switches per second, if other processes used at least 10 % of a core (one
+    Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one
     competitor on the same core caused 125 per second on Linux 6.18, and kept a spinning thread waiting half
-    the time); 5 % of the time ready but not running; 1 % of the time held back by a quota; others busy for a
+    the time); 5% of the time ready but not running; 1% of the time held back by a quota; others busy for a
     quarter of all cores' time; a load more than one above the number of cores.
     """
     if seen.wall_s <= 0:

@@ -67,8 +67,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 def compare(first: RunState, second: RunState) -> Comparison:
     """Compare the arms that both runs measured, at each place where both did.
 
-    The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95 %
-    intervals, low2/high1 … high2/low1, and are wider than a 95 % interval of the ratio.
+    The runs were not interleaved, so their rounds cannot be paired. The ratio's bounds come from the two 95%
+    intervals, low2/high1 … high2/low1, and are wider than a 95% interval of the ratio.
     """
     names = swept((first, second))
     arms = compare_arms(first, second, names)
@@ -190,7 +190,7 @@ def disturbed(state: RunState) -> list[str]:
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """An arm in one run: its median and 95 % interval in seconds per call.
+    """An arm in one run: its median and 95% interval in seconds per call.
 
     ratio: its median over that of the base run; low, high: bounds; differs: True if the two intervals do not
     overlap. These are None in the base run itself, and without an interval of this arm.
@@ -213,7 +213,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Return `1.27 × slower` or `within the noise`; "" without a base."""
+        """Return `1.27× slower` or `within the noise`; "" without a base."""
         if self.ratio is None:
             return ""
         if not self.differs:
@@ -223,7 +223,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def bounds(self) -> str:
-        """Return `between 1.2 × and 1.3 ×`; "" without bounds."""
+        """Return `between 1.2× and 1.3×`; "" without bounds."""
         return (
             ""
             if self.low is None or self.high is None
@@ -261,7 +261,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     """Return every arm of any run, in order of appearance, with ratios to run `base`.
 
     Sweeps have a row for each place that at least two runs measured. The runs were not interleaved, so a
-    ratio differs from 1 only if the two 95 % intervals of the medians do not overlap (`analysis.compare`).
+    ratio differs from 1 only if the two 95% intervals of the medians do not overlap (`analysis.compare`).
     """
     names = swept(states)
     indices = [places(state, names) for state in states]

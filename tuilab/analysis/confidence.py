@@ -64,7 +64,7 @@ def confidence(state: RunState) -> Confidence:
 
 
 FEWEST_ALIKE = 6
-"""Number of runs whose full range contains the median of such runs with 97 % (1 − 2 · 2⁻⁶), for any
+"""Number of runs whose full range contains the median of such runs with 97% (1 − 2 · 2⁻⁶), for any
 distribution."""
 
 

@@ -27,8 +27,8 @@ LEVEL = 0.95
 LASTING = 0.5
 """Standard deviation of noise that lasts through a whole size, as a share of that of one round.
 
-Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30 %,
-half of its variance lasting, at most 5 % of them show a crossover."""
+Calibrated on simulated sweeps of equal arms (`tests/analysis/test_equal_arms.py`): with noise of 5 to 30%,
+half of its variance lasting, at most 5% of them show a crossover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _sign(ratio: Location, level: float) -> int:
 class Crossing:
     """One sign change. Sizes are in the axis's unit.
 
-    at, low, high: the size and its 95 % interval. below, above: the nearest measured sizes on either side of
+    at, low, high: the size and its 95% interval. below, above: the nearest measured sizes on either side of
     `at`. curvature: how far (as a log of size) other interpolations are from `at`; the interval includes
     them. overtakes: True if a is faster from there on, False if b is.
     """
@@ -124,7 +124,7 @@ _located = remembered(locate)
 
 
 def signs(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the sign at each place, tested at a family-wise error of 5 % (Bonferroni)."""
+    """Return the sign at each place, tested at a family-wise error of 5% (Bonferroni)."""
     return [place.sign(_level(at)) for place in at]
 
 
@@ -163,7 +163,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
 
     Between neighbouring sizes the log ratio L is taken as linear in log size (exact for power laws). `at` is
     the zero of the mean L, or the middle of the outermost zeros if noise causes several. The interval is
-    Fieller's: every size at which the interpolated L does not differ from 0 at 95 %. Unlike averaging one
+    Fieller's: every size at which the interpolated L does not differ from 0 at 95%. Unlike averaging one
     crossing per round, this divides by no noisy slope. Sizes are treated as independent. The interval is then
     extended to the crossings of costs α + β · size with the same ratios (`_straight_lines`), so that a
     bracket too wide for interpolation shows as a wide interval.
@@ -310,7 +310,7 @@ def _step(crossing: Crossing, precision: float, allowed: Callable[[float], int])
     statistical = crossing.half_width - crossing.curvature
     supported = nearest <= max(CLOSE, statistical)
     if supported and crossing.half_width <= precision:
-        return Step(None, f"known to ± {100 * math.expm1(crossing.half_width):.1f} %")
+        return Step(None, f"known to ± {100 * math.expm1(crossing.half_width):.1f}%")
     candidate = allowed(at)
     if not below < candidate < above:
         candidate = allowed(math.sqrt(below * above))
@@ -398,7 +398,7 @@ def _lead(place: SizeRatio, sign: int) -> str:
 def _closes(at: Sequence[SizeRatio]) -> bool:
     """Return True if the gap shrinks toward the largest size and would be gone by 16 times that size.
 
-    Compares with one and two sizes before: smaller at 95 %, and the straight line through both log ratios
+    Compares with one and two sizes before: smaller at 95%, and the straight line through both log ratios
     over log size reaches 0 in time.
     """
     last = at[-1]

@@ -98,7 +98,7 @@ def _row(name: str, found: RatioEstimate, middle: Location, among: int) -> Envir
 
 
 def _faster(rows: Sequence[EnvironmentRatio], a: str, b: str) -> str:
-    """Return `CPU graph: new is 1.30 × faster than old [1.25 1.36]; CPU eager: equal within 3 %.`"""
+    """Return `CPU graph: new is 1.30× faster than old [1.25 1.36]; CPU eager: equal within 3%.`"""
     if not rows:
         return f"No arm was measured in both {a} and {b}."
     told = [row for row in rows if row.differs]

@@ -38,13 +38,13 @@ SHORTEST = 5
 
 
 def estimate_of(cell: ArmSamples) -> Estimate | None:
-    """Return the median of a cell's samples (seconds per call) with a 95 % interval for processes in general.
+    """Return the median of a cell's samples (seconds per call) with a 95% interval for processes in general.
 
     With three or more processes it is the median of their medians: each counts once, however long it was.
     With six or more, the interval runs between two of them (`statistics.rank_of_low_end`) and contains the
     median of processes for any distribution. On a disturbed machine the distribution is skewed or has two
     levels, and the mean of the logs is not its median. With three to five, even the full range would not
-    achieve 95 %, so a t interval on their logs is used. With two that differ, the interval spans both and
+    achieve 95%, so a t interval on their logs is used. With two that differ, the interval spans both and
     claims nothing about a third.
     """
     whole, medians = estimate(cell.samples), _medians(cell)
@@ -67,7 +67,7 @@ def kept_estimate(cell: ArmSamples) -> Estimate | None:
 
 
 Middle = tuple[float, tuple[float, float]]
-"""The middle of the processes' logs, and its 95 % interval."""
+"""The middle of the processes' logs, and its 95% interval."""
 
 
 def middle_of_processes(logs: Sequence[float], zygotes: Sequence[int] = ()) -> Middle:
@@ -99,8 +99,8 @@ def _middle_of_alike(logs: Sequence[float]) -> Middle:
     rank = rank_of_low_end(len(logs))
     if rank is None:
         return t_interval(logs)
-    # Whole order statistics cover 97 to 98 % for the processes of one minute. The margin above 95 % allows
-    # for variation between minutes: if a tenth of the processes' variance is between runs, 92 to 95 %
+    # Whole order statistics cover 97 to 98% for the processes of one minute. The margin above 95% allows
+    # for variation between minutes: if a tenth of the processes' variance is between runs, 92 to 95%
     # remains.
     ascending, k = sorted(logs), int(rank)
     return statistics.median(logs), (ascending[k - 1], ascending[-k])
@@ -170,7 +170,7 @@ def unlike(middles: Sequence[Location]) -> bool:
     """Return True if means with known standard errors differ by more than those errors explain.
 
     Cochran's Q = Σ (yᵢ − ȳ)² / sᵢ² (1954), with weighted ȳ, against χ² with one degree of freedom fewer than
-    means, at 1 %.
+    means, at 1%.
     """
     known = [m for m in middles if m.error]
     if len(known) < 2:

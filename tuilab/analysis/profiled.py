@@ -1,6 +1,6 @@
 """Describes a profile in sentences with numbers, and sums its times by op type.
 
-A part of a call is reported from 15 % of the call on, as in a run's advice.
+A part of a call is reported from 15% of the call on, as in a run's advice.
 """
 
 from collections import defaultdict

@@ -21,7 +21,7 @@ ALIKE = 1.1
 
 @dataclass(frozen=True, slots=True)
 class RatioEstimate(Bounded):
-    """a's time over b's, with its 95 % interval. Unitless; above 1, a is slower.
+    """a's time over b's, with its 95% interval. Unitless; above 1, a is slower.
 
     low, high: None with fewer than two common rounds. n: common rounds; without pairing, the rounds of the
     arm with fewer. paired: True if it is computed from common rounds.
@@ -48,7 +48,7 @@ class RatioEstimate(Bounded):
 
     @property
     def least(self) -> float | None:
-        """The smallest difference (0.07: 7 %) that nine of ten such runs would detect: a t interval's power.
+        """The smallest difference (0.07: 7%) that nine of ten such runs would detect: a t interval's power.
 
         δ = (t₀.₉₇₅ + t₀.₉₀) s of the log ratio; the interval's half-width is t₀.₉₇₅ s.
         """
@@ -75,7 +75,7 @@ class RatioEstimate(Bounded):
 
     @property
     def words(self) -> str:
-        """Format as `1.27 ×`, with the digits that its interval allows. Every view uses this."""
+        """Format as `1.27×`, with the digits that its interval allows. Every view uses this."""
         return times(self.ratio, self.half_width)
 
     @property
@@ -83,7 +83,7 @@ class RatioEstimate(Bounded):
         """Format as `[1.24 1.30]`, with the decimals of `words`; "" without an interval."""
         if self.interval is None:
             return ""
-        decimals = len(self.words.removesuffix(" ×").partition(".")[2])
+        decimals = len(self.words.removesuffix("×").partition(".")[2])
         digits = min(3, digits_for(self.ratio, self.half_width))
         ends = [f"{end:,.{decimals}f}" if decimals else significant(end, digits) for end in self.interval]
         return f"[{' '.join(ends)}]"
@@ -92,7 +92,7 @@ class RatioEstimate(Bounded):
 def ratio(a_by_round: Mapping[int, float], b_by_round: Mapping[int, float]) -> RatioEstimate | None:
     """Return a over b (seconds per call by round), paired by round; None without a common round.
 
-    The 10 % trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
+    The 10% trimmed mean of log(a / b) over the common rounds, ± a t interval widened for autocorrelation
     (`locate`), then exponentiated. Pairing removes slowdowns that both arms of a round share. Assumes log
     ratios roughly symmetric around their middle. Ignores rounds in which either is not positive and finite.
     """

@@ -1,4 +1,4 @@
-"""Medians, means of log ratios and their 95 % intervals, for autocorrelated samples."""
+"""Medians, means of log ratios and their 95% intervals, for autocorrelated samples."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -177,11 +177,11 @@ def remembered(function: F) -> F:
 
 
 LEVEL = 0.95
-MIN_SAMPLES = 6  # Below, even the full range does not contain the median with 95 %.
+MIN_SAMPLES = 6  # Below, even the full range does not contain the median with 95%.
 
 
 class Bounded:
-    """A figure with its 95 % interval, from low to high; both are None without one."""
+    """A figure with its 95% interval, from low to high; both are None without one."""
 
     __slots__ = ()
     low: float | None
@@ -200,7 +200,7 @@ class Bounded:
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Bounded):
-    """A median with its 95 % interval, in the samples' unit (seconds per call).
+    """A median with its 95% interval, in the samples' unit (seconds per call).
 
     low, high: None if the samples are too few or too autocorrelated for any interval. n: number of samples.
     rho: their lag-1 rank autocorrelation.
@@ -220,7 +220,7 @@ class Estimate(Bounded):
 
 
 def estimate(samples: Sequence[float]) -> Estimate | None:
-    """Return the median of `samples` (in the order of measurement) with its 95 % interval; None without
+    """Return the median of `samples` (in the order of measurement) with its 95% interval; None without
     samples.
 
     The interval runs between two order statistics at the fractional ranks of `rank_of_low_end`. This assumes
@@ -287,7 +287,7 @@ def at_rank(ascending: Sequence[float], rank: float) -> float:
 
 @lru_cache(maxsize=4096)
 def rank_of_low_end(n: int) -> float | None:
-    """Return the fractional rank (1 … n/2) at which a 95 % interval for the median of n samples begins.
+    """Return the fractional rank (1 … n/2) at which a 95% interval for the median of n samples begins.
 
     The median is between order statistics k and n + 1 − k with probability γ(k) = 1 − 2 P(B < k), B binomial
     (n, ½). k is the largest with γ(k) ≥ 0.95, and the rank is k + λ, where λ = (n − k) I / (k + (n − 2k) I)
@@ -335,7 +335,7 @@ class Location:
 
 
 def locate(samples: Sequence[float], rho: float | None = None) -> Location | None:
-    """Return the 10 % trimmed mean of finite samples in the order of measurement; None without samples.
+    """Return the 10% trimmed mean of finite samples in the order of measurement; None without samples.
 
     Standard error from the Winsorised variance, √((n − 1) s_w² / (h (h − 1))) with h = n − 2 ⌊n / 10⌋ samples
     kept (Tukey & McLaughlin 1963; Yuen 1974), times √((1 + ρ)/(1 − ρ)) for the lag-1 rank autocorrelation ρ;

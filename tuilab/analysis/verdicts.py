@@ -123,7 +123,7 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
         word = "confirmed"
     elif high < when.by or high == when.by == 1:
         word = "refuted"
-    taken = f"; {threshold(claim, f'at least {when.by:g} ×')}" if when.by != 1 else ""
+    taken = f"; {threshold(claim, f'at least {when.by:g}×')}" if when.by != 1 else ""
     figures = f"{a.label} took {_figure(a, point)}, {b.label} {_figure(b, point)}"
     return word, f"{figures}: {_speed(speedup, when.by, by_rounds(speedup, b, a, point))}{taken}."
 
@@ -144,7 +144,7 @@ WILD = 100.0
 
 
 def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
-    """Return `1.27 × faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
+    """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
 
     least: the claimed factor; an end that would round to it gets more digits.
     """
@@ -152,7 +152,7 @@ def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
     assert shown.interval is not None
     span = shown.span
     if any(float(end.replace(",", "")) == least for end in span[1:-1].split()):
-        ends = [times(end).removesuffix(" ×") for end in shown.interval]
+        ends = [times(end).removesuffix("×") for end in shown.interval]
         span = f"[{ends[0]} {ends[1]}]"
     return f"{shown.words} {word} {span}" + ("" if found.differs else ", which may be noise") + apart
 
@@ -195,7 +195,7 @@ def phase_share(
 
 
 def _share(account: Account, phases: Sequence[str], of: str = "") -> str:
-    """Return `71 % of a call of CPU graph (60 % to 80 %)`; for phases not observed, their maximum."""
+    """Return `71% of a call of CPU graph (60% to 80%)`; for phases not observed, their maximum."""
     share, (low, high) = account.share(*phases), _range(account, phases)
     if not share and high:
         return f"up to {percent(high)}{of}"
@@ -516,7 +516,7 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took"
     figures += f" {median_of(found.median, found.half_width)}"
     if gpu_first and found.interval[1] <= when.by * least.seconds:
-        taken = threshold(claim, f"at least {when.by:g} ×")
+        taken = threshold(claim, f"at least {when.by:g}×")
         most = f", {times(found.median / least.seconds)} that; {taken}"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
     if not gpu_first and when.by * found.interval[1] <= least.seconds:

@@ -10,30 +10,30 @@ REASON_LENGTH = 160
 
 
 def times(ratio: float, half_width: float | None = None) -> str:
-    """Return `1.27 ×`, with as many digits as ± `half_width` allows, at most three; two decimals near 1."""
+    """Return `1.27×`, with as many digits as ± `half_width` allows, at most three; two decimals near 1."""
     if abs(ratio - 1) < 0.1:
-        return f"{ratio:.2f} ×"
-    return f"{significant(ratio, min(3, digits_for(ratio, half_width)))} ×"
+        return f"{ratio:.2f}×"
+    return f"{significant(ratio, min(3, digits_for(ratio, half_width)))}×"
 
 
 def quotient(one: float, one_half: float | None, other: float, other_half: float | None) -> str:
-    """Return the quotient of two medians as displayed: `1.27 ×`."""
+    """Return the quotient of two medians as displayed: `1.27×`."""
     shown = as_shown(one, one_half) / as_shown(other, other_half)
     if abs(shown - 1) < 0.1:
-        return f"{shown:.2f} ×"
+        return f"{shown:.2f}×"
     digits = min(
         digits_for(value, value / 10 if half is None else half)
         for value, half in ((one, one_half), (other, other_half))
     )
-    return f"{significant(shown, min(3, digits))} ×"
+    return f"{significant(shown, min(3, digits))}×"
 
 
 def percent(share: float) -> str:
-    """Format a share: `0.71` → `71 %`; below 10 % with one decimal; `<0.1 %` for tiny shares."""
+    """Format a share: `0.71` → `71%`; below 10% with one decimal; `<0.1%` for tiny shares."""
     value = 100 * share
     if 0 < value < 0.05:
-        return "<0.1 %"
-    return f"{value:.0f} %" if abs(value) >= 9.95 or round(value, 1) == round(value) else f"{value:.1f} %"
+        return "<0.1%"
+    return f"{value:.0f}%" if abs(value) >= 9.95 or round(value, 1) == round(value) else f"{value:.1f}%"
 
 
 def size(value: float, half_width: float | None = None) -> str:

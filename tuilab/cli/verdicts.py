@@ -156,6 +156,6 @@ def table(said: Sequence[VerdictLine], width: int) -> str:
         for word in ("confirmed", "refuted", "impossible", "undecided", "untestable")
     )
     spans = dict.fromkeys(each.interval for each in said if each.interval and SPAN.search(each.evidence))
-    within = f" 95 % intervals: {' or '.join(spans)}." if spans else ""
+    within = f" 95% intervals: {' or '.join(spans)}." if spans else ""
     whole = textwrap.wrap(f"{len(said)} claims: {counted}.{within}", width + INDENT)
     return "\n".join([*out, "", *whole])

@@ -195,9 +195,7 @@ def stub_library(f: Findings) -> Diagnosis | None:
 
 @without_gpu("driver")
 def gpu_lost(f: Findings) -> Diagnosis | None:
-    """The GPU no longer answers on its bus (Xid 79), for example after overheating, a power dip or a loose
-    card.
-    """
+    """The GPU no longer answers on its bus (Xid 79), as after overheating, a power dip or a loose card."""
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
     if not told and (not dead or f.init == 0):

@@ -289,9 +289,9 @@ _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
 
 
 def _are(said: float, true: float) -> str:
-    """`timed that way it is 0.3 ms, in truth 9 ms, 30 × too small`."""
+    """`timed that way it is 0.3 ms, in truth 9 ms, 30× too small`."""
     if max(said, true) <= _ALIKE * min(said, true):
         return f"timed that way it is {seconds(said)}, which is right here"
     off = max(said, true) / min(said, true)
     word = "small" if true > said else "large"
-    return f"timed that way it is {seconds(said)}, in truth {seconds(true)}, {off:.3g} × too {word}"
+    return f"timed that way it is {seconds(said)}, in truth {seconds(true)}, {off:.3g}× too {word}"

@@ -131,7 +131,7 @@ def environments_of(state: RunState) -> tuple[Environment, ...]:
 def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
     """Describe the result and its cost:
 
-    `± 2 % in about 40 s`; `nearer to ± 2 %` if more processes are needed than one step measures.
+    `± 2% in about 40 s`; `nearer to ± 2%` if more processes are needed than one step measures.
     """
     how_long = rough(further_s(request, machine, import_s))
     nearer = "nearer to " * (request.budget.workers - request.worker >= MOST_FURTHER)

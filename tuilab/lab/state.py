@@ -237,7 +237,7 @@ class LabState:
         arms = len(settings.arms_on(self.machine)) if settings else 1
         sweeps = settings is not None and settings.preset.sweep is not None
         if sweeps or (self.running and self.shown.sweep is not None):
-            return f"{budget.name}, ± {100 * budget.precision:.0f} %"
+            return f"{budget.name}, ± {100 * budget.precision:.0f}%"
         here = {"", *self.hosts.environments}.intersection(settings.hosts) if settings else set()
         if len(here) > 1:  # in turns, each in its own processes
             from tuilab.runner.turns import budget_of

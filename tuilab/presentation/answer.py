@@ -197,7 +197,7 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
 def going_on(lab_state: LabState) -> str:
     """Describe what more time would bring:
 
-    `{run} goes on: ± 2 % in about 1 min`, or the rest of a stopped run; else "".
+    `{run} goes on: ± 2% in about 1 min`, or the rest of a stopped run; else "".
     """
     from tuilab.lab.resume import told
 

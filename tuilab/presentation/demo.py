@@ -298,7 +298,7 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
 
 
 def outcome(demo: Demo) -> str:
-    """Return `You said: it holds. Confirmed: CPU graph is 1.3 × as fast as GPU graph. Right; 3 of 4.`"""
+    """Return `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below says why."
     words = verdict_words(demo.verdict.verdict, demo.verdict.evidence)

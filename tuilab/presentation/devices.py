@@ -19,7 +19,7 @@ class Reading:
     label: str
     """A word, such as `use`."""
     words: str
-    """`38 %`, or that it is not reported."""
+    """`38%`, or that it is not reported."""
     value: float | None = None
     """In its own unit; None if it is not a number. Numbers have a history plot."""
     most: float | None = None
@@ -163,8 +163,8 @@ def _told(
 
 
 def percent(share: float | None) -> str:
-    """Return `38 %`, or that it is not known."""
-    return UNKNOWN if share is None else f"{100 * share:.0f} %"
+    """Return `38%`, or that it is not known."""
+    return UNKNOWN if share is None else f"{100 * share:.0f}%"
 
 
 def link_words(link: Link) -> str:

@@ -102,12 +102,12 @@ def saves(finding: Bottleneck) -> str:
 
 
 def of_program(finding: Bottleneck) -> str:
-    """Return `9 %`, its share of the program; `–` if not known."""
+    """Return `9%`, its share of the program; `–` if not known."""
     return percent(finding.program_share) if finding.program_share is not None else "–"
 
 
 def gain(finding: Bottleneck, found: Iterable[Bottleneck]) -> str:
-    """Return `8.43 ×`; for a finding that is part of another one, `the same` or `1.25 × of it`."""
+    """Return `8.43×`; for a finding that is part of another one, `the same` or `1.25× of it`."""
     most = step_gain(finding)
     if most is None:
         return "–"

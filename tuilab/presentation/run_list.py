@@ -167,13 +167,13 @@ def against(entry: Entry) -> str:
 
 
 def lead(entry: Entry) -> str:
-    """Describe how many times as long the next arm takes; `≈ 1 ×` if they are equal, `≈` if noise decides."""
+    """Describe how many times as long the next arm takes; `≈ 1×` if they are equal, `≈` if noise decides."""
     found = entry.brief
     if found is None or found.ratio is None:
         return ""
     if found.leads:
         return _estimate(found).words
-    return "≈ 1 ×" if _estimate(found).alike else "≈"
+    return "≈ 1×" if _estimate(found).alike else "≈"
 
 
 def sentence(entry: Entry) -> str:
@@ -193,7 +193,7 @@ def sentence(entry: Entry) -> str:
     if found.ratio is None or found.low is None or found.high is None:
         return f"{fastest(entry)} per call."
     if not found.leads:
-        verb = "takes as long within 10 %" if lead(entry) == "≈ 1 ×" else "cannot be told apart from it"
+        verb = "takes as long within 10%" if lead(entry) == "≈ 1×" else "cannot be told apart from it"
         return f"{fastest(entry)} per call; {found.next} {verb}."
     ratio = _estimate(found)
     takes = f"{found.next} takes {ratio.words} {ratio.span} as long."

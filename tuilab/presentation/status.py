@@ -316,7 +316,7 @@ def progress_text(progress: Progress, state: RunState) -> str:
         if progress.unit == "s":
             text += f", {min(progress.done, progress.total):.1f} of {progress.total:.1f} s"
         elif progress.unit in ("", "share"):
-            text += f", {100 * progress.done / progress.total:.0f} %"
+            text += f", {100 * progress.done / progress.total:.0f}%"
         else:
             text += f", {count(progress.done)} of {count(progress.total)} {progress.unit}"
     arm = state.arms.get(progress.arm)

@@ -146,7 +146,7 @@ class Profiling:
 
 
 def summary_lines(profile: Profile, label: str, account: Account | None) -> tuple[str, ...]:
-    """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44 %, dispatch 38 %`.
+    """Return `CPU graph: 483 µs a call, 610 µs under the profiler`; `compute 44%, dispatch 38%`.
 
     account: the run's own for that arm, used by every view; None if it has none.
     """

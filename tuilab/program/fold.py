@@ -508,7 +508,7 @@ def lasted(steps: Iterable[dict[str, float]]) -> float:
 
 
 def share_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float, float] | None:
-    """Return the 95 % interval of the share of parts whose names start with one of these; None for few steps.
+    """Return the 95% interval of the share of parts whose names start with one of these; None for few steps.
 
     Computed by linearising the ratio over steps.
     """

@@ -154,12 +154,12 @@ def _missing(known: ArmState, cell: ArmSamples) -> str:
 
 
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
-    """Return `round 12: 343 µs, 2.1 % above the median`, plus the arm's caveats."""
+    """Return `round 12: 343 µs, 2.1% above the median`, plus the arm's caveats."""
     value = cell.samples[index]
     said = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
         off = value / median - 1
-        said += f", {100 * abs(off):.1f} % {'above' if off >= 0 else 'below'} the median"
+        said += f", {100 * abs(off):.1f}% {'above' if off >= 0 else 'below'} the median"
     caveats = "; ".join(dict.fromkeys(flag.message for flag in known.flags))
     return said + (f". {caveats}" if caveats else "")
 

@@ -74,7 +74,7 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
 
 def _row(node: Node) -> tuple[str, ...]:
     return (
-        f"{node.count} ×" if node.count > 1 else "",
+        f"{node.count}×" if node.count > 1 else "",
         node.op,
         _short(node.name) if node.name != node.op else "",
         node.dtype,
@@ -91,4 +91,4 @@ def _short(name: str) -> str:
 
 
 def _forecast(row: ForecastRow) -> tuple[str, ...]:
-    return (f"{row.count} ×", row.op, row.dtype, "GPU" if row.gpu else "CPU", row.reason)
+    return (f"{row.count}×", row.op, row.dtype, "GPU" if row.gpu else "CPU", row.reason)

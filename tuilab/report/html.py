@@ -47,7 +47,7 @@ def page(result: RunResult, state: RunState) -> str:
 
 def _plot(result: RunResult, state: RunState) -> str:
     if result.points:
-        caption = f"Seconds per call over {result.axis[0]}, with 95 % intervals"
+        caption = f"Seconds per call over {result.axis[0]}, with 95% intervals"
         return _figure(svg(sweep_chart(result)), caption)
     return _figure(svg(live_chart(state)), "Seconds per call of each block, by round")
 

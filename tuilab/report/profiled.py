@@ -44,7 +44,7 @@ def _lines(profile: Profile, label: str, most: int) -> Iterator[str]:
             (
                 row.op,
                 row.device,
-                f"{row.count:,.1f} ×".replace(".0 ×", " ×"),
+                f"{row.count:,.1f}×".replace(".0×", "×"),
                 shown(row.seconds) if row.seconds else "",
                 percent(row.seconds / profile.measured_s) if row.seconds else "",
                 f"busy {shown(row.busy_s)}" if row.busy_s > 1.05 * row.seconds else "",

@@ -131,7 +131,7 @@ def step_kind(steps: StepTimes) -> str:
 
 
 def watching_cost(cost: Cost) -> str:
-    """Return `watching cost 0.3 % of the time in 2 windows, and 1.2 s of processors (…)`."""
+    """Return `watching cost 0.3% of the time in 2 windows, and 1.2 s of processors (…)`."""
     said = f"watching cost {percent(cost.share)} of the time in {plural(cost.windows, 'window')}"
     if cost.processors_s is None:
         return said
@@ -181,7 +181,7 @@ def processes(rows: Iterable[ProcessRow]) -> Iterator[str]:
 
 
 def gained(finding: Bottleneck) -> str:
-    """Return `saves about 3.20 s and speeds up the program at most 1.1 ×, the step at most 21.5 ×`.
+    """Return `saves about 3.20 s and speeds up the program at most 1.1×, the step at most 21.5×`.
 
     Continues a sentence that starts with `Fixing it`. "" without a known bound.
     """
@@ -202,7 +202,7 @@ def gained(finding: Bottleneck) -> str:
 
 
 def measured(tried: Tried) -> str:
-    """Return `measured: 1.7 × [1.6 1.8] for the step, 1.4 × for the program: the step under XLA`."""
+    """Return `measured: 1.7× [1.6 1.8] for the step, 1.4× for the program: the step under XLA`."""
     if tried.step is None:
         return tried.said
     ends = f" {interval(*tried.step_ci95, tried.step)}" if tried.step_ci95 else ""
@@ -233,7 +233,7 @@ def _on_a_gpu(found: OnGpu) -> Iterator[str]:
 
 
 def sentence(found: OnGpu) -> str:
-    """Describe the best case on the card: `on an H100 this program could be at most 1.30 × as fast: …`."""
+    """Describe the best case on the card: `on an H100 this program could be at most 1.30× as fast: …`."""
     if found.at_most is None:
         return f"on {found.name}: what it could give at most is not known: {found.reason}"
     most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"
@@ -261,7 +261,7 @@ FORMATS = {"markdown": page_markdown, "html": page_html, "json": page_json}
 
 
 def compared(a: Page, b: Page) -> list[str]:
-    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83 % → 8 %`."""
+    """Compare two watched programs step by step: `95.0 ms → 21.0 ms a step; waiting for input 83% → 8%`."""
     out = []
     if a.steps.median_s and b.steps.median_s:
         one, other = (seconds(m, m / 50) for m in (a.steps.median_s, b.steps.median_s))

@@ -22,7 +22,7 @@ from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS, verdict_words
 
 CLAIM_HEAD = ["verdict", "claim", "evidence"]
-ARM_HEAD = ["arm", "median", "95 % interval", "n", "first call", "device"]
+ARM_HEAD = ["arm", "median", "95% interval", "n", "first call", "device"]
 
 
 def arm_row(arm: ArmResult) -> list[str]:
@@ -328,7 +328,7 @@ def interval_line(result: RunResult) -> str:
     sure = result.confidence
     if sure is None or not sure.of:
         return ""
-    return f"95 % intervals: {sure.of}." + (f" {sure.alike}." if sure.alike else "")
+    return f"95% intervals: {sure.of}." + (f" {sure.alike}." if sure.alike else "")
 
 
 def doubtful_line(result: RunResult) -> str:

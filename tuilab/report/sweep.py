@@ -153,7 +153,7 @@ class HeatCell:
     even: bool = False
     """Their intervals overlap: neither is clearly faster."""
     times: str = ""
-    """`12.5 ×`: the slower time over the faster, as in the sentence."""
+    """`12.5×`: the slower time over the faster, as in the sentence."""
     words: str = ""
     """The comparison in a sentence."""
 
@@ -199,7 +199,7 @@ def heat_of(result: RunResult, a: str, b: str) -> Heat | None:
 
 
 def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, place: str) -> HeatCell:
-    """`samples 16k, batch 8: GPU graph is 3.21 × faster than CPU graph; 190 µs to 610 µs`."""
+    """`samples 16k, batch 8: GPU graph is 3.21× faster than CPU graph; 190 µs to 610 µs`."""
     if a is None or b is None or not a.median_s or not b.median_s:
         why = next((arm.reason for arm in (a, b) if arm is not None and arm.reason), "not measured")
         return HeatCell(words=f"{place}: {why}")

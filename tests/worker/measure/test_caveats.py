@@ -40,7 +40,7 @@ def test_each_doubt_has_its_code() -> None:
 def test_flags_name_the_arm_the_point_and_the_figures() -> None:
     (flag,) = of_cell("r", cell(STEADY[:1]), QUICK, 3)
     assert flag.arm == cell([1.0]).arm.id and flag.point == 3
-    assert flag.message == ("time ran out without an interval after 1 round (target ± 5 % and 20 rounds)")
+    assert flag.message == ("time ran out without an interval after 1 round (target ± 5% and 20 rounds)")
 
 
 def test_enough_rounds_without_an_interval_say_why() -> None:
@@ -70,7 +70,7 @@ def test_pressures_of_all_points_are_judged_together(monkeypatch: pytest.MonkeyP
     assert of_run("r", [], 20, 0) == []
     assert of_run("r", [pressed()] * 9, 20, 0) == []
     (flag,) = of_run("r", [busy, busy], 20, 0)
-    assert flag.code == "cpu-contention" and "95 % of 2 logical CPUs" in flag.message and not flag.arm
+    assert flag.code == "cpu-contention" and "95% of 2 logical CPUs" in flag.message and not flag.arm
 
 
 def test_a_canary_that_moved_in_many_kept_rounds_is_reported() -> None:
@@ -105,7 +105,7 @@ def test_gpu_throttling_is_reported_with_its_share_of_the_time(monkeypatch: pyte
     throttled, shared = watch.flags("r")
     assert (throttled.code, throttled.message) == (
         "throttled",
-        "GPU:0 was at its power limit for 20 % of the time",
+        "GPU:0 was at its power limit for 20% of the time",
     )
     assert shared.message == "GPU:0 is shared: python (2.00 GB) used it during the run"
 

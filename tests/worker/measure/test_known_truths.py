@@ -104,7 +104,7 @@ def test_the_reported_part_is_the_one_that_was_set(worker: Worker, name: str) ->
 
 
 def _as_set(account: Account, name: str) -> bool:
-    """Return whether it is within 10 % of the configured time."""
+    """Return whether it is within 10% of the configured time."""
     if name not in SET_S:
         return True
     return abs(account.seconds(TRUTHS[name][1]) / SET_S[name] - 1) <= 0.1

@@ -77,7 +77,7 @@ def _read(sentence: str, workload: str) -> Iterator[tuple[str, Condition]]:
         elif gpu and not cpu:
             yield f"the GPU is faster than the CPU{margin}.", Faster(a=_GPU, b=_CPU, by=by)
     if workload == "training" and _WAITS.search(plain):
-        share = f"{INPUT_SHARE:.0%}".replace("%", " %")
+        share = f"{INPUT_SHARE:.0%}".replace("%", "%")
         yield f"a step waits for its input for {share} of its time or more.", WaitsForInput(share=INPUT_SHARE)
     if workload in ("stft", "matmul", "compression") and _COPIES.search(plain):
         arms = ArmPattern(device="GPU", input="copied")

@@ -401,7 +401,7 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         sizes = [elements(e.result.shape) for e in (one, other) if isinstance(e.result, Tensor)]
         if len(sizes) == 2 and all(size is not None and size <= SMALL for size in sizes):
             shape = one.result.shape if isinstance(one.result, Tensor) else ()
-            side = " × ".join(str(s) for s in shape or ())
+            side = "× ".join(str(s) for s in shape or ())
             yield Hit(
                 other.line,
                 f"different ops are compared where neither computes much: at {side or 'this size'} both "

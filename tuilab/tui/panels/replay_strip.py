@@ -59,7 +59,7 @@ the replay.
         if replay is None:
             return []
         state = "⏸" if replay.paused or replay.over else "▶"
-        where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g} × "
+        where = f" round {replay.round:,} of {replay.rounds:,}  {replay.speed:g}× "
         room = width - cell_len(where) - LEAST_TRACK - 6
         keys = next((words for words in (spoken(self, w) for w in KEYS) if cell_len(words) <= room), "")
         cells = max(LEAST_TRACK, width - cell_len(where) - cell_len(keys) - 6)

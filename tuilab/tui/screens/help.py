@@ -32,7 +32,7 @@ WORDS = """\
   already) or *copied* (brought there in each call). Each line of a picture is an arm.
 - The **modes**: *eager* runs op by op from Python, *graph* is one `tf.function`, *xla* compiles that.
 - A **block** is a few calls that are timed together. A **round** is one block of each arm, in random order.
-- `[339 346]` is the **95 % interval**: in 95 of 100 such runs it holds the true median. **±** is half of it.
+- `[339 346]` is the **95% interval**: in 95 of 100 such runs it holds the true median. **±** is half of it.
 - The **crossover** is the size from which another arm is faster.
 - **Dispatch** is the time that Python and TensorFlow need to hand an op to the device.
 - A **roof** is the most that a device can do: operations or bytes per second.

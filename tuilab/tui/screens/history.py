@@ -88,8 +88,8 @@ Every run is saved here while it runs, latest first; the list reads only what it
 finds as you type: each word must occur in a run's preset or its title, machine, answer, note, tags or id;
 `#word` looks in tags only, `machine:word`, `preset:word`, `note:word`, `pinned:ghost` in the field they name.
 
-The **ratio** is how many times as long the next arm takes as the fastest; `≈ 1 ×` if they are equal within
-10 %, `≈` if the noise decides nothing. **{history.mark}** marks runs; a key acts on all that are
+The **ratio** is how many times as long the next arm takes as the fastest; `≈ 1×` if they are equal within
+10%, `≈` if the noise decides nothing. **{history.mark}** marks runs; a key acts on all that are
 marked, or on the one under the cursor. **{history.compare}** compares the marked ones, or one with the
 baseline. A **ghost** is drawn under the live plot of the same workload; so is a **baseline**, and other runs
 are compared with it. Neither is ever pruned.

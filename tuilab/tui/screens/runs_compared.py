@@ -29,7 +29,7 @@ class RunsCompared(Page[None]):
     HELP = """\
 ## Runs compared
 
-Each arm's median time per call in each run, with its 95 % interval, and its ratio to the first run, or to
+Each arm's median time per call in each run, with its 95% interval, and its ratio to the first run, or to
 the one pinned as baseline; for sweeps, at each size that was measured. Runs are not interleaved, so a
 difference counts only if the two intervals do not overlap; otherwise it says *within the noise*. Machines,
 software, work and parameters that differ are listed above the table: they may be the cause.

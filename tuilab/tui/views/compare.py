@@ -20,9 +20,9 @@ class Compare(View):
     HELP = """\
 ## Compare
 
-A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95 %
+A bar for each arm, fastest first, from zero to its median time per call; `├─┤` at its end is the 95%
 interval if it is wider than a character. At the right is its time over that of the fastest arm with the
-same work, with the 95 % interval. This is the answer's ratio, taken round by round, because other load slows
+same work, with the 95% interval. This is the answer's ratio, taken round by round, because other load slows
 both arms of a round: it may differ from the quotient of the medians.
 **{arms.up} {arms.down}** choose an arm, **{arms.scale}** switches to a logarithmic scale.
 

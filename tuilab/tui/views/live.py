@@ -21,7 +21,7 @@ class Live(View):
 
 The line joins the mean times per call of the timed blocks, one block a round; in each round the arms take
 turns in random order. In a long run it joins medians of neighbouring blocks, with the extremes as faint dots.
-The dotted line and its band are the median and its 95 % interval. Faint lines are earlier runs with other
+The dotted line and its band are the median and its 95% interval. Faint lines are earlier runs with other
 settings (**{arms}** chooses what is drawn). Until the first round, you see the warm-up, which is not counted,
 and the number of arms that have not started.
 

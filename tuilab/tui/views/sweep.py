@@ -32,7 +32,7 @@ class SweepView(View):
 ## Sweep
 
 Until the first point, you see the warm-up, which is not counted. Then both axes are logarithmic. A point is
-the median at that size, with its 95 % interval; `◌` is an unfinished one, which no sentence uses; `┊` is
+the median at that size, with its 95% interval; `◌` is an unfinished one, which no sentence uses; `┊` is
 where two arms cross, found by bisection, with its interval shaded. The slider shows the crossover too.
 **{plot.before} {plot.next}** (or a click) move along a curve, and the slider moves with you; below are the
 answer at that size and where its ops run. The frame has the colour of the CPU or of the GPU, whichever is

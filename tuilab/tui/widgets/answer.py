@@ -39,7 +39,7 @@ class AnswerPanel(LineWidget):
     HELP = """\
 ## The answer
 
-What the run says, in a sentence: the median time per call with its 95 % interval in brackets, ratios, and
+What the run says, in a sentence: the median time per call with its 95% interval in brackets, ratios, and
 where one arm overtakes another. **{answer}**, a click or the wheel opens all of it. The mark at the right is
 the verdict on the document's claim: ✓ confirmed, ✗ refuted, ≈ undecided (the intervals do not decide it), ?
 untestable here, ⊘ impossible on any known GPU; a dash until the run has ended, and where the values are not

@@ -84,7 +84,7 @@ class Bars(Picking):
         return [*body, *foot]
 
     def _ratio(self, arm: ArmResult, width: int) -> str:
-        """Return `1.27 × [1.24 1.30]` or `fastest`; `least median` if some arm's ratio to it is below 1."""
+        """Return `1.27× [1.24 1.30]` or `fastest`; `least median` if some arm's ratio to it is below 1."""
         found = self._ratios.get(arm.id)
         if found is None:
             return "least median" if arm.does in self._beaten else "fastest"

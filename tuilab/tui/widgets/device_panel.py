@@ -102,7 +102,7 @@ def device_lines(device: DeviceReadings, width: int) -> Iterator[Line]:
 
 
 def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line]:
-    """Yield `use  38 % of 96  ███┄┄┄┄┄`: label, text and bar, or all of its text on up to three lines."""
+    """Yield `use  38% of 96  ███┄┄┄┄┄`: label, text and bar, or all of its text on up to three lines."""
     label, room = (" " + fit(figure.label, LABEL - 1), MUTED), max(8, width - LABEL)
     if figure.more or figure.value is None or not figure.most:
         tone = WARN if figure.warn else MUTED if figure.words == UNKNOWN else TEXT
@@ -122,7 +122,7 @@ def figure_lines(figure: Reading, style: TextStyle, width: int) -> Iterator[Line
 def graph(
     device: DeviceReadings, figure: Reading, past: Sequence[float], width: int, rows: int
 ) -> list[Line]:
-    """Return `host use 38 %` over columns, newest at the right, each filled from the bottom."""
+    """Return `host use 38%` over columns, newest at the right, each filled from the bottom."""
     recent = list(past)[-(width - 2) :]
     most = figure.most or max(recent) or 1.0
     words = fit(figure.words, min(WORDS, width // 2), "right")

@@ -137,7 +137,7 @@ class LineWidget(Widget):
     def color_of(self, name: str) -> Color:
         """Return the colour for a text style's name: a shade, a theme role, a hue, or `#rrggbb`.
 
-        `name/20` is 20 % of that colour over the background.
+        `name/20` is 20% of that colour over the background.
         """
         ground, text = self.background_colors[1], self.colors[3]
         name, _, share = name.partition("/")

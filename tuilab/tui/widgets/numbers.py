@@ -15,7 +15,7 @@ class Numbers(Table[ArmResult]):
     HELP = """\
 ## The numbers
 
-One row per arm. **median** is the time per call over blocks of many calls, with its 95 % interval (within
+One row per arm. **median** is the time per call over blocks of many calls, with its 95% interval (within
 this process and minute, unless more processes measured); **n** is the number of blocks; **one call** the
 median of single synchronised calls; **first call** the very first, which traces and compiles. **of roof** is
 the share of the hardware limit, **bound by** the largest part of a call ({view-roofline} shows both).
@@ -29,7 +29,7 @@ last line gives those of the row under the cursor.
             Column("arm", self._label, flex=True, most=36, least=20, style=self._style),
             Column("median", median, align="right", key=lambda arm: arm.median_s or 0.0,
                    style=lambda arm: MUTED if arm.median_s is None else STRONG),
-            Column("95 %", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0,
+            Column("95%", _interval, align="right", drop=1, key=lambda arm: arm.median_s or 0.0,
                    style=_soft),
             Column("n", lambda arm: f"{arm.n:,}" if arm.n else "", align="right", drop=4,
                    key=lambda arm: arm.n),

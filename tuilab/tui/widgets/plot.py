@@ -401,7 +401,7 @@ def points_of(series: Series) -> range:
 
 
 def strip(series: Series, hue: str) -> list[Run]:
-    """Return the distribution of a series over its 5 % to 95 % quantiles, with outliers in the end cells.
+    """Return the distribution of a series over its 5% to 95% quantiles, with outliers in the end cells.
 
     Bar heights show the number of samples: the median's is strong, its interval's has the hue, the rest is
     fainter. Blank for fewer than four samples.
@@ -444,8 +444,8 @@ class Plot(LineWidget, can_focus=True):
 Each series has a marker, a hue and a label at the height of its last point or its median.
 
 - In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, the shade
-  behind it its 95 % interval. Faint series are earlier runs.
-- In **Sweep**, both axes are logarithmic; a bar through a point is its 95 % interval; `┊` is the crossover
+  behind it its 95% interval. Faint series are earlier runs.
+- In **Sweep**, both axes are logarithmic; a bar through a point is its 95% interval; `┊` is the crossover
   and the shade beside it its interval.
 - Axes grow in steps and do not scroll, so a curve stays where it was.
 - **{plot.before} {plot.next}** move along a series from point to point, **{plot.up} {plot.down}** to the next

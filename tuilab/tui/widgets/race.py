@@ -56,13 +56,13 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
     """Return a heading and the lanes `elapsed_s` seconds into the race. racers: fastest first."""
     best = racers[0].seconds
     pace = FIRST_S / (CALLS * best)
-    speed = f"slowed {significant(pace, 2)} ×" if pace >= 1 else f"sped up {significant(1 / pace, 2)} ×"
+    speed = f"slowed {significant(pace, 2)}×" if pace >= 1 else f"sped up {significant(1 / pace, 2)}×"
     out: list[Line] = [((fit(f" {CALLS:,} calls each at the measured median, {speed}", width), MUTED),)]
     label = min(max(cell_len(racer.name) for racer in racers) + 3, width * 3 // 5)
     for racer in racers:
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
         done = share >= 1.0
-        said = f"{racer.seconds / best:.2f} ×" if done and racer.seconds > best else "first" if done else ""
+        said = f"{racer.seconds / best:.2f}×" if done and racer.seconds > best else "first" if done else ""
         name = fit(racer.name, label - 3)
         mark = marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id]
         style = TextStyle(mark.hue + "/60") if racer.recorded else mark.style

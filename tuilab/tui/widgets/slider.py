@@ -64,7 +64,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
 - **{slider.type}** to type a value: `65536`, `64k`, `1M`.
 - `•` on the track is a value from the document: **{slider.next-mark}** and **{slider.previous-mark}** jump
   from one to the next.
-- `┊` is the measured crossover, `═` its 95 % interval. `╌` is out of reach now; moving there says why.
+- `┊` is the measured crossover, `═` its 95% interval. `╌` is out of reach now; moving there says why.
 """
 
     BINDINGS: ClassVar[list[BindingType]] = [

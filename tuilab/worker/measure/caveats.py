@@ -33,9 +33,7 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
     """
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
-        words = (
-            f"the machine's own speed changed by more than 5 % in {disturbed} of {plural(rounds, 'round')}"
-        )
+        words = f"the machine's own speed changed by more than 5% in {disturbed} of {plural(rounds, 'round')}"
         found.append(Doubt("canary", words))
     return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
 

@@ -32,7 +32,7 @@ def work() -> int:
 
 
 class Canary:
-    """Runs a short fixed computation before and after each round; more than 5 % off the usual time disturbs
+    """Runs a short fixed computation before and after each round; more than 5% off the usual time disturbs
     the round.
 
     Each sample is the fastest of three tries. This ignores a single interruption, which a block survives as

@@ -237,7 +237,7 @@ def _fitting(
     bench: Bench, point: Point, arms: Sequence[Arm], limit_s: float, memory: SizesMemory
 ) -> dict[str, ArmStatus]:
     """Measure a point, unless it would take more memory than is free by what the smaller ones took."""
-    size = math.prod(float(value) for value in point.values.values() if isinstance(value, int | float))
+    size = math.prod(float(value) for value in point.values.values() if isinstance(value, (int, float)))
     if lacking := memory.lacking(size):
         return _none_runs(bench, point, arms, lacking)
     memory.begin()

@@ -27,7 +27,7 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """True if the means agree within 10 % and both quartiles within 5 %."""
+        """True if the means agree within 10% and both quartiles within 5%."""
         quartiles = max(abs(self.first_quartile), abs(self.third_quartile))
         return abs(self.mean) <= MEAN_TOLERANCE and quartiles <= QUARTILE_TOLERANCE
 
@@ -36,7 +36,7 @@ def agreement(earlier: Sequence[float], later: Sequence[float]) -> Agreement:
     """Compare two windows of seconds per call, each with at least four samples.
 
     Uses the means and quartiles of pyperf's test for the end of warm-up (`calibrate_warmups`). That test
-    allows the earlier mean to be up to 50 % *lower*; here it is 10 % either way, because a cell that is still
+    allows the earlier mean to be up to 50% *lower*; here it is 10% either way, because a cell that is still
     slowing down is not steady either. Quartiles use linear interpolation. Raises ValueError for a shorter
     window.
     """
@@ -126,7 +126,7 @@ def warm_up(
 def at_once(samples: Sequence[float]) -> bool:
     """Return True if the first calls were as fast as the last ones (seconds per call).
 
-    Compares the medians of the first eight samples and of the last half: within 5 %, or within twice the
+    Compares the medians of the first eight samples and of the last half: within 5%, or within twice the
     error that the scatter of the last half explains. False while there are too few samples.
     """
     if len(samples) < 2 * FIRST:
@@ -145,7 +145,7 @@ def steady(samples: Sequence[float], visit_s: float, limit_s: float) -> bool:
 
     A window is a third of all samples, 4 to 200, and the last two are compared as in pyperf (`settled`):
     short windows would miss a slow but long drift. If two windows of four blocks (`visit_s` each) would not
-    fit into the limit, the last two samples must agree within 10 %.
+    fit into the limit, the last two samples must agree within 10%.
     """
     if len(samples) >= 2 * MIN_WINDOW:
         return settled(samples, max(MIN_WINDOW, min(WINDOW, len(samples) // 3)))

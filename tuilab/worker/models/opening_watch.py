@@ -21,7 +21,7 @@ LIMIT_S, BYTES_A_SECOND = 120.0, 20_000_000
 """A model of 2 GB, from a slow disk, gets 100 s more."""
 ROOMY, TIMES, SHARE, MOST = 2 * 2**30, 4, 0.25, 0.8
 """Memory limit: 2 GiB plus four times the file size, or a quarter of the free memory if more; at most
-80 %."""
+80%."""
 EVERY_S = 0.05
 _ahead: "list[subprocess.Popen[bytes]]" = []
 """The watching process that was started before the model is opened."""

@@ -83,7 +83,7 @@ def fitted(lengths: Sequence[float], read: Sequence[float]) -> tuple[float, floa
     """Return slope and constant (seconds) of read over true seconds, by least squares of relative errors.
 
     read = slope · true + constant; divided by true it is a line in 1 / true. The constant is the
-    interpreter's overhead around each spin, 2 % of the shortest one, and not the clock's error.
+    interpreter's overhead around each spin, 2% of the shortest one, and not the clock's error.
     """
     # Written out, because Python has it only from 3.10 on.
     x, y = [1 / t for t in lengths], [r / t for t, r in zip(lengths, read, strict=True)]

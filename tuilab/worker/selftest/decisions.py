@@ -1,4 +1,4 @@
-"""Checks that the engine calls equal arms equal, finds a slowdown of 5 % and detects a drift."""
+"""Checks that the engine calls equal arms equal, finds a slowdown of 5% and detects a drift."""
 
 import math
 import statistics
@@ -27,7 +27,7 @@ def allowed(rate: float, runs: int, known_from: float = math.inf) -> int:
     """Return how many of `runs` an event with that probability reaches by chance, at the 99th percentile.
 
     known_from: number of trials that the rate was estimated from. Normal approximation to the binomial with
-    continuity correction; otherwise a true rate of 5 % would fail every other time.
+    continuity correction; otherwise a true rate of 5% would fail every other time.
     """
     spread = math.sqrt(runs * rate * (1 - rate) * (1 + runs / known_from))
     return math.ceil(runs * rate + NormalDist().inv_cdf(CHANCE) * spread + 0.5) - 1
@@ -88,17 +88,17 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
     return Check(
         name="a-a",
         figure=wrong / runs,
-        limit=f"≤ 5 %, by chance up to {most} of {runs}",
+        limit=f"≤ 5%, by chance up to {most} of {runs}",
         passed=wrong <= most,
         message=f"the same call against itself was called different in {wrong} of {runs} runs",
     )
 
 
 def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
-    """Check how often a call is judged slower than itself if 5 % of its time is added as a spin.
+    """Check how often a call is judged slower than itself if 5% of its time is added as a spin.
 
     How often that is found depends on the machine's noise. The expected share comes from the runs of the call
-    against itself, with 5 % added to one side of each. The check fails only if the engine finds fewer.
+    against itself, with 5% added to one side of each. The check fails only if the engine finds fewer.
     """
     runs = 400 if long else 100
     own, call, calls, call_s = _prepared(context)
@@ -114,7 +114,7 @@ def slowdown(context: Context, noise: Noise, *, long: bool) -> Check:
     middle = statistics.median(estimate.ratio for estimate in found)
     expected = noise.told(SLOWER)
     fewest = wanted(expected, runs, len(noise.runs))
-    message = f"5 % more work was detected in {hits} of {runs} runs, as {percent(middle - 1)} in the median"
+    message = f"5% more work was detected in {hits} of {runs} runs, as {percent(middle - 1)} in the median"
     if expected is not None and expected < FOUND:
         message += f"; this machine's noise lets {percent(expected)} of them detect it"
     return Check(
@@ -155,7 +155,7 @@ def wanted(expected: float | None, runs: int, known_from: int) -> float:
 
 
 def drifting(context: Context, *, long: bool) -> Check:
-    """Check spins that grow by 6 % over a run, and steady ones.
+    """Check spins that grow by 6% over a run, and steady ones.
 
     How often the growth is found depends on the machine: the expected number comes from the steady spins with
     the growth added afterwards. If the machine's speed varies, steady spins slow down as often as they speed

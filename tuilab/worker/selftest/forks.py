@@ -27,7 +27,7 @@ from tuilab.workloads import find
 FRESH, FORKS = 3, 9
 ARM = Arm("CPU:0", "graph", dtype="float32", variant="whole")
 BUDGET = Budget(name="quick", warm_s=0.2, warm_limit_s=1.0, precision=1.0, rounds=20, limit_s=2.0)
-LIMIT = "the 99 % interval of forked / fresh holds 1"
+LIMIT = "the 99% interval of forked / fresh holds 1"
 LONGEST_S = 60.0
 
 

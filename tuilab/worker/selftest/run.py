@@ -102,7 +102,7 @@ def _coverage(name: str, what: str, found: Coverage) -> Check:
     return Check(
         name=name,
         figure=found.share,
-        limit="93–97 %",
+        limit="93–97%",
         passed=found.within_limits,
         message=(
             f"simulated: {percent(found.share)} of {found.trials} intervals of {what} contained the truth"

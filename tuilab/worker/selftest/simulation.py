@@ -30,7 +30,7 @@ class Coverage:
 
     @property
     def within_limits(self) -> bool:
-        """True for 93 to 97 %, as expected of 95 % intervals."""
+        """True for 93 to 97%, as expected of 95% intervals."""
         return LIMITS[0] <= self.share <= LIMITS[1]
 
 
@@ -69,7 +69,7 @@ def median_coverage(trials: int = 1_000, n: int = 60, rho: float = 0.4, seed: in
 def ratio_coverage(
     trials: int = 1_000, n: int = 40, truth: float = 1.05, rho: float = 0.2, seed: int = 2
 ) -> Coverage:
-    """Return how often the ratio's interval contains the truth, for two arms with shared drift, noise of 3 %
+    """Return how often the ratio's interval contains the truth, for two arms with shared drift, noise of 3%
     and spikes.
     """
     found = _ratios(trials, n, truth, rho, seed)
@@ -79,7 +79,7 @@ def ratio_coverage(
 def differences(
     trials: int = 200, n: int = 20, truth: float = 1.0, rho: float = 0.0, seed: int = 3
 ) -> Coverage:
-    """Return how often two arms are judged different: at most 5 % for `truth` 1, nearly always for 1.05."""
+    """Return how often two arms are judged different: at most 5% for `truth` 1, nearly always for 1.05."""
     found = _ratios(trials, n, truth, rho, seed)
     return Coverage(sum(not low <= 1 <= high for low, high in found), trials)
 
@@ -164,7 +164,7 @@ def two_lines(rng: np.random.Generator, spread: float, rounds: int) -> TwoLines:
 def sweep(lines: TwoLines, refine: int) -> tuple[Timings, Timings]:
     """Return what a sweep of the two lines would measure, bisecting until noise dominates.
 
-    Stopping earlier leaves room for other interpolations in the interval, which then covers more than 95 %.
+    Stopping earlier leaves room for other interpolations in the interval, which then covers more than 95%.
     """
     a: dict[int, dict[int, float]] = {}
     b: dict[int, dict[int, float]] = {}

@@ -32,7 +32,7 @@ from tuilab.worker.roofs import measure_roofs
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
 
 LISTEN_S = 2.0
-QUIET = "others use ≤ 25 % of the processors; hardly any waits or interruptions"
+QUIET = "others use ≤ 25% of the processors; hardly any waits or interruptions"
 SIDE = 1_024
 FASTEST_CLOCK = 6e9
 """Hz that no processor on sale exceeds."""
