@@ -87,7 +87,7 @@ async def test_failed_arms_take_a_few_words_and_the_whole_answer_says_why(tmp_pa
         await press(pilot, app, "A")
         assert "model.py, line 7, in step" in words(app.screen)
         table = words(app.screen).partition("Arms\n")[2].partition("\n\n")[0].split("\n")
-        assert table[0].split() == ["arm", "median", "95", "%", "interval", "n", "first", "call"]
+        assert table[0].split() == ["arm", "median", "95%", "interval", "n", "first", "call"]
         measured = [row for row in table if "failed" not in row]
         assert max(map(len, measured)) <= app.screen.query_one(Static).size.width, "no row breaks"
         await press(pilot, app, "escape")

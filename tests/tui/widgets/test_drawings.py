@@ -335,7 +335,7 @@ async def test_the_device_panel_lists_processes_on_a_gpu(width):
         lines = rows(widget)
         head = next(number for number, line in enumerate(lines) if line.startswith(" on it"))
         assert lines[head].split() == ["on", "it", "pid", "user", "memory", "use", "command"]
-        assert lines[head + 1].split()[:7] == ["4711", "ada", "60.0", "GB", "35", "%", "this"]
+        assert lines[head + 1].split()[:6] == ["4711", "ada", "60.0", "GB", "35%", "this"]
         assert "this lab's worker: python3 -m tuilab" in lines[head + 1]
         assert lines[head + 2].split() == ["99", "–", "1.00", "GB", "–", "ray::train"]
         assert lines[head + 9].strip() == "and 3 more"

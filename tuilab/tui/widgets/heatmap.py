@@ -139,7 +139,7 @@ def cell_text(cell: HeatCell, marks: Marks, width: int) -> str:
     if cell.even or cell.ratio is None:
         return fit((" " if width > 1 else "") + ("≈" if cell.even else "-"), width)
     marker = marks[cell.ratio >= 1].marker
-    figure = cell.times[:-2] if width >= 9 else significant(max(cell.ratio, 1 / cell.ratio), 2)
+    figure = cell.times.removesuffix("×") if width >= 9 else significant(max(cell.ratio, 1 / cell.ratio), 2)
     text = f"{marker} {figure}×"
     return fit(" " + text if cell_len(text) < width else text if cell_len(text) == width else marker, width)
 
