@@ -54,12 +54,12 @@ SHARE = re.compile(r"([\d,]+(?:\.\d+)?)% (?:at least )?of (?:each call|a call|it
 CLAUSE = r"; the medians divide to [\d.,]+×"
 """Appended if the quotient is outside the ratio's interval."""
 COMPARED = re.compile(
-    rf"([\d.,]+) × (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
+    rf"([\d.,]+)× (?:faster|slower)([^.;(]*?(?: \[[^]]*\])?)(?: \(|\. On the CPU ){TIME} against {TIME}"
     rf"((?:{CLAUSE})?)"
 )
 """`7.5× faster than eager [7 8]. On the CPU 900 µs [470 2,000] against 7.5 ms [3.5 10]`."""
 JUDGED = re.compile(
-    rf"took {TIME}, .*? {TIME}: ([\d.,]+) × (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
+    rf"took {TIME}, .*? {TIME}: ([\d.,]+)× (?:faster|slower)(.*?(?: \[[^]]*\])?(?:, which may be noise)?(?:{CLAUSE})?)"
 )
 """`CPU alone took 25 ms, CPU shared 47 ms: 1.88× faster [1.75 2.02]`."""
 
@@ -155,7 +155,7 @@ def _ratios(result: RunResult) -> Iterator[str]:
         for time in (f"{found[2]} {found[3]}", f"{found[4]} {found[5]}"):
             if f"{phase} {time}" not in lines:
                 yield f"the answer says {found[0]!r}, the phases {lines!r}"
-    if re.search(r"\b0\.\d+ × (faster|slower)|1\.00× (faster|slower)", result.answer):
+    if re.search(r"\b0\.\d+× (faster|slower)|1\.00× (faster|slower)", result.answer):
         yield f"no ratio that a reader makes anything of: {result.answer!r}"
 
 
@@ -168,7 +168,7 @@ def _behind(result: RunResult) -> Iterator[str]:
         own = every[arm]
         label = re.escape(own.label)
         said = re.search(
-            rf"{label} {TIME}, ([\d.,]+) ×( slower[^.;[]*(?:\[[^]]*\])?(?:{CLAUSE})?)", result.answer
+            rf"{label} {TIME}, ([\d.,]+)×( slower[^.;[]*(?:\[[^]]*\])?(?:{CLAUSE})?)", result.answer
         )
         if said is None:
             continue

@@ -28,7 +28,7 @@ MOSTLY = 0.6
 LABELLED = r"(?P<{}>[^:,.;]+?)"
 TOOK = re.compile(
     rf"^(?:At [^:]*: )?{LABELLED.format('a')} took [^:]*?, {LABELLED.format('b')} [\d.,]+ (?:ns|µs|ms|s)(?: \[[^]]*\])?: "
-    r"[\d.,]+ × (?P<word>faster|slower)"
+    r"[\d.,]+× (?P<word>faster|slower)"
 )
 
 

@@ -101,7 +101,7 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
 
     kind: str
     """The name of the handler."""
-    body: msgspec.Raw
+    body: msgspec.Raw = msgspec.Raw(b"{}")
     """The handler's struct as JSON."""
     idle: bool = False
     """Answer only while nothing else is asked: the next request breaks it off, and it is refused."""

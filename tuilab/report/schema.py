@@ -1,12 +1,13 @@
 """JSON Schemas of what scripts read and write, made from the typed data, with each field's meaning."""
 
 import ast
+import functools
 import inspect
+import operator
 import re
 import sys
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -15,7 +16,7 @@ from tuilab.model.events import Event
 from tuilab.model.explain import OpExplanation, ScenarioExplanation
 from tuilab.model.preset import Preset
 from tuilab.model.program import Page, Together
-from tuilab.model.requests import Request
+from tuilab.model.requests import Ask, Request
 from tuilab.model.result import RunResult
 
 SCHEMAS: dict[str, Any] = {
@@ -32,10 +33,10 @@ SCHEMAS: dict[str, Any] = {
 """By name: the object of a command's `--json`, a preset file, a line of a recording, a line to a worker."""
 
 
-@cache
+@functools.cache
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of one of `SCHEMAS`."""
-    of = SCHEMAS[name]
+    of = _without_raw(SCHEMAS[name])
     parts = {part.__name__: part for part in structs(of)}
     found = msgspec.json.schema(of)
     for title, part in found.get("$defs", {}).items():
@@ -44,6 +45,15 @@ def schema(name: str) -> dict[str, Any]:
             if below.get(field):
                 about["description"] = below[field]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"tuilab {name}", **found}
+
+
+def _without_raw(of: Any) -> Any:
+    """Return the types with an `Ask` that takes any object: msgspec cannot write the default of raw JSON."""
+    if Ask not in get_args(of):
+        return of
+    body = ("body", dict[str, Any], msgspec.field(default_factory=dict))
+    ask = msgspec.defstruct("Ask", [body], bases=(Ask,), kw_only=True, frozen=True, tag="ask")
+    return functools.reduce(operator.or_, (ask if each is Ask else each for each in get_args(of)))
 
 
 def structs(*roots: Any) -> Iterator[type]:
@@ -91,7 +101,7 @@ def _text(node: ast.stmt | None) -> str:
     return text if isinstance(text, str) else ""
 
 
-@cache
+@functools.cache
 def _tree(module: str) -> dict[str, ast.ClassDef]:
     source = inspect.getsource(sys.modules[module])
     return {each.name: each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.ClassDef)}

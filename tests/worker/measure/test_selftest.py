@@ -126,7 +126,7 @@ def test_no_call_exceeds_a_roof(monkeypatch: pytest.MonkeyPatch) -> None:
             device=nullcontext, ones=lambda _: 0, reduce_sum=lambda x: x, matmul=lambda x, y: x,
             raw_ops=SimpleNamespace(SyncDevice=lambda: None),
         )  # fmt: skip
-        return surroundings.shares(SimpleNamespace(tf=tf, machine=MACHINE))  # type: ignore[arg-type]
+        return surroundings.shares(SimpleNamespace(tf=tf, machine=MACHINE, check_question=None))  # type: ignore[arg-type]
 
     assert told(0.97).passed and not told(1.01).passed
     assert told(5.57).figure == 5.57 and "557% of a roof at most" in told(5.57).message

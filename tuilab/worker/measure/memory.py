@@ -52,8 +52,9 @@ class SizesMemory:
         self._before = held()
 
     def end(self, size: float) -> None:
-        """Note what that size took, `LEAST` if less."""
-        self._taken[size] = max(LEAST, peak() - self._before)
+        """Note what that size took, `LEAST` if less. A size of 0 says nothing about larger ones."""
+        if size > 0:
+            self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
         """Return why that size does not fit; "" if it does or nobody knows.
