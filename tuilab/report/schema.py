@@ -51,7 +51,7 @@ def _without_raw(of: Any) -> Any:
     """Return the types with an `Ask` that takes any object: msgspec cannot write the default of raw JSON."""
     if Ask not in get_args(of):
         return of
-    body = ("body", dict[str, Any], msgspec.field(default_factory=dict))
+    body: tuple[str, Any, Any] = ("body", dict[str, Any], msgspec.field(default_factory=dict))
     ask = msgspec.defstruct("Ask", [body], bases=(Ask,), kw_only=True, frozen=True, tag="ask")
     return functools.reduce(operator.or_, (ask if each is Ask else each for each in get_args(of)))
 
