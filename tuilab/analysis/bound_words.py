@@ -119,7 +119,7 @@ def _clause(bound: GpuBound) -> str:
     if bound.busy is not None and bound.busy[0] <= MOST_TIMES:
         low, high = bound.busy
         if high > MOST_TIMES:
-            return f"has a ceiling of {significant(low, 2)}× or above ({BUSY_START})"
+            return f"has a ceiling of at least {significant(low, 2)}× ({BUSY_START})"
         return f"could be at most {_range(low, high)} faster ({BUSY_START})"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:
