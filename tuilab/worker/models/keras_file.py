@@ -604,7 +604,9 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     if not (_is_function(inner, module, registered) if kind == "function" else _is_class(kind, module)):
         what = sanitize_line(str(inner), 100) if kind == "function" else shown
         of = f" of {sanitize_line(str(module), 100)}" if module is not None else ""
-        own = kind == "function" and module in (None, "builtins")
+        # Keras finds `Package>Name` among registered objects only; Keras 2 writes `Custom>Adam` of its own.
+        packaged = isinstance(kind, str) and ">" in kind
+        own = module in (None, "builtins") and (kind == "function" or packaged)
         raise (CustomObjectError if own else InputError)(
             name,
             f"{what}{of}, which is not a part of Keras that only computes",
