@@ -1,5 +1,7 @@
 """A real TensorFlow worker, started once and shared by every test that requests it."""
 
+import importlib.abc
+import importlib.util
 import os
 import shutil
 import signal
@@ -10,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -310,16 +313,40 @@ def fold(seen: list[Event]) -> RunState:
     return state
 
 
+class TwoCpus(importlib.abc.MetaPathFinder):
+    """Gives TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the host.
+
+    Later is too late: whichever test runs an op first in this process initializes the devices.
+    """
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """Find TensorFlow as usual, with the devices set once its module has run."""
+        if name != "tensorflow":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                load(module)
+                cpu = module.config.list_physical_devices("CPU")[0]
+                parts = [module.config.LogicalDeviceConfiguration() for _ in range(2)]
+                module.config.set_logical_device_configuration(cpu, parts)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+sys.meta_path.insert(0, TwoCpus())
+
+
 @pytest.fixture(scope="session")
 def tf() -> Any:
-    """TensorFlow with two logical CPUs, so that something can be on another device than the host."""
+    """TensorFlow in this process, with two logical CPUs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow
 
-    cpu = tensorflow.config.list_physical_devices("CPU")[0]
-    if not tensorflow.config.get_logical_device_configuration(cpu):
-        parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
-        tensorflow.config.set_logical_device_configuration(cpu, parts)
     return tensorflow
 
 
