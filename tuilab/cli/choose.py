@@ -12,7 +12,7 @@ from tuilab.cli import completion
 from tuilab.cli.environment import hosts_with
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
-from tuilab.lab.settings import Settings, choose, choose_own
+from tuilab.lab.settings import Settings, choose, choose_own, preset_named
 from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
@@ -47,7 +47,7 @@ def chosen(
             "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
         )
     if not isinstance(subject, Code | Model):
-        settings = replace(choose(name, given, **words), hosts=hosts_with(envs, hosts))
+        settings = replace(choose(preset_named(name, subject), given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
         if claimed:
             check_claims(name, settings)

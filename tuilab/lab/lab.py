@@ -35,6 +35,7 @@ from tuilab.lab.settings import (
     choose_own,
     chosen_sweep,
     preset_file,
+    preset_named,
     representative,
 )
 from tuilab.lab.state import LabState
@@ -381,7 +382,7 @@ class Lab(RunController):
             file = subject.place
             checked_hosts([host for host in self.hosts if host not in self.environments], file)
             return replace(choose_own(await self.declare(file), file), hosts=self.hosts)
-        return choose(what, hosts=self.hosts)
+        return choose(preset_named(what, subject), hosts=self.hosts)
 
     async def measure(
         self, what: What, *, budget: BudgetName = "standard", cold: bool = False, together: bool = False

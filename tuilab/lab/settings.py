@@ -379,14 +379,14 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def choose(
-    name: str, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
+    name: str | Preset, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
     """Choose a preset by name or path, with changes as typed: `choose("stft-small", ["samples=64k"])`.
 
     hosts: `local` for this machine. words: devices, modes, inputs, dtypes and variants to measure. The
     preset's own sweep is dropped if a change fixes its parameter. Raises InputError.
     """
-    preset = preset_named(name, resolve(name))
+    preset = name if isinstance(name, Preset) else preset_named(name, resolve(name))
     return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
 
 

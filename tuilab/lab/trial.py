@@ -14,12 +14,11 @@ from tuilab.analysis.words import percent
 from tuilab.model.parameters import Value
 from tuilab.model.program import Bottleneck, Page, Tried
 from tuilab.model.sanitize import sanitize_line
+from tuilab.program.advice import STEPS_AT_ONCE
 from tuilab.program.gains import gain_of_step, of_program
 
 XLA = frozenset(("xla-off", "launch-bound"))
 BATCHES = frozenset(("small-batches",))
-STEPS_AT_ONCE = 32
-"""Batches that the larger one holds: as many as the advised `steps_per_execution`."""
 AGREES = 1e-3
 """Largest relative difference of results in float32 that counts as rounding."""
 

@@ -13,6 +13,8 @@ from tuilab.program.case import Case
 from tuilab.program.effects import Effect, effects, effects_of
 
 Place = tuple[str, int]
+STEPS_AT_ONCE = 32
+"""Batches that one call should do, where batches are small; a trial measures as many."""
 MOST_NAMED = 3
 """Maximum number of conditions in one piece of advice."""
 
@@ -261,7 +263,8 @@ TABLE: dict[str, Advice] = {
         "@tf.function(jit_compile=True) fuses them", "tiny-ops", needs=(xla_compiles, one_shape)
     ),
     "small-batches": Advice(
-        "start many steps at once with compile(…, steps_per_execution=32); a larger batch may gain even more",
+        f"start many steps at once with compile(…, steps_per_execution={STEPS_AT_ONCE}); "
+        "a larger batch may gain even more",
         "tiny-ops",
         needs=(no_callback_of_batches,),
     ),

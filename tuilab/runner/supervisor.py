@@ -567,7 +567,7 @@ class Supervisor:
     def _swollen(self) -> bool:
         """Return True after a run if the worker has grown by `GROWN` since it was ready, and nothing waits.
 
-        TensorFlow never frees the programs that XLA compiled. A model's file stays loaded on purpose.
+        Memory from earlier runs is not given back. A model's file stays loaded on purpose.
         """
         active = self._active
         if not isinstance(active, Measure) or active.scenario.file or self._queue or self._process is None:

@@ -28,9 +28,11 @@ class Meanwhile:
     used: seconds of a processor.
     """
 
+    _enough: Flag
+    _thread: Thread
+
     def __init__(self, account: Account) -> None:
         self.account, self.used = account, 0.0
-        self._enough, self._thread = Flag(), Thread(self._run)
 
     def __enter__(self) -> None:
         self._enough, self._thread = Flag(), Thread(self._run)
