@@ -319,12 +319,17 @@ class TwoCpus(importlib.abc.MetaPathFinder):
     Later is too late: whichever test runs an op first in this process initializes the devices.
     """
 
+    finding = False
+
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Find TensorFlow as usual, with the devices set once its module has run."""
-        if name != "tensorflow":
+        if name != "tensorflow" or self.finding:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.finding = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.finding = False
         if spec is not None and spec.loader is not None:
             load = spec.loader.exec_module
 

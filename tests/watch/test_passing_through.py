@@ -55,6 +55,24 @@ def test_output_exit_code_and_input_pass_through(tmp_path: Path) -> None:
     assert "TensorFlow was not seen" in (tmp_path / "page.txt").read_text()
 
 
+ASKS_FIRST = """
+from importlib.util import find_spec
+assert find_spec("tensorflow") and find_spec("keras")
+import tensorflow as tf
+step = tf.function(lambda x: tf.reduce_sum(x @ x))
+for _ in range(200):
+    step(tf.ones((64, 64)))
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_first_asks_whether_tensorflow_is_installed_is_observed(tmp_path: Path) -> None:
+    """As libraries do that support several frameworks."""
+    _, watched = both(tmp_path, ASKS_FIRST)
+    page = (tmp_path / "page.txt").read_text()
+    assert watched.returncode == 0 and "TensorFlow was not seen" not in page, page
+
+
 @pytest.mark.slow
 def test_profiler_messages_of_tensorflow_are_not_in_the_program_output(tmp_path: Path) -> None:
     """Only the program's own author turns TensorFlow's log off."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import threading
 
 from .account import Account
 from .process import Settings
@@ -19,26 +20,33 @@ if TYPE_CHECKING:
 
 
 class Finder:
-    """Detects the end of a module's import, on any thread. Removes itself once it has found it."""
+    """Detects the end of a module's import, on any thread. Removes itself then.
+
+    A program that only asks whether the module is installed gets an answer and the hook stays.
+    """
 
     def __init__(self, name: str, ready: Callable[[ModuleType], None]) -> None:
-        self.name, self.ready = name, ready
+        self.name, self.ready, self.finding = name, ready, threading.local()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != self.name:
+        if name != self.name or getattr(self.finding, "now", False):
             return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.finding.now = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.finding.now = False
         if spec is not None and spec.loader is not None and hasattr(spec.loader, "exec_module"):
             loader: Any = spec.loader
-            run, ready = loader.exec_module, self.ready
+            run = loader.exec_module
 
             def exec_module(module: ModuleType) -> None:
                 run(module)
-                ready(module)
+                if self in sys.meta_path:
+                    sys.meta_path.remove(self)
+                    self.ready(module)
 
             loader.exec_module = exec_module
         return spec
