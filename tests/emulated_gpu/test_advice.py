@@ -12,6 +12,7 @@ from tests.conftest import Worker, fold
 from tests.contradictions.collected import contradictions
 from tests.emulated_gpu.runs import SHORT
 from tuilab.analysis.account import largest
+from tuilab.analysis.diagnosis import contended
 from tuilab.analysis.profiled import by_type
 from tuilab.analysis.summary import summarise
 from tuilab.model.account import Account
@@ -21,7 +22,7 @@ from tuilab.model.profile import Profile, ProfileArm
 from tuilab.model.requests import Measure
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
-from tuilab.model.scenario import Scenario
+from tuilab.model.scenario import Budget, Scenario
 from tuilab.presentation.placement import groups
 
 pytestmark = pytest.mark.real_worker
@@ -41,9 +42,9 @@ def gpu(emulated_gpu: Callable[..., dict[str, str]]) -> Iterator[Worker]:
     worker.close()
 
 
-def run(worker: Worker, name: str, *arms: Arm) -> tuple[RunState, RunResult]:
+def run(worker: Worker, name: str, *arms: Arm, budget: Budget = SHORT) -> tuple[RunState, RunResult]:
     request = Measure(
-        id=uuid.uuid4().hex, scenario=Scenario("own", {}, f"{PACED}:{name}"), arms=arms, budget=SHORT, phases=True,
+        id=uuid.uuid4().hex, scenario=Scenario("own", {}, f"{PACED}:{name}"), arms=arms, budget=budget, phases=True,
         placement=True,
     )  # fmt: skip
     state = fold(worker.measure(request))
@@ -51,36 +52,45 @@ def run(worker: Worker, name: str, *arms: Arm) -> tuple[RunState, RunResult]:
     return state, summarise(state)
 
 
-TRIES = 4
+TRIES = 6
+PROFILED = msgspec.structs.replace(SHORT, name="publish")
+"""Profiles more calls, so that the interval of a part is narrow."""
 
 
-def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunResult, Account]:
-    """Repeat until the wait is as long as configured: on a busy machine, threads get the processor late."""
+def looked_at(worker: Worker, name: str, arm: Arm) -> tuple[RunState, RunResult, Account]:
+    """Repeat until the advice is given: it is withheld if other programs kept the threads waiting."""
     for _ in range(TRIES):
-        _, result = run(worker, name, arm)
+        state, result = run(worker, name, arm, budget=PROFILED)
         account = result.arms[0].account
         assert account is not None
-        if account.seconds("stall") >= 0.9 * HOST_S and not any(
-            d.code == "not-known" for d in result.diagnosis
-        ):
+        if "stalled" in {found.code for found in result.diagnosis} and most(account, "stall") >= 0.9 * HOST_S:
             break
-    return result, account
+    return state, result, account
+
+
+def most(account: Account, phase: str) -> float:
+    """Return the upper end of a phase's interval, which other programs on this host widen."""
+    return sum(
+        part.ci95_s[1] if part.ci95_s else part.seconds for part in account.parts if part.phase == phase
+    )
 
 
 @pytest.mark.parametrize("arm", [GRAPH, EAGER], ids=lambda arm: arm.mode)
 def test_waiting_for_a_host_op_is_a_separate_part(gpu: Worker, arm: Arm) -> None:
-    result, account = looked_at(gpu, "stalled", arm)
-    assert largest(account) == "stalls", account
-    assert account.seconds("stall") >= 0.9 * HOST_S and account.seconds("compute") >= 1.8 * KERNEL_S, account
+    state, result, account = looked_at(gpu, "stalled", arm)
+    assert most(account, "stall") >= 0.9 * HOST_S and most(account, "compute") >= 1.8 * KERNEL_S, account
     codes = {found.code: found for found in result.diagnosis}
     assert "launch-bound" not in codes and "dispatch-bound" not in codes
+    if "stalled" not in codes and contended(state):
+        return
+    assert largest(account) == "stalls", account
     assert "(Digamma)" in codes["stalled"].sentence
     assert codes["stalled"].remedy == "Remove the device scope that pins Digamma to the CPU."
 
 
 def test_a_device_also_waits_for_a_host_op_at_the_beginning(gpu: Worker) -> None:
-    _, account = looked_at(gpu, "fed_by_host", GRAPH)
-    assert account.seconds("stall") >= 0.9 * HOST_S, account
+    _, _, account = looked_at(gpu, "fed_by_host", GRAPH)
+    assert most(account, "stall") >= 0.9 * HOST_S, account
 
 
 def test_each_host_op_has_its_own_reason_and_remedy(gpu: Worker) -> None:
