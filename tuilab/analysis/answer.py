@@ -241,7 +241,7 @@ def _lead(
         among = " of those that can be told apart" if apart else ""
         return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
     found = [compare(arm, arms[0], point) for arm in tied[1:]]
-    unseen = ""
+    unseen = brief = ""
     if any(each is not None and each.is_slower for each in found):
         spans = [each.interval for each in found if each is not None and each.interval is not None]
         verb = f"lie within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
@@ -254,14 +254,13 @@ def _lead(
         elif len(tied) == len(arms):
             verb = "are equal within the noise"
         else:
-            verb = "are fastest, equal within the noise"
+            verb, brief = "are fastest, equal within the noise", "are equal within the noise"
         unseen = "" if state.running else _unseen(found)
     names = [name_of(arm, point) for arm in tied]
     head = f"{so_far}{listed(names)} {verb}."
     if len(head) > HEADLINE:
         which = f"all {len(tied)}" if len(tied) == len(arms) else f"the {len(tied)} fastest"
-        verb = verb.replace("are fastest, equal", "are equal")
-        head, keep = f"{so_far}{which} arms {verb}.", bool(_place(state, point))
+        head, keep = f"{so_far}{which} arms {brief or verb}.", bool(_place(state, point))
     more = f" and {len(tied) - MOST_NAMED} more" if len(tied) > MOST_NAMED else ""
     first, *others = [timing(arm, point) for arm in tied[:MOST_NAMED]]
     figures = [f"{names[0]} takes {first}", *map(" ".join, zip(names[1:], others, strict=False))]

@@ -599,9 +599,17 @@ def judge(claim: Claim, state: RunState, registry: Registry | None = None) -> Ve
     if claim.hedged and word in ("refuted", "impossible"):
         word = "undecided"
         evidence += f" The document says “{claim.hedged}”, which one machine cannot refute."
-    about_gpu = claim.about_gpu or "GPU" in evidence
-    told = " ".join(filter(None, (evidence, emulated_sentence(state) if about_gpu else "")))
-    return Verdict(claim.text, word, told)
+    note = emulated_sentence(state) if claim.about_gpu or _on_gpu(claim.when, state) else ""
+    return Verdict(claim.text, word, f"{evidence} {note}".strip(), emulated=bool(note))
+
+
+def _on_gpu(when: Condition, state: RunState) -> bool:
+    """Return True if an arm that the condition compares or observes ran on a GPU."""
+    arms = [arm for pattern in when.patterns for arm in matching(state, pattern)]
+    if isinstance(when, FactIs):
+        observed = {fact.arm for fact in _all_facts(state) if fact.name == when.fact}
+        arms = [arm for arm in arms if arm.arm.id in observed]
+    return any("GPU" in (arm.device or "") for arm in arms)
 
 
 def _on_one_gpu(when: Condition, state: RunState) -> RunState:
@@ -609,10 +617,9 @@ def _on_one_gpu(when: Condition, state: RunState) -> RunState:
 
     What holds for one GPU need not hold for the next, and a pair of arms must use the same one.
     """
-    patterns = [getattr(when, name) for name in ("a", "b", "arms") if hasattr(when, name)]
     arms = list(state.arms.values())
     gpus = sorted({arm.arm.device for arm in arms if _gpu(arm)}, key=lambda d: int(d.partition(":")[2]))
-    if len(gpus) < 2 or any(":" in pattern.device for pattern in patterns):
+    if len(gpus) < 2 or any(":" in pattern.device for pattern in when.patterns):
         return state
     timed_on = {arm.arm.device for arm in arms for cell in arm.cells.values() if cell.samples}
     first = next((device for device in gpus if device in timed_on), gpus[0])

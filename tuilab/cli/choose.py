@@ -19,7 +19,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.files import expanded, open_regular
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, Opening
 from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
-from tuilab.model.subject import Code, Model
+from tuilab.model.subject import Model
 
 
 def chosen(
@@ -39,14 +39,15 @@ def chosen(
     given = words.pop("settings")
     opening = opened(words)
     subject = resolve(name)
-    if opening.inputs and not isinstance(subject, Code | Model):
+    if opening.inputs and not subject.place:
         expected = "FILE.py:NAME or a model; of a preset --set changes the sizes"
         raise InputError("--input", text_of(opening.inputs[0]), expected)
     if msgspec.structs.replace(opening, inputs=()) != AS_IT_IS and not isinstance(subject, Model):
         raise InputError(
             "--trust, --code, --data", name, "a model: FILE.keras, FILE.h5 or FOLDER[:SIGNATURE]"
         )
-    if not isinstance(subject, Code | Model):
+    file = subject.place
+    if not file:
         settings = replace(choose(preset_named(name, subject), given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
         if claimed:
@@ -58,7 +59,6 @@ def chosen(
         return known
     if claimed:
         check_claims(name)
-    file = subject.place
     places = hosts_with(envs, hosts, file)
 
     async def own(lab: Lab) -> Settings:

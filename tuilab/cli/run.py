@@ -22,7 +22,6 @@ from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BUDGET, BudgetName
-from tuilab.model.subject import Code, Model
 from tuilab.report.text import Role, dressed, lines, table
 
 
@@ -58,7 +57,7 @@ def run(
     """Measure PRESET: a name from `tuilab presets`, a preset file, your own path/to/file.py:name,
     or a model: FILE.keras, FILE.h5, the FOLDER of a SavedModel or FOLDER:SIGNATURE.
     """
-    if together and isinstance(resolve(preset), Code | Model):
+    if together and resolve(preset).place:
         raise InputError("--together", preset, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")

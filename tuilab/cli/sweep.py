@@ -21,7 +21,6 @@ from tuilab.model.errors import InputError
 from tuilab.model.result import RunResult
 from tuilab.model.run import RunState
 from tuilab.model.scenario import BudgetName
-from tuilab.model.subject import Code, Model
 
 
 @click.command()
@@ -63,7 +62,7 @@ def sweep(
     """Measure PRESET (or your own path/to/file.py:name) at many sizes and find the crossover."""
     refine = not no_refine
     if on is not None:
-        if hosts or envs or isinstance(resolve(preset), Code | Model):
+        if hosts or envs or resolve(preset).place:
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )

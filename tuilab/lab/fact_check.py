@@ -60,7 +60,7 @@ class Checker:
             found = verdicts.get(statement.text)
             if statement.preset == name and found is not None:
                 statement.verdict, statement.evidence = found.verdict, found.evidence
-                statement.run = result.run
+                statement.emulated, statement.run = found.emulated, result.run
 
     def stop(self) -> None:
         """Stop the current measurement; its statements get no verdict."""

@@ -66,7 +66,7 @@ from tuilab.model.roofline import ROOFS_S, AskRoofs, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
-from tuilab.model.subject import Code, Model, PresetFile
+from tuilab.model.subject import PresetFile
 from tuilab.model.workload import Declaration
 
 if TYPE_CHECKING:
@@ -378,8 +378,7 @@ class Lab(RunController):
 
             return replace(Settings.of(what, find(what.workload).declaration), hosts=self.hosts)
         subject = resolve(what)
-        if isinstance(subject, Code | Model):
-            file = subject.place
+        if file := subject.place:
             checked_hosts([host for host in self.hosts if host not in self.environments], file)
             return replace(choose_own(await self.declare(file), file), hosts=self.hosts)
         return choose(preset_named(what, subject), hosts=self.hosts)

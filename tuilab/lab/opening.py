@@ -22,7 +22,7 @@ from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
 from tuilab.model.scenario import AS_IT_IS, Opening
 from tuilab.model.shapes import checked, parse
-from tuilab.model.subject import Code, Model, Subject
+from tuilab.model.subject import Subject
 
 STDIN = "-"
 FIRST = 65_536
@@ -41,7 +41,7 @@ async def preset(
     words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
     Unanswered with the traceback of the user's code.
     """
-    if not isinstance(subject, Code | Model):
+    if not subject.place:
         return preset_named(words, subject), None
     declaration = await lab.declare(subject.place, given, heard=heard)
     return choose_own(declaration, words).preset, Own(declaration, subject.place, given)

@@ -4,14 +4,24 @@ from typing import Literal
 
 import msgspec
 
-from tuilab.model.arms import ArmPattern
+from tuilab.model.arms import ArmPattern, family
 
 VerdictWord = Literal["confirmed", "refuted", "undecided", "untestable", "impossible"]
 """impossible: not measured, but by the bound no GPU could meet the condition (`analysis.roofline`)."""
 
 
 class _Condition(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    pass
+    @property
+    def patterns(self) -> tuple[ArmPattern, ...]:
+        """The arms that it compares or observes."""
+        return tuple(getattr(self, name) for name in ("a", "b", "arms") if hasattr(self, name))
+
+    @property
+    def about_gpu(self) -> bool:
+        """True if an arm, the device or the value that it names is a GPU."""
+        named = (getattr(self, name, "") for name in ("device", "value"))
+        words = (*(pattern.device for pattern in self.patterns), *named)
+        return any(family(word) == "GPU" for word in words if isinstance(word, str))
 
 
 class Faster(_Condition, frozen=True, kw_only=True, tag="faster"):
@@ -154,8 +164,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def about_gpu(self) -> bool:
-        """Whether it speaks of a GPU, or its condition compares arms of one."""
-        return self.gpu or "GPU" in repr(self.when)
+        """True if it speaks of a GPU, or its condition names one."""
+        return self.gpu or self.when.about_gpu
 
 
 class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,3 +179,5 @@ class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One sentence with numbers."""
     host: str = ""
     """The host of the run, as in `Arm.host`."""
+    emulated: bool = False
+    """True if it rests on a GPU that is test software."""

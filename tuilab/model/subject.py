@@ -6,19 +6,26 @@ MODEL_FILES = (".keras", ".h5", ".hdf5")
 """Endings of files that Keras saves."""
 
 
-class NamedPreset(msgspec.Struct, frozen=True, tag="preset"):
+class _Named(msgspec.Struct, frozen=True):
+    @property
+    def place(self) -> str:
+        """A person's own function or model, as workers read it; "" for every other subject."""
+        return ""
+
+
+class NamedPreset(_Named, frozen=True, tag="preset"):
     """A preset of the catalogue, or a word that nothing else explains: the catalogue refuses it."""
 
     name: str
 
 
-class PresetFile(msgspec.Struct, frozen=True, tag="preset-file"):
+class PresetFile(_Named, frozen=True, tag="preset-file"):
     """A TOML file with a preset."""
 
     path: str
 
 
-class Code(msgspec.Struct, frozen=True, tag="code"):
+class Code(_Named, frozen=True, tag="code"):
     """A function, method or model that a Python file defines."""
 
     path: str
@@ -30,7 +37,7 @@ class Code(msgspec.Struct, frozen=True, tag="code"):
         return f"{self.path}:{self.name}"
 
 
-class Model(msgspec.Struct, frozen=True, tag="model"):
+class Model(_Named, frozen=True, tag="model"):
     """A file that Keras saved, or the folder of a SavedModel; signature "" for its usual one."""
 
     path: str
@@ -42,25 +49,25 @@ class Model(msgspec.Struct, frozen=True, tag="model"):
         return f"{self.path}:{self.signature}" if self.signature else self.path
 
 
-class Script(msgspec.Struct, frozen=True, tag="script"):
+class Script(_Named, frozen=True, tag="script"):
     """A Python file without a name in it: a program to watch, or functions to measure."""
 
     path: str
 
 
-class Recording(msgspec.Struct, frozen=True, tag="recording"):
+class Recording(_Named, frozen=True, tag="recording"):
     """The events of a run, one JSON object a line."""
 
     path: str
 
 
-class Program(msgspec.Struct, frozen=True, tag="program"):
+class Program(_Named, frozen=True, tag="program"):
     """A program to run and watch."""
 
     path: str
 
 
-class Article(msgspec.Struct, frozen=True, tag="article"):
+class Article(_Named, frozen=True, tag="article"):
     """A document whose benchmarks are checked."""
 
     path: str

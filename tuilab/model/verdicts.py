@@ -24,6 +24,6 @@ VERDICTS = {
 }
 
 
-def verdict_words(word: str, evidence: str) -> str:
+def verdict_words(word: str, emulated: bool) -> str:
     """Return what a verdict is called, with `EMULATED` if it rests on a GPU that is software."""
-    return VERDICTS[word].words + f", {EMULATED}" * (EMULATED in evidence)
+    return VERDICTS[word].words + f", {EMULATED}" * emulated

@@ -105,7 +105,7 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
     undecided = lab_state.undecided
     if undecided:
         return Said(said, detail, undecided=undecided, gpu=gpu)
-    return Said(said, detail, claim.verdict, verdict_words(claim.verdict, claim.evidence), gpu=gpu)
+    return Said(said, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:

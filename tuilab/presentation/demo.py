@@ -272,7 +272,7 @@ def summary(demo: Demo) -> tuple[str, str]:
     rows = []
     for each in outcomes:
         guessed = (" (you: right)" if each.right else " (you: not)") if each.scored else ""
-        soft = f" {EMULATED}" * (EMULATED in each.verdict.evidence)
+        soft = f" {EMULATED}" * each.verdict.emulated
         rows.append(f"{VERDICTS[each.verdict.verdict].mark}{soft} {each.preset.title}{guessed}")
     return f"{words}; {plural(len(outcomes), 'claim')} measured on this machine.", " · ".join(rows)
 
@@ -292,6 +292,7 @@ def page(demo: Demo, machine: Machine | None, at: str) -> FactCheck:
                 verdict=each.verdict.verdict,
                 evidence=f"{guessed}{each.verdict.evidence}",
                 run=each.run,
+                emulated=each.verdict.emulated,
             )
         )
     return FactCheck(title=f"Guess first: {summary(demo)[0]}", statements=rows, machine=machine, at=at)
@@ -301,7 +302,7 @@ def outcome(demo: Demo) -> str:
     """Return `You said: it holds. Confirmed: CPU graph is 1.3× as fast as GPU graph. Right; 3 of 4.`"""
     if demo.verdict is None:
         return "Nothing could be measured here; the answer below says why."
-    words = verdict_words(demo.verdict.verdict, demo.verdict.evidence)
+    words = verdict_words(demo.verdict.verdict, demo.verdict.emulated)
     measured = f"{words[:1].upper()}{words[1:]}: {demo.verdict.evidence}"
     if not demo.guess:
         return measured

@@ -31,11 +31,13 @@ class Statement(msgspec.Struct, kw_only=True):
     """One sentence with numbers."""
     run: str = ""
     """The run that measured it; "" before."""
+    emulated: bool = False
+    """True if its verdict rests on a GPU that is test software."""
 
     @property
     def words(self) -> str:
         """What its verdict is called; "" before it was measured."""
-        return verdict_words(self.verdict, self.evidence) if self.verdict else ""
+        return verdict_words(self.verdict, self.emulated) if self.verdict else ""
 
     @property
     def mark(self) -> str:

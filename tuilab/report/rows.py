@@ -236,7 +236,7 @@ def phase_lines(result: RunResult) -> list[str]:
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
     """Return verdict with mark, claim, and evidence."""
     return [
-        (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.evidence)}", c.text, c.evidence)
+        (f"{VERDICTS[c.verdict].mark} {verdict_words(c.verdict, c.emulated)}", c.text, c.evidence)
         for c in result.claims
     ]
 

@@ -52,7 +52,7 @@ class Opening(Playing):
         from tuilab.lab.naming import resolve
         from tuilab.lab.questions import RefusedInput, Unanswered
         from tuilab.model.errors import InputError
-        from tuilab.model.subject import Article, Code, Model, NamedPreset, Program, Recording, Script
+        from tuilab.model.subject import Article, NamedPreset, Program, Recording, Script
         from tuilab.presentation.status import progress_text
         from tuilab.tui.screens.document import DocumentScreen
         from tuilab.tui.screens.menu import MenuScreen
@@ -83,7 +83,7 @@ class Opening(Playing):
                 case NamedPreset(name) if any(each.name == name for each in self.lab.state.presets):
                     self.open_preset(name)
                 case _:
-                    if isinstance(subject, Code | Model):
+                    if subject.place:
                         self.reading = name
                         self.say(f"Reading {self.reading}…")
                     found = await opening.preset(self.lab, typed, subject, given, heard)
