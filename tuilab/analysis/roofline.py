@@ -167,6 +167,18 @@ def better(old: Roofs | None, new: Roofs) -> Roofs:
     )
 
 
+def with_starts(roofs: Roofs, seen: DeviceRoofs) -> Roofs:
+    """Return the roofs with the starts of a call that a run saw on the processor, if they were shorter."""
+    if (own := roofs.devices.get("CPU:0")) is None:
+        return roofs
+    shorter = msgspec.structs.replace(
+        own,
+        launch_s={**seen.launch_s, **_each(seen.launch_s, own.launch_s, min)},
+        copied_s={**seen.copied_s, **_each(seen.copied_s, own.copied_s, min)},
+    )
+    return msgspec.structs.replace(roofs, devices={**roofs.devices, "CPU:0": shorter})
+
+
 def _better(old: DeviceRoofs, new: DeviceRoofs) -> DeviceRoofs:
     levels = {level.working_set: level.bytes_per_s for level in old.memory}
     link = new.link

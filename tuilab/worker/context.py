@@ -8,6 +8,7 @@ from typing import Any
 from tuilab.model.events import Event, Finished, Log, Progress
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
+from tuilab.model.roofline import DeviceRoofs
 from tuilab.worker.channel import Channel
 from tuilab.worker.gpus import Gpus
 
@@ -40,6 +41,8 @@ class Context:
         self.turn = threading.Event()
         self.watched = True
         self.own_code = False
+        self.starts = DeviceRoofs()
+        """The shortest starts of a call that the last run saw on the processor."""
 
     def send(self, *events: Event) -> None:
         """Write events in order."""

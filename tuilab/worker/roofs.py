@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 import psutil
 
+from tuilab.analysis.roofline import with_starts
 from tuilab.model.arms import MODES, family
 from tuilab.model.roofline import AskRoofs, DeviceRoofs, LinkRoof, MemoryRoof, Roofs
-from tuilab.worker.build import empty_call, last_level_cache
+from tuilab.worker.build import last_level_cache
 from tuilab.worker.context import Context
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.selftest.decisions import noise_of
-from tuilab.workloads.parts.device import moved
+from tuilab.worker.starts import Starts
 
 Check = Callable[[], None]
 
@@ -49,7 +50,8 @@ NOISE_RUNS = 7
 
 def roofs(context: Context, body: bytes) -> Iterator[Roofs]:
     """Answer the question `roofs` by measuring this machine's limits now."""
-    yield measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds, context.check_question)
+    found = measure_roofs(context, msgspec.json.decode(body, type=AskRoofs).seconds, context.check_question)
+    yield with_starts(found, context.starts)
 
 
 def measure_roofs(context: Context, seconds: float, check: Check) -> Roofs:
@@ -108,8 +110,13 @@ def _device(tf: Any, name: str, seconds: float, check: Check) -> DeviceRoofs:
         memory, triad = _gpu_memory(tf, stopwatch, name)
         peaks = _peaks(tf, stopwatch, name, GPU_DTYPES, seconds / 2, check)
         link = _link(tf, stopwatch, name)
-    launch, copied = _launches(tf, stopwatch, name, check)
-    return DeviceRoofs(memory=memory, triad=triad, peaks=peaks, launch_s=launch, copied_s=copied, link=link)
+    starts = Starts(tf, name)
+    for mode in MODES:
+        check()
+        starts.sample(mode, stopwatch, CALLS, BLOCKS)
+    return DeviceRoofs(
+        memory=memory, triad=triad, peaks=peaks, launch_s=starts.launch_s, copied_s=starts.copied_s, link=link
+    )
 
 
 def _best(run: Callable[[], object], seconds: float, check: Check, least: int = 3) -> float:
@@ -259,41 +266,3 @@ def _peak(tf: Any, stopwatch: Stopwatch, name: str, dtype: str, seconds: float, 
     finally:
         settings.enable_tensor_float_32_execution(before)
     return max(rates)
-
-
-# Empty calls.
-
-
-def _launches(
-    tf: Any, stopwatch: Stopwatch, name: str, check: Check
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return seconds of an empty call by mode, and of the same call with copies in and out."""
-    launch: dict[str, float] = {}
-    copied: dict[str, float] = {}
-    for mode in MODES:
-        check()
-        with tf.device(f"/{name}"):
-            x = tf.identity(tf.zeros(()))
-        try:
-            calls = [empty_call(tf, mode, x), empty_call(tf, mode)]
-            with tf.device(f"/{name}"):
-                launch[mode] = min(_per_call(stopwatch, call) for call in calls)
-                copied[mode] = min(_per_call(stopwatch, _copying(tf, call, x, name)) for call in calls)
-        except Exception:
-            continue  # XLA has no compiler for this device
-    return launch, copied
-
-
-def _copying(tf: Any, call: Callable[[], Any], x: Any, name: str) -> Callable[[], Any]:
-    """Wrap a call with the copies that an arm with copied inputs makes (`worker.build`)."""
-
-    def whole() -> Any:
-        moved(tf, x, f"/{name}")
-        return tf.nest.map_structure(lambda value: value.numpy(), call())
-
-    return whole
-
-
-def _per_call(stopwatch: Stopwatch, call: Callable[[], object]) -> float:
-    stopwatch.time(call, CALLS)
-    return min(stopwatch.time(call, CALLS) / CALLS for _ in range(BLOCKS))

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from tests.conftest import Worker, fold
+from tuilab.analysis.bound import bounds
 from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.roofline import arm_floor, better
 from tuilab.model.arms import Arm
+from tuilab.model.datasheets import SHEETS
 from tuilab.model.events import RoofsKnown
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import AskRoofs, Roofs, Work
@@ -165,4 +167,23 @@ def test_known_roofs_are_reported_and_not_measured_again(worker: Worker) -> None
     known = msgspec.convert(msgspec.to_builtins(known), Roofs)
     other = msgspec.structs.replace(known, machine="another")
     state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=(other, known))
-    assert state.roofs == {worker.machine.key: known}
+    (own,) = state.roofs.values()
+    started = own.devices["CPU:0"]
+    assert started.launch_s.keys() == started.copied_s.keys() == {PLAIN.mode}, "timed with the run"
+    bare = msgspec.structs.replace(started, launch_s={}, copied_s={})
+    assert msgspec.structs.replace(own, devices={"CPU:0": bare}) == known
+
+
+def test_the_bound_uses_a_start_as_short_as_in_its_own_run(worker: Worker, roofs: Roofs) -> None:
+    """A start that was measured in a slow minute may take longer than whole calls of a fast one."""
+    cpu = roofs.devices["CPU:0"]
+    slow = {mode: 100 * seconds for mode, seconds in cpu.launch_s.items()}
+    earlier = msgspec.structs.replace(cpu, launch_s=slow, copied_s=slow)
+    saved = msgspec.structs.replace(roofs, others=0.0, devices={"CPU:0": earlier})
+    state = run(worker, Scenario("matmul", {"m": 8, "k": 8, "n": 8}), PLAIN, roofs=(saved,))
+    [bound] = bounds(state, 0, SHEETS["h100"])
+    timed = estimate_at(state.arms[PLAIN.id], 0)
+    assert timed is not None and bound.host_s <= timed.median < slow[PLAIN.mode]
+    again = msgspec.json.decode(worker.ask("roofs", AskRoofs(seconds=0.1))[0].body, type=Roofs)
+    least = again.devices["CPU:0"].launch_s[PLAIN.mode]
+    assert least <= state.roofs[worker.machine.key].devices["CPU:0"].launch_s[PLAIN.mode]

@@ -19,6 +19,7 @@ from tuilab.worker.context import Context
 from tuilab.worker.measure.counting import Counted
 from tuilab.worker.measure.interference import Canary, GpuWatch
 from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.worker.starts import Starts
 from tuilab.workloads.base import Case, Workload
 
 
@@ -154,6 +155,8 @@ class Bench:
     pressures: list[Pressure] = field(default_factory=list)
     disturbed: int = 0
     gpus: GpuWatch = field(default_factory=lambda: GpuWatch({}, ()))
+    starts: Starts | None = None
+    """Calls that do nothing on the processor, timed between the rounds; None if no bound is asked for."""
     stopwatches: Mapping[str, Stopwatch] = field(default_factory=dict)
     """By device; each waits for that device only."""
 

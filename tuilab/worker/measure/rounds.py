@@ -167,6 +167,8 @@ class RoundRobin:
         self._bench.disturbed += moved
         self._accept(blocks, song, attempt > 0)
         self._watch.after(song, self._bench.rounds - 1)
+        if self._bench.starts is not None:
+            self._bench.starts.after_round(self._bench.stopwatches.get("CPU:0", self._bench.stopwatch))
 
     def _visit(self, cell: TimedArm, blocks: list[Block]) -> None:
         """Time one block of a cell, and also a single call unless the block is one."""

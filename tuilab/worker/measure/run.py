@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 
 import msgspec
 
-from tuilab.analysis.roofline import raised
+from tuilab.analysis.roofline import raised, with_starts
 from tuilab.analysis.statistics import estimate
 from tuilab.model.arms import Arm
 from tuilab.model.events import Ending, Finished, ModelOpened, Point, RoofsKnown, RunStarted
@@ -27,6 +27,7 @@ from tuilab.worker.measure.prepare import missing_device, unavailable
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.measure.sweep import measure_points
 from tuilab.worker.roofs import measure_roofs, roofed
+from tuilab.worker.starts import Starts
 
 QUIET = BUSY / 2
 """Share of the processors. If other processes use less, remeasure roofs that were measured on a busy
@@ -59,6 +60,11 @@ def measure(context: Context, request: Request) -> None:
             bench.reporter.say(RoofsKnown(run=request.id, roofs=roofs))
     except Cancelled:
         status = "cancelled"
+    if bench.starts is not None:
+        context.starts = bench.starts.found
+        own = bench.state.roofs.get(context.machine.key)
+        if own is not None and (shorter := with_starts(own, context.starts)) != own:
+            bench.reporter.say(RoofsKnown(run=request.id, roofs=shorter))
     bench.reporter.holding = False
     bench.flag(of_run(bench.run, bench.pressures, bench.rounds, bench.disturbed))
     bench.flag(bench.gpus.flags(bench.run))
@@ -137,6 +143,7 @@ def _bench(context: Context, request: Measure) -> Bench:
     here = {d.name for d in context.machine.devices} & {arm.device for arm in request.arms}
     alone = not declaration.replicas and len(context.machine.devices) > 1
     stopwatches = {d: Stopwatch(sync_of(tf, d), block_s=block_s) for d in sorted(here) if alone}
+    modes = list(dict.fromkeys(arm.mode for arm in request.arms))
     return Bench(
         context=context,
         request=request,
@@ -147,6 +154,7 @@ def _bench(context: Context, request: Measure) -> Bench:
         reporter=Reporter(context, pace=request.pace),
         random=random.Random(request.seed),
         canary=Canary(stopwatch.now),
+        starts=Starts(tf, "CPU:0", modes) if request.roofs is not None and request.worker == 0 else None,
     )
 
 

@@ -1,0 +1,69 @@
+"""Times calls that do nothing, which shows how long TensorFlow takes to start a call."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+from tuilab.model.arms import MODES, Mode
+from tuilab.model.roofline import DeviceRoofs
+from tuilab.worker.build import empty_call
+from tuilab.worker.measure.stopwatch import Stopwatch
+from tuilab.workloads.parts.device import moved
+
+CALLS = 5
+"""Calls per block between two rounds."""
+
+
+class Starts:
+    """The shortest starts of a call on a device, by mode.
+
+    Taken between a run's rounds, they are no longer than what the run's own arms paid: the same host may need
+    147 µs in one minute and 110 µs in the next.
+    """
+
+    def __init__(self, tf: Any, device: str, modes: Sequence[Mode] = MODES) -> None:
+        self._tf, self._device, self._modes = tf, device, modes
+        self._next = cycle(modes)
+        self._calls: dict[Mode, list[tuple[Callable[[], Any], Callable[[], Any]]]] = {}
+        self.launch_s: dict[str, float] = {}
+        self.copied_s: dict[str, float] = {}
+
+    def after_round(self, stopwatch: Stopwatch) -> None:
+        """Time one block of the mode whose turn it is; after the first round, one of each."""
+        for _ in range(1 if self._calls else len(self._modes)):
+            self.sample(next(self._next), stopwatch, CALLS)
+
+    def sample(self, mode: Mode, stopwatch: Stopwatch, calls: int, blocks: int = 1) -> None:
+        """Time blocks of a mode's calls, after one untimed call. Skips a mode that the device lacks."""
+        if mode not in self._calls:
+            self._calls[mode] = self._built(mode)
+        with self._tf.device(f"/{self._device}"):
+            for pair in self._calls[mode]:
+                for known, call in zip((self.launch_s, self.copied_s), pair, strict=True):
+                    call()
+                    taken = min(stopwatch.time(call, calls) / calls for _ in range(blocks))
+                    known[mode] = min(taken, known.get(mode, taken))
+
+    def _built(self, mode: Mode) -> list[tuple[Callable[[], Any], Callable[[], Any]]]:
+        tf = self._tf
+        with tf.device(f"/{self._device}"):
+            x = tf.identity(tf.zeros(()))
+        try:
+            calls = [empty_call(tf, mode, x), empty_call(tf, mode)]
+            with tf.device(f"/{self._device}"):
+                for call in calls:
+                    call()
+        except Exception:
+            return []  # XLA has no compiler for this device
+        return [(call, partial(self._copied, call, x)) for call in calls]
+
+    def _copied(self, call: Callable[[], Any], x: Any) -> Any:
+        """Make the call with the copies of an arm with copied inputs (`worker.build`)."""
+        moved(self._tf, x, f"/{self._device}")
+        return self._tf.nest.map_structure(lambda value: value.numpy(), call())
+
+    @property
+    def found(self) -> DeviceRoofs:
+        """The shortest starts so far."""
+        return DeviceRoofs(launch_s=dict(self.launch_s), copied_s=dict(self.copied_s))
