@@ -52,6 +52,9 @@ MOVES = NO_WORK | CONTROL_FLOW | names("Pack IteratorGetNext IteratorV2 MakeIter
 HIDDEN = ARGUMENTS | RESULTS | CONSTANTS | SENDS | RECEIVES | names("NoOp")
 """Nodes left out of a placement: arguments, results, constants, copies and ordering."""
 
+PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
+"""How the names of ops begin that hold variables and iterators. No device computes them."""
+
 # Kernels.
 
 NO_LAUNCH = (
@@ -100,6 +103,12 @@ MATRIX = names("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Einsum _FusedMatM
 CUBIC = names("""Cholesky Qr Svd SelfAdjointEigV2 Eig MatrixInverse MatrixDeterminant MatrixSolve
     LogMatrixDeterminant MatrixTriangularSolve Lu MatrixSquareRoot MatrixLogarithm""")
 """Matrix decompositions."""
+OWN_KERNEL = (
+    PRODUCTS | MATRIX | CUBIC
+    | names("""Conv Conv2DBackpropInput Conv2DBackpropFilter Conv3DBackpropInput Conv3DBackpropInputV2
+    Conv3DBackpropFilter Conv3DBackpropFilterV2""")
+)  # fmt: skip
+"""Ops that no compiler fuses with one another: each launches at least one kernel."""
 NO_ARITHMETIC = (
     NO_WORK
     | ALIASES

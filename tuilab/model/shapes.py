@@ -9,9 +9,25 @@ import msgspec
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import parse_integer
 
-_NUMBERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
-_REALS = ["float16", "float32", "float64", "bfloat16"]
-DTYPES = frozenset([*_NUMBERS, *_REALS, "bool", "complex64", "complex128", "string"])
+ITEM_BYTES = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int16": 2,
+    "uint16": 2,
+    "float32": 4,
+    "int32": 4,
+    "uint32": 4,
+    "float64": 8,
+    "int64": 8,
+    "uint64": 8,
+    "complex64": 8,
+    "complex128": 16,
+}
+"""Bytes of one element, by dtype."""
+DTYPES = frozenset((*ITEM_BYTES, "string"))
 EXAMPLE = "float32[batch=32,64]"
 EXPECTED = (
     f"a shape as in {EXAMPLE}, with a range as in int32[32]:0..999, or a Python value as in 5 or 'same'"

@@ -19,9 +19,10 @@ from tuilab.analysis.bound_words import parts_words
 from tuilab.analysis.words import percent
 from tuilab.model.arithmetic import Shape, Shaped, Unknown, arithmetic
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet
-from tuilab.model.ops import CUBIC, HIDDEN, HOST_ONLY, ITERATORS, MATRIX, MOVES, NO_LAUNCH, PRODUCTS
+from tuilab.model.ops import HIDDEN, HOST_ONLY, ITERATORS, MOVES, NO_LAUNCH, OWN_KERNEL, PLUMBING
 from tuilab.model.program import Graph, HostOp, OnGpu
 from tuilab.model.roofline import GpuBound, Work
+from tuilab.model.shapes import ITEM_BYTES
 from tuilab.program.case import Case
 from tuilab.program.findings import INPUT, batches
 from tuilab.program.fold import Calls, Process
@@ -30,11 +31,8 @@ from tuilab.program.graph import ops_of
 _NUMBERED = re.compile(r"^(?:__inference_)?(.*?)(?:_\d+)*$")
 _UNCOUNTED = re.compile(r"cond|__forward|__backward|case")
 """Graphs that may replace one another in a call, or that repeat counted work."""
-_ITEM = {"float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float16": 2, "bfloat16": 2, "uint8": 1,
-         "int8": 1, "bool": 1, "int16": 2}  # fmt: skip
 KNOWN = 0.5
 """Minimum share of the time in graphs whose work must be known for a bound."""
-_PLUMBING = ("Optional", "Iterator", "Assign", "Var", "Destroy", "MakeIterator", "AnonymousIterator", "Debug")
 MOST_NAMED = 20
 
 
@@ -173,7 +171,7 @@ def _count(graph: Graph, batch: int | None) -> _Counted:
         elif op == "ReadVariableOp":
             out.state[name] = sum(_bytes(s, d) for s, d in zip(shaped.outputs, shaped.made, strict=True))
         # An optimiser fuses small ops, but each product needs at least one kernel.
-        out.kernels += op in PRODUCTS or op in MATRIX or op in CUBIC or op.startswith("Conv")
+        out.kernels += op in OWN_KERNEL
         try:
             found = arithmetic(shaped)
         except (Unknown, IndexError, TypeError, ValueError):
@@ -198,14 +196,14 @@ def _filled(shape: Any, batch: int | None) -> Shape:
 def _bytes(shape: Shape, dtype: str) -> float:
     if shape is None or dtype in ("resource", "string", "variant"):
         return 0.0
-    return float(prod(shape) * _ITEM.get(dtype, 4))
+    return float(prod(shape) * ITEM_BYTES.get(dtype, 4))
 
 
 def stays_on_cpu(case: Case) -> Iterator[HostOp]:
     """Yield the ops, of functions that ran, for which TensorFlow has no GPU kernel; each line once."""
     of, seen = case.of, set[tuple[str, str, int]]()
     for op, _, file, line in of.nodes.values():
-        if op in NO_LAUNCH or op in MOVES or op in HIDDEN or op in ITERATORS or op.startswith(_PLUMBING):
+        if op in NO_LAUNCH | MOVES | HIDDEN | ITERATORS or op.startswith(PLUMBING):
             continue
         why = _no_kernel(of, op)
         if why and (op, file, line) not in seen and len(seen) < MOST_NAMED:

@@ -5,6 +5,7 @@ import math
 import re
 
 from tuilab.documents.interpreter.values import NONE, Api, Known, OpaqueObject, Unknown, Value
+from tuilab.model.shapes import ITEM_BYTES
 
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
@@ -40,23 +41,6 @@ _ALIASES = {
     "float_": "float64",
     "int_": "int64",
     "str": "string",
-}
-ITEM_BYTES = {
-    "bool": 1,
-    "int8": 1,
-    "uint8": 1,
-    "float16": 2,
-    "bfloat16": 2,
-    "int16": 2,
-    "uint16": 2,
-    "float32": 4,
-    "int32": 4,
-    "uint32": 4,
-    "float64": 8,
-    "int64": 8,
-    "uint64": 8,
-    "complex64": 8,
-    "complex128": 16,
 }
 _DTYPES = {*ITEM_BYTES, "int4", "uint4", "string"}
 _CONSTANTS: dict[str, Value] = {

@@ -7,7 +7,6 @@ run if constants determine that. Ops that cannot be counted are listed.
 """
 
 import itertools
-import math
 import weakref
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from tuilab.model.ops import (
     PRODUCTS,
 )
 from tuilab.model.roofline import Stay
+from tuilab.worker.measure.optimised import FOLDED, Optimised, nbytes, ops_needed, shape_of, shaped
 from tuilab.worker.placement.graphs import types_of
 from tuilab.worker.placement.reasons import stays
 from tuilab.worker.placement.registry import known
@@ -37,8 +37,6 @@ from tuilab.worker.placement.registry import known
 Key = Hashable
 """Identifies a piece of memory: an argument, a variable or an op's output."""
 
-FOLDED = 100 * 1024
-"""Bytes up to which the optimiser folds an output into a constant, however small its inputs are."""
 MOST_TRIPS = 200_000
 
 
@@ -208,7 +206,7 @@ class _Graphs:
         own = len(graph.inputs) if arguments is None else arguments
         body = _Body(self, graph, "", 1.0, {}, {})
         for index, tensor in enumerate(graph.inputs):
-            key, size = self.key(), float(_nbytes(tensor) or 0)
+            key, size = self.key(), float(nbytes(tensor) or 0)
             self.counted.sizes[key] = size
             body.lies[tensor.name] = key
             if index < own:
@@ -218,7 +216,7 @@ class _Graphs:
         body.walk(outputs)
         for tensor in outputs:
             key = body.lies.get(tensor.name)
-            self.counted.results[key] = float(_nbytes(tensor) or 0)
+            self.counted.results[key] = float(nbytes(tensor) or 0)
             self.handed.append(key)
         return self.counted
 
@@ -240,9 +238,7 @@ class _Body:
         self.graphs, self.graph, self.prefix, self.runs = graphs, graph, prefix, runs
         self.written = written
         self.lies, self.holds = lies, holds
-        self._constant: dict[str, float] = {}
-        self._equal: dict[Hashable, Any] = {}
-        self._same: dict[str, str] = {}
+        self.optimised = Optimised()
         self._joined: set[str] = set()
 
     def walk(self, outputs: Iterable[Any]) -> None:
@@ -277,29 +273,20 @@ class _Body:
         self.lies[made.name] = key
         if source.dtype.name == "resource":
             # A variable's size is known only where it is read.
-            size = float(_nbytes(made) or 0)
+            size = float(nbytes(made) or 0)
             self.graphs.counted.sizes[key] = max(size, self.graphs.counted.sizes.get(key, 0.0))
 
     def _new(self, op: Any) -> bool:
         """Return True if the op runs: it does not depend on constants only, and no equal op ran before."""
-        stateful = op.op_def is None or op.op_def.is_stateful
-        known = [self._constant.get(t.name) for t in op.inputs]
-        if not stateful and op.type not in LOOPS | BRANCHES | CALLS and all(k is not None for k in known):
-            made = sum(_nbytes(t) or 0 for t in op.outputs)
-            if op.type == "Const" or made <= max(FOLDED, sum(k or 0.0 for k in known)):
+        if self.optimised.folds(op):
+            if op.type == "Const":
                 for tensor in op.outputs:
-                    self._constant[tensor.name] = float(_nbytes(tensor) or 0)
-                    if op.type == "Const":
-                        self.graphs.counted.state.add(self._make(tensor, 1.0))
-                return False
-        if stateful:
-            return True
-        same = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
-        first = self._equal.setdefault(same, op)
+                    self.graphs.counted.state.add(self._make(tensor, 1.0))
+            return False
+        first = self.optimised.first(op)
         if first is op:
             return True
         for before, again in zip(first.outputs, op.outputs, strict=True):
-            self._same[again.name] = before.name
             if before.name in self.lies:
                 self.lies[again.name] = self.lies[before.name]
             if before.name in self.holds:
@@ -310,25 +297,17 @@ class _Body:
         key = self.graphs.key()
         self.lies[tensor.name] = key
         many = self.runs if runs is None else runs
-        self.graphs.counted.sizes[key] = float(_nbytes(tensor) or 0) * many
+        self.graphs.counted.sizes[key] = float(nbytes(tensor) or 0) * many
         return key
 
     def _one(self, op: Any, uses: Counter[str]) -> None:
-        shaped = Shaped(
-            op=op.type,
-            inputs=tuple(_shape(t) for t in op.inputs),
-            outputs=tuple(_shape(t) for t in op.outputs),
-            given=tuple(t.dtype.name for t in op.inputs),
-            made=tuple(t.dtype.name for t in op.outputs),
-            attribute=op.get_attr,
-            value=lambda index: self._value(op.inputs[index]),
-        )
+        of = shaped(op, lambda index: self._value(op.inputs[index]))
         reads: dict[Key, float] = {}
         writes: dict[Key, float] = {}
-        sizes = [float(_nbytes(t) or 0) for t in op.inputs]
+        sizes = [float(nbytes(t) or 0) for t in op.inputs]
         keys = [self.lies.get(t.name) for t in op.inputs]
         for index, (size, written) in _traffic(
-            shaped, sizes, [float(_nbytes(t) or 0) for t in op.outputs]
+            of, sizes, [float(nbytes(t) or 0) for t in op.outputs]
         ).items():
             key = keys[index]
             if key is None:
@@ -346,14 +325,14 @@ class _Body:
                 key = self.lies[tensor.name]
                 writes[key] = sizes[-1] * self.runs
                 continue
-            writes[key] = float(_nbytes(tensor) or 0) * self.runs
-        found, why = _counted(shaped)
-        held = stays(op.type, types_of(op.node_def), shaped.made)
+            writes[key] = float(nbytes(tensor) or 0) * self.runs
+        found, why = _counted(of)
+        held = stays(op.type, types_of(op.node_def), of.made)
         self.graphs.counted.parts.append(
             Part(
                 name=self.prefix + op.name,
                 op=op.type,
-                dtype=shaped.dtype,
+                dtype=of.dtype,
                 runs=self.runs,
                 flop=None if found is None else found * self.runs,
                 reads=reads,
@@ -392,8 +371,7 @@ class _Body:
             known = self._value(operand)
             if known is not None:
                 inner.holds[tensor.name] = known
-            if operand.name in self._constant:
-                inner._constant[tensor.name] = self._constant[operand.name]
+        self.optimised.passed(operands, graph.inputs, inner.optimised)
         return inner
 
     def _prefix(self, op: Any, graph: Any) -> str:
@@ -416,9 +394,7 @@ class _Body:
         inner = self._enter(op, graph, op.inputs, self.runs)
         inner.walk(graph.outputs)
         self._leave(op, inner, graph.outputs, self.runs)
-        for made, result in zip(op.outputs, graph.outputs, strict=False):
-            if result.name in inner._constant:
-                self._constant[made.name] = inner._constant[result.name]
+        inner.optimised.passed(graph.outputs, op.outputs, self.optimised)
 
     def _loop(self, op: Any) -> None:
         condition = called(self.graph, op.get_attr("cond").name, op.inputs)
@@ -442,8 +418,8 @@ class _Body:
             inner.lies[tensor.name] = self._make(operand) if key is None else key
             if passed and values[index] is not None:
                 inner.holds[tensor.name] = values[index]
-            if passed and operand.name in self._constant:
-                inner._constant[tensor.name] = self._constant[operand.name]
+            if passed:
+                self.optimised.passed([operand], [tensor], inner.optimised)
         if trips:
             inner.walk(body.outputs)
         self._leave(op, inner, body.outputs, self.runs)
@@ -528,41 +504,10 @@ def _counted(op: Shaped) -> tuple[float | None, str]:
         return None, ""
 
 
-def attributes(op: Any) -> bytes:
-    """Return everything except inputs that distinguishes two ops of a type."""
-    node = op.node_def
-    kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
-    return repr((kept, node.device)).encode()
-
-
-def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
-    """Return the names of the ops that these tensors and the graph's side effects depend on."""
-    waiting = [t.op for t in outputs] + list(graph.control_outputs)
-    seen: set[str] = set()
-    while waiting:
-        op = waiting.pop()
-        if op.name not in seen:
-            seen.add(op.name)
-            waiting += [t.op for t in op.inputs] + list(op.control_inputs)
-    return seen
-
-
-def _shape(tensor: Any) -> Shape:
-    return tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
-
-
-def _nbytes(tensor: Any) -> int | None:
-    """Return the bytes of a tensor; None if its shape is unknown or its elements have no fixed size."""
-    shape = _shape(tensor)
-    if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
-        return None
-    return math.prod(shape) * int(tensor.dtype.size or 0)
-
-
 def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     """Return the graph of a function, retraced with its caller's shapes if it was traced for any shape."""
     known = getattr(graph._get_function(name), "graph", None)
-    inner = known if known is not None else _graph_of(name, [_shape(t) for t in operands])
+    inner = known if known is not None else _graph_of(name, [shape_of(t) for t in operands])
     if inner is None:
         raise LookupError(name)
     pairs = list(zip(inner.inputs, operands, strict=False))
@@ -574,7 +519,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
     ):
         return inner
     shapes = [
-        _shape(given) if given.dtype.name not in ("resource", "variant") else _shape(own)
+        shape_of(given) if given.dtype.name not in ("resource", "variant") else shape_of(own)
         for own, given in pairs
     ]
     try:
@@ -666,7 +611,7 @@ class _Values:
             "variant",
         ):
             raise _NotKnown
-        if (_nbytes(tensor) or 0) > FOLDED:
+        if (nbytes(tensor) or 0) > FOLDED:
             raise _NotKnown
         if op.type == "StridedSlice":
             return self._slice(op)
@@ -863,10 +808,10 @@ class Recorder:
                 size = float(_eager_bytes(result))
                 self.counted.sizes[source] = max(size, self.counted.sizes.get(source, 0.0))
             return
-        shaped = Shaped(
+        of = Shaped(
             op=op,
-            inputs=tuple(_shape(t) for t in flat),
-            outputs=tuple(_shape(t) for t in results),
+            inputs=tuple(shape_of(t) for t in flat),
+            outputs=tuple(shape_of(t) for t in results),
             given=tuple(t.dtype.name for t in flat),
             made=tuple(t.dtype.name for t in results),
             attribute=lambda name: named[name] if name in named else named[name.encode()],
@@ -875,9 +820,7 @@ class Recorder:
         reads: dict[Key, float] = {}
         writes: dict[Key, float] = {}
         sizes = [float(_eager_bytes(t)) for t in flat]
-        for index, (size, written) in _traffic(
-            shaped, sizes, [float(_eager_bytes(t)) for t in results]
-        ).items():
+        for index, (size, written) in _traffic(of, sizes, [float(_eager_bytes(t)) for t in results]).items():
             if size:
                 reads[keys[index]] = reads.get(keys[index], 0.0) + size
             if written:
@@ -887,21 +830,21 @@ class Recorder:
             key = self.place(result)
             self._made.add(key)
             writes[key] = self.counted.sizes[key]
-        found, why = _counted(shaped)
+        found, why = _counted(of)
         kernel = op not in NO_LAUNCH and any(t.dtype.name not in HOST_DTYPES for t in results)
-        held = stays(op, known(op).bound(shaped.given, shaped.made), shaped.made)
+        held = stays(op, known(op).bound(of.given, of.made), of.made)
         self.counted.parts.append(
-            Part(op, op, shaped.dtype, 1, found, reads, writes, kernel and not held, why, held)
+            Part(op, op, of.dtype, 1, found, reads, writes, kernel and not held, why, held)
         )
 
     def _function(self, name: str, flat: list[Any], results: list[Any]) -> None:
         """Count the graph of a function called eagerly, with the arguments of this call."""
-        graph = _graph_of(name, [_shape(t) for t in flat])
+        graph = _graph_of(name, [shape_of(t) for t in flat])
         if graph is None:
             self.counted.parts.append(Part(name, "a function", "", 1, None, {}, {}))
             return
         graphs = _Graphs()
-        inner = graphs.whole(graph, list(graph.outputs), [_shape(t) for t in flat], None)
+        inner = graphs.whole(graph, list(graph.outputs), [shape_of(t) for t in flat], None)
         moved: dict[Key, Key] = {}
         for key, tensor in zip(inner.arguments, flat, strict=False):
             moved[key] = self.place(tensor)
@@ -951,11 +894,11 @@ def _eager(value: Any) -> bool:
 
 
 def _eager_bytes(tensor: Any) -> int:
-    return _nbytes(tensor) or 0
+    return nbytes(tensor) or 0
 
 
 def _small_value(tensor: Any) -> Any:
-    if (_nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
+    if (nbytes(tensor) or FOLDED) >= FOLDED or not hasattr(tensor, "_numpy"):
         return None
     return tensor._numpy()  # the public method is being watched
 

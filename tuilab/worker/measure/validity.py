@@ -6,6 +6,7 @@ The requested work is the traced function; the work done is what the placement p
 user code are also watched: what each traces, prints, draws, builds or passes out of TensorFlow.
 """
 
+import math
 import random
 import sys
 from collections import Counter, defaultdict
@@ -17,10 +18,12 @@ from typing import Any
 from tuilab.analysis.operations import computes
 from tuilab.analysis.reading import VANISHED
 from tuilab.analysis.words import listed, percent
+from tuilab.model.arithmetic import Unknown, arithmetic
 from tuilab.model.events import Node
-from tuilab.model.ops import BRANCHES, CALLS, CUBIC, LOOPS, NO_WORK, SOURCES
+from tuilab.model.ops import BRANCHES, CALLS, LOOPS, NO_WORK
 from tuilab.model.quantity import plural
-from tuilab.worker.measure.counting import Counted, Recorder, attributes, counting, ops_needed
+from tuilab.worker.measure.counting import Counted, Recorder, counting
+from tuilab.worker.measure.optimised import Optimised, ops_needed, shaped
 from tuilab.worker.placement.graphs import LOOPED
 from tuilab.workloads.base import Case
 
@@ -30,6 +33,8 @@ LEAST_LEFT = 0.1
 """Minimum share of the work in an XLA program, from rough counts of its instructions and of the trace."""
 OF_A_STRING = 100.0
 """Rough operations per string in an op on strings: it reads characters and allocates memory."""
+OF_UNKNOWN = 32
+"""Stands in for a side of a shape that the trace leaves open."""
 LEAST_MERGED = 0.1
 """Share of the work that must be merged before it is reported."""
 
@@ -94,14 +99,11 @@ class Asked:
         self.constant: dict[str, float] = defaultdict(float)
         self.live: Counter[str] = Counter()
         self._gone: Counter[str] = Counter()
-        self._add(graph, set(), used=True)
+        self._add(graph, Optimised(math.inf), used=True)
 
-    def _add(self, graph: Any, constants: set[int], *, used: bool) -> None:
-        """constants: positions of the graph's inputs that depend on constants only."""
-        known = _constant(graph, {tensor.op.name for i, tensor in enumerate(graph.inputs) if i in constants})
+    def _add(self, graph: Any, optimised: Optimised, *, used: bool) -> None:
+        """optimised: knows which inputs of the graph depend on constants only."""
         needed = ops_needed(graph, graph.outputs) if used else set()
-        same: dict[str, str] = {}
-        firsts: dict[tuple[Any, ...], Any] = {}
         for op in graph.get_operations():
             wanted = op.name in needed
             if op.type in CALLS | LOOPS:
@@ -110,13 +112,17 @@ class Asked:
                 inner = getattr(inner, "graph", None)
                 if inner is not None:
                     # A loop's body counts once, and its inputs change.
-                    held = {i for i, t in enumerate(op.inputs) if calls and t.op.name in known}
-                    self._add(inner, held, used=wanted)
+                    within = Optimised(math.inf)
+                    if calls:
+                        optimised.passed(op.inputs, inner.inputs, within)
+                    self._add(inner, within, used=wanted)
+                    if calls:
+                        within.passed(inner.outputs, op.outputs, optimised)
                 if calls or inner is not None:
                     continue
             work = _work(op)
             self.made[op.type] += 1
-            first = _first_like(op, firsts, same)
+            folded, first = optimised.folds(op), optimised.first(op)
             if first is not op and work and wanted:
                 self.merged[op.type] += 1
                 self.merged_work[op.type] += work
@@ -126,7 +132,7 @@ class Asked:
                 continue
             if not wanted:
                 self.dead[op.type] += work
-            elif op.name in known:
+            elif folded:
                 self.constant[op.type] += work
             else:
                 self.live[op.type] += 1
@@ -141,68 +147,20 @@ class Asked:
         return {op: work * max(0.0, 1 - kept[op] / self._gone[op]) for op, work in gone.items()}
 
 
-def _constant(graph: Any, given: set[str]) -> set[str]:
-    """Return the names of the ops that depend on constants only. given: inputs of the graph that do, too."""
-    known: set[str] = set()
-    for op in graph.get_operations():
-        source = (op.type in SOURCES and op.name not in given) or (
-            op.op_def is not None and op.op_def.is_stateful and op.type not in CALLS
-        )
-        if not source and all(tensor.op.name in known for tensor in op.inputs):
-            known.add(op.name)
-    return known
-
-
-def _first_like(op: Any, firsts: dict[tuple[Any, ...], Any], same: dict[str, str]) -> Any:
-    """Return the first op equal to this one, or the op itself. same: maps result names to the first op's."""
-    if op.op_def is None or op.op_def.is_stateful or op.type in SOURCES:
-        return op
-    like = op.type, attributes(op), tuple(same.get(t.name, t.name) for t in op.inputs)
-    first = firsts.setdefault(like, op)
-    for before, again in zip(first.outputs, op.outputs, strict=True):
-        same[again.name] = before.name
-    return first
-
-
 def _work(op: Any) -> float:
-    """Return the rough operations of an op from its static shapes; unknown sizes count as 32."""
+    """Return the rough operations of an op, at least one for each result; unknown sides count as 32."""
     if op.type in NO_WORK or op.type.startswith(("Assign", "Var")):
         return 0.0
-    ins, outs = [_count(t) for t in op.inputs], [_count(t) for t in op.outputs]
-    made = float(sum(outs))
-    if any(t.dtype.name == "string" for t in op.inputs):
-        return OF_A_STRING * max(ins + outs)
-    if "MatMul" in op.type and len(op.inputs) >= 2:
-        shape = op.inputs[0].shape
-        inner = shape[-1] if shape.rank else None
-        if op.type == "MatMul" and op.get_attr("transpose_a"):
-            inner = shape[0]
-        return 2.0 * made * (inner or 32)
-    if op.type.startswith(("Conv", "DepthwiseConv")) and len(op.inputs) >= 2:
-        kernel = op.inputs[1].shape
-        per = _count(op.inputs[1]) / max(1, (kernel[-1] or 1) if kernel.rank else 1)
-        return 2.0 * made * per
-    if "FFT" in op.type:
-        return 5.0 * max(ins + outs) * 10
-    if op.type in CUBIC:
-        side = op.inputs[0].shape[-1] if op.inputs[0].shape.rank else 32
-        return float(ins[0]) * (side or 32)
+    of = shaped(op, unknown=OF_UNKNOWN)
+    made = float(sum(math.prod(shape or ()) for shape in of.outputs))
+    if "string" in of.given:
+        return OF_A_STRING * max(math.prod(shape or ()) for shape in of.inputs + of.outputs)
     if op.type in LOOPS | BRANCHES:
-        return made * 32
-    return (
-        max(made, float(max(ins, default=0)))
-        if op.type.startswith(("Sum", "Mean", "Max", "Min", "Prod"))
-        else made
-    )
-
-
-def _count(tensor: Any) -> int:
-    if tensor.shape.rank is None:
-        return 32
-    total = 1
-    for side in tensor.shape:
-        total *= side if side is not None else 32
-    return total
+        return made * OF_UNKNOWN
+    try:
+        return max(made, arithmetic(of) or 0.0)
+    except (Unknown, IndexError, TypeError, ValueError):
+        return made
 
 
 @dataclass

@@ -1,0 +1,110 @@
+"""What TensorFlow's optimiser leaves of a graph: needed ops, folded constants, equal ops."""
+
+import math
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from tuilab.model.arithmetic import Shape, Shaped
+from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
+
+FOLDED = 100 * 1024
+"""Bytes up to which the optimiser folds an output into a constant, however small its inputs are."""
+
+
+class Optimised:
+    """Finds, op by op in a graph's order, what the optimiser computes while it makes the graph or only once.
+
+    most: bytes up to which it folds an output into a constant; larger outputs fold if their inputs are as
+    large. constants: bytes of each tensor that depends on constants only, by name.
+    """
+
+    def __init__(self, most: float = FOLDED) -> None:
+        self._most = most
+        self.constants: dict[str, float] = {}
+        self._firsts: dict[Hashable, Any] = {}
+        self._same: dict[str, str] = {}
+
+    def folds(self, op: Any) -> bool:
+        """Return True, and record the op's results, if it depends on constants only."""
+        if stateful(op) or op.type in LOOPS | BRANCHES | CALLS | SOURCES:
+            return False
+        known = [self.constants.get(t.name) for t in op.inputs]
+        if any(size is None for size in known):
+            return False
+        made = sum(nbytes(t) or 0 for t in op.outputs)
+        if op.type != "Const" and made > max(self._most, sum(size or 0.0 for size in known)):
+            return False
+        self.constants |= {t.name: float(nbytes(t) or 0) for t in op.outputs}
+        return True
+
+    def first(self, op: Any) -> Any:
+        """Return the first op that equals this one: the op itself if there is none."""
+        if stateful(op) or op.type in SOURCES:
+            return op
+        like = op.type, attributes(op), tuple(self._same.get(t.name, t.name) for t in op.inputs)
+        first = self._firsts.setdefault(like, op)
+        for before, again in zip(first.outputs, op.outputs, strict=True):
+            self._same[again.name] = before.name
+        return first
+
+    def passed(self, sources: Iterable[Any], targets: Iterable[Any], into: "Optimised | None" = None) -> None:
+        """Pass on which tensors are constants: to a function's inputs, or to a call's results."""
+        into = into or self
+        for source, target in zip(sources, targets, strict=False):
+            if source.name in self.constants:
+                into.constants[target.name] = self.constants[source.name]
+
+
+def stateful(op: Any) -> bool:
+    """Return True if the op has effects or state, so that each execution counts."""
+    return op.op_def is None or bool(op.op_def.is_stateful)
+
+
+def attributes(op: Any) -> bytes:
+    """Return everything except inputs that distinguishes two ops of a type."""
+    node = op.node_def
+    kept = sorted((k, v.SerializeToString(deterministic=True)) for k, v in node.attr.items() if k[0] != "_")
+    return repr((kept, node.device)).encode()
+
+
+def ops_needed(graph: Any, outputs: Iterable[Any]) -> set[str]:
+    """Return the names of the ops that these tensors and the graph's side effects depend on."""
+    waiting = [t.op for t in outputs] + list(graph.control_outputs)
+    seen: set[str] = set()
+    while waiting:
+        op = waiting.pop()
+        if op.name not in seen:
+            seen.add(op.name)
+            waiting += [t.op for t in op.inputs] + list(op.control_inputs)
+    return seen
+
+
+def shape_of(tensor: Any, unknown: int | None = None) -> Shape:
+    """Return a tensor's shape; None if a side is open, unless `unknown` stands in for open sides."""
+    if tensor.shape.is_fully_defined():
+        return tuple(tensor.shape)
+    if unknown is None:
+        return None
+    sides = (None,) if tensor.shape.rank is None else tuple(tensor.shape)
+    return tuple(unknown if side is None else side for side in sides)
+
+
+def nbytes(tensor: Any) -> int | None:
+    """Return the bytes of a tensor; None if its shape is unknown or its elements have no fixed size."""
+    shape = shape_of(tensor)
+    if shape is None or not tensor.dtype.is_numpy_compatible or tensor.dtype.name == "string":
+        return None
+    return math.prod(shape) * int(tensor.dtype.size or 0)
+
+
+def shaped(op: Any, value: Any = lambda index: None, unknown: int | None = None) -> Shaped:
+    """Return a graph's op with its shapes. unknown: stands in for open sides."""
+    return Shaped(
+        op=op.type,
+        inputs=tuple(shape_of(t, unknown) for t in op.inputs),
+        outputs=tuple(shape_of(t, unknown) for t in op.outputs),
+        given=tuple(t.dtype.name for t in op.inputs),
+        made=tuple(t.dtype.name for t in op.outputs),
+        attribute=op.get_attr,
+        value=value,
+    )
