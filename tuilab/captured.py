@@ -42,6 +42,8 @@ class Manifest:
     """Number of examples of the captured call; 0 if not known."""
     versions: Mapping[str, str] | None = None
     """Versions of the writer: `tensorflow`, `python`."""
+    mixed: bool = False
+    """Runs with TensorFlow's automatic mixed precision."""
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> "Manifest":
@@ -53,7 +55,8 @@ class Manifest:
         words = {key: tuple(str(each) for each in found[key]) for key in ("arguments", "results", "said")}
         said = tuple(sanitize_line(each, 300) for each in words["said"][:10])
         batch = int(found.get("batch", 0))
-        return cls(sanitize_line(str(found["name"]), 100), words["arguments"], words["results"], said, batch)
+        name, mixed = sanitize_line(str(found["name"]), 100), found.get("mixed") is True
+        return cls(name, words["arguments"], words["results"], said, batch, mixed=mixed)
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:

@@ -238,7 +238,7 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
 
     async with opened(app) as pilot:
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("Nothing was caught: no step of it is a tf.function"))
+        await until(pilot, lambda: said("Nothing was caught: no step of it is a function"))
         watched.play(made)
         await press(pilot, app, "c")
         await until(pilot, lambda: said("is caught at its next call"))

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import psutil
+
 from tuilab import observer
 from tuilab.lab.watch import Watched, WatchOptions
 from tuilab.model.program import Page
@@ -33,7 +35,8 @@ class Zygote:
         environment.pop("TUILAB_TESTS_FORKED", None)
         self.environment = environment
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("zygote.py"))],
+            # As text, so that its own frames, whose loop serves all programs, belong to no user's file.
+            [sys.executable, "-c", Path(__file__).with_name("zygote.py").read_text()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -88,6 +91,15 @@ def watched(
         return program.page(), output.read_text() if output.exists() else ""
     finally:
         listener.remove()
+
+
+def others_s() -> float:
+    """Return the processor seconds of this machine so far, except those of this test and its programs."""
+    of = psutil.cpu_times()
+    own = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    used = [each.cpu_times() for each in own if each.is_running()]
+    mine = sum(t.user + t.system + t.children_user + t.children_system for t in used)
+    return float(of.user + of.nice + of.system - mine)
 
 
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:

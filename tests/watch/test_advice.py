@@ -56,9 +56,9 @@ def test_every_code_has_advice() -> None:
 )
 def test_python_that_tracing_would_freeze_is_reported_first(imports: str, body: str, told: str) -> None:
     sources = {FILE: LOOP.format(imports=imports, body=body)}
-    change, _ = advise("eager-step", Case(process(), sources, Beside()), (FILE, 5))
+    change, first, _ = advise("eager-step", Case(process(), sources, Beside()), (FILE, 5))
     assert change.startswith("put the step into a function under @tf.function")
-    assert (told in change and "but first: " in change) if told else "first" not in change
+    assert (told in change and "but first: " in change) if told else not first
 
 
 def test_own_functions_called_by_the_step_are_read_too() -> None:
@@ -72,7 +72,7 @@ def test_own_functions_called_by_the_step_are_read_too() -> None:
 @pytest.mark.parametrize("op", ["PyFunc", "EagerPyFunc", "StringJoin"])
 def test_xla_is_not_advised_for_code_that_it_cannot_compile(op: str) -> None:
     of = process(nodes=(("a", "Tanh", "float32", FILE, 5), ("b", op, "float32", FILE, 6)))
-    change, preset = advise("xla-off", Case(of, {}, Beside()), (FILE, 4))
+    change, _, preset = advise("xla-off", Case(of, {}, Beside()), (FILE, 4))
     assert "jit_compile" not in change and op in change and "train.py:6" in change and not preset
     plain = process(nodes=(("a", "Tanh", "float32", FILE, 5),))
     assert "jit_compile" in advise("xla-off", Case(plain, {}, Beside()), (FILE, 4))[0]

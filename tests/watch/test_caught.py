@@ -11,7 +11,7 @@ from tests.watch.running import zygote
 from tuilab import observer
 from tuilab.captured import MANIFEST
 from tuilab.lab.watch import Watched, WatchOptions
-from tuilab.model.program import Caught, Told
+from tuilab.model.program import Caught, Key, Told
 from tuilab.runner.watched import Listener
 
 pytestmark = pytest.mark.real_worker
@@ -38,6 +38,68 @@ model.fit(*data, **FITTED, epochs=10_000, verbose=0, callbacks=[UntilCaught()])
 """
 
 
+EAGER = """
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+class Trainer:
+    def __init__(self, size):
+        self.w = tf.Variable(tf.ones((size, size)))
+
+    def update(self, x, *, rate=0.1):
+        scale = tf.constant(rate)
+
+        def loss():
+            return scale * tf.reduce_mean((x @ self.w) ** 2)
+
+        with tf.GradientTape() as tape:
+            found = loss()
+        self.w.assign_sub(scale * tape.gradient(found, self.w))
+        return found
+
+
+class UntilCaught(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs):
+        self.model.stop_training = Path(sys.argv[1]).exists()
+
+
+def by_hand():
+    trainer = Trainer(8)
+    while not Path(sys.argv[1]).exists():
+        trainer.update(tf.ones((24, 8)))
+    assert trainer.w.shape == (8, 8)
+
+
+def by_fit():
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(4)])
+    model.compile("adam", "mse", run_eagerly=True)
+    x, y = np.ones((240, 8), "float32"), np.ones((240, 4), "float32")
+    model.fit(x, y, batch_size=24, epochs=10_000, verbose=0, callbacks=[UntilCaught()])
+
+
+WAY()
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "name", "arguments"),
+    [("by_hand", "update", ["x"]), ("by_fit", "train_step", ["data_0", "data_1"])],
+)
+def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
+    tmp_path: Path, way: str, name: str, arguments: list[str]
+) -> None:
+    """The method that holds the tape, with its object and its closure; Keras' own step under run_eagerly."""
+    told, folder = caught(tmp_path, EAGER.replace("WAY", way))
+    assert [each.problem for each in told] == [""] and isinstance(told[0].number, tuple)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert (manifest["batch"], manifest["name"], manifest["arguments"]) == (24, name, arguments)
+
+
 @pytest.mark.parametrize(
     ("data", "fitted"),
     [
@@ -47,8 +109,16 @@ model.fit(*data, **FITTED, epochs=10_000, verbose=0, callbacks=[UntilCaught()])
     ids=["arrays", "dataset"],
 )
 def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fitted: str) -> None:
+    told, folder = caught(tmp_path, FIT.replace("DATA", data).replace("FITTED", fitted))
+    assert [each.problem for each in told] == [""]
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert (manifest["batch"], manifest["arguments"]) == (24, ["x", "y"])
+
+
+def caught(tmp_path: Path, text: str) -> tuple[list[Caught], Path]:
+    """Run a program, capture its step as soon as there is one; return the outcome and the step's folder."""
     file, folder = tmp_path / "train.py", tmp_path / "step"
-    file.write_text(FIT.replace("DATA", data).replace("FITTED", fitted))
+    file.write_text(text)
     program, told = Watched((str(file),)), list[Caught]()
 
     def take(number: int, message: Told, window: Path | None) -> None:
@@ -56,12 +126,12 @@ def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fi
         if isinstance(message, Caught):
             told.append(message)
         process = program.processes[number]
-        if isinstance(process.step, int) and process.step in process.functions and not asked:
+        if process.step is not None and not asked:
             asked.append(process.step)
             words = {"catch": process.step, "folder": str(folder), "captured": str(observer.CAPTURE)}
             assert listener.ask(number, **words)
 
-    asked: list[int] = []
+    asked: list[Key] = []
     listener = Listener(take)
     try:
         telling = {
@@ -72,6 +142,4 @@ def test_a_fit_is_captured_with_its_training_batch(tmp_path: Path, data: str, fi
         listener.close(5.0)
     finally:
         listener.remove()
-    assert [each.problem for each in told] == [""]
-    manifest = json.loads((folder / MANIFEST).read_text())
-    assert (manifest["batch"], manifest["arguments"]) == (24, ["x", "y"])
+    return told, folder

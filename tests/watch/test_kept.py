@@ -8,12 +8,23 @@ import pytest
 from tests.calling import here
 from tuilab.history import programs
 from tuilab.history.store import Store
-from tuilab.lab.watch import Watched, without_secrets
+from tuilab.lab.watch import READING, Watched, without_secrets
 from tuilab.model.errors import InputError
-from tuilab.model.program import Bottleneck, Function, Page, StepPart, Steps, StepTimes, Together, Traces
+from tuilab.model.program import (
+    Bottleneck,
+    Function,
+    Page,
+    StepPart,
+    Steps,
+    StepTimes,
+    Together,
+    Traces,
+    Window,
+)
 from tuilab.program.findings import Beside, Case
 from tuilab.program.fold import MOST_STEPS, Process
 from tuilab.program.page import functions
+from tuilab.program.window import Seen
 
 
 def page(median_s: float, waiting: float, *codes: str) -> Page:
@@ -107,3 +118,34 @@ def test_pages_kept_elsewhere_are_reported_and_restored(tmp_path: Path, monkeypa
     assert [program for program, _ in programs.listed(store)] == [watched.program]
     store.close()
     assert watched.keep() == "" and len(programs.listed(Store.open())) == 1
+
+
+def test_windows_are_read_until_their_share_of_the_programs_cpu_time_is_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of each kind of step always; the ends and the middle first."""
+    clock, opened = [0.0], list[float]()
+
+    def look(data: bytes, usual: float) -> Seen:
+        clock[0] += 1.0
+        opened.append(float(data))
+        return Seen()
+
+    monkeypatch.setattr("tuilab.lab.watch.look", look)
+    monkeypatch.setattr("tuilab.lab.watch.process_time", lambda: clock[0])
+    watched = Watched(("python",))
+    process = watched.processes[1] = Process()
+    process.cpu = 2.5 / READING
+    for number in range(9):
+        (tmp_path / str(number)).write_text(str(number))
+        step = 7 if number == 6 else 1
+        watched.files.setdefault(1, []).append(
+            (Window(start=number, end=number, step=step), tmp_path / str(number))
+        )
+    watched.read()
+    assert opened == [0, 8, 4, 6]
+    watched.read()
+    assert len(opened) == 4
+    process.cpu *= 10
+    watched.read()
+    assert sorted(opened) == list(range(9))

@@ -1,13 +1,14 @@
 """Faulty programs: each fault is reported with its line and nothing else; good programs get no findings."""
 
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.watch.running import BUSY, PROGRAMS, expected, watched
+from tests.watch.running import BUSY, PROGRAMS, expected, others_s, watched
 from tuilab.doctor import hardware
 from tuilab.lab import watch
 from tuilab.lab.watch import Watched, WatchOptions
@@ -21,11 +22,14 @@ CI = {
     "fit_numpy_function_in_map",
     "loop_float64",
     "loop_python_number",
+    "steps_become_slower",
     "good_fit_dataset",
     "good_loop",
 }
 """One for each kind of fault, and good ones; the others run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
+MOST_OTHERS = 0.15
+"""Share of the machine's processors from which others disturb a program."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
@@ -38,25 +42,37 @@ def programs(files: list[Path], ci: set[str]) -> list[object]:
     ]
 
 
-def judge(file: Path, page: Page, printed: str) -> None:
-    """Assert that exactly the expected findings are reported, with their lines."""
-    assert page.exit_code == 0, printed
+def judge(file: Path, run: Callable[[], tuple[Page, str]]) -> None:
+    """Assert that exactly the expected findings are reported, with their lines.
+
+    Shares of a step depend on the other users of the processors: a run that they disturbed is repeated.
+    """
+    for _ in range(3):
+        before = others_s()
+        page, printed = run()
+        assert page.exit_code == 0, printed
+        assert not any("observer" in note for note in page.notes), page.notes
+        if as_expected(file, page):
+            return
+        others = (others_s() - before) / (page.lasted_s * (os.cpu_count() or 1))
+        assert others > MOST_OTHERS or any(BUSY in note for note in page.notes), page_text(page)
+    pytest.skip("others had the processors in three runs")
+
+
+def as_expected(file: Path, page: Page) -> bool:
+    """Return whether the page has the findings that the program's first lines require, at their lines."""
     wanted, may, lines = expected(file)
-    found = {finding.code for finding in page.findings}
-    assert found <= wanted | may, page_text(page)
-    if not wanted <= found and any(BUSY in note for note in page.notes):
-        pytest.skip(f"others had the processors, and {', '.join(wanted - found)} was not reported")
-    assert wanted <= found, page_text(page)
-    for finding in page.findings:
-        if finding.code in lines:
-            assert finding.file == str(file) and finding.line in lines[finding.code], page_text(page)
-    assert not any("observer" in note for note in page.notes), page.notes
+    return wanted <= {finding.code for finding in page.findings} <= wanted | may and all(
+        finding.file == str(file) and finding.line in lines[finding.code]
+        for finding in page.findings
+        if finding.code in lines
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", programs(sorted(PROGRAMS.glob("*.py")), CI))
 def test_exactly_the_faults_of_a_program_are_reported(file: Path) -> None:
-    judge(file, *watched(file))
+    judge(file, lambda: watched(file))
 
 
 @pytest.mark.slow
@@ -64,7 +80,7 @@ def test_exactly_the_faults_of_a_program_are_reported(file: Path) -> None:
 def test_exactly_the_faults_of_a_program_on_an_emulated_gpu_are_reported(
     file: Path, emulated_gpu: Environment
 ) -> None:
-    judge(file, *on_gpu(file, emulated_gpu))
+    judge(file, lambda: on_gpu(file, emulated_gpu))
 
 
 def on_gpu(
@@ -135,6 +151,37 @@ def test_other_processes_are_seen_with_a_program(emulated_gpu: Environment) -> N
         if found >= expected:
             break
     assert found == expected, page_text(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["import os", "import os\nimport tensorflow as tf\ntf.constant"])
+def test_a_variable_that_names_a_gpu_that_does_not_exist_is_reported_at_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Set before TensorFlow is imported, or later, but before it opens its devices."""
+    look = hardware.look
+    monkeypatch.setattr(hardware, "look", lambda where: dataclasses.replace(look(where), gpus=(H200,)))
+    file = tmp_path / "train.py"
+    file.write_text(f"{first}\n{SET}\n{LATER}")
+    page, printed = watched(file, beside=Watched.beside)
+    assert page.exit_code == 0, printed
+    (finding,) = [each for each in page.findings if each.code == "gpu-hidden"]
+    assert (finding.file, finding.line) == (str(file), file.read_text().splitlines().index(SET) + 1)
+    assert "to '7': this machine has 1 GPU, numbered from 0" in finding.message
+
+
+SET = "os.environ['CUDA_VISIBLE_DEVICES'] = '7'"
+LATER = """
+import tensorflow as tf
+
+@tf.function
+def step(x):
+    return x * 0.5
+
+x = tf.ones((4, 4))
+for _ in range(2000):
+    x = step(x)
+"""
 
 
 @pytest.mark.long

@@ -71,6 +71,53 @@ async def test_random_results_are_not_called_equal_and_what_xla_refuses_is_named
     assert kept.step is None and kept.said.startswith("could not be measured"), kept
 
 
+DOUBLE = """
+import sys
+import numpy as np
+import tensorflow as tf
+import tuilab
+
+w = tf.Variable(np.random.rand(256, 256) / 256)
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean((x @ w - tf.constant(1.0, tf.float64)) ** 2)
+    w.assign_sub(0.01 * tape.gradient(loss, w))
+    return loss
+
+tuilab.capture(step, tf.constant(np.random.rand(512, 256)), folder=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+async def test_float32_and_a_graph_are_measured_and_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(tmp_path / "step")
+    subprocess.run([sys.executable, "-c", DOUBLE, folder], check=True, capture_output=True)
+    tried = await trial.attempt(folder, found("float64"), PAGE)
+    assert tried.step is not None and tried.step_ci95 is not None and tried.program is not None, tried
+    assert tried.said.startswith("the step in float32; the results agree to"), tried
+    steps = StepTimes(n=99, median_s=10.0, ci95_s=(9.0, 11.0), kind="eager")
+    page = msgspec.structs.replace(PAGE, steps=steps)
+    tried = await trial.attempt(folder, found("eager-step"), page)
+    assert tried.step is not None and tried.step_ci95 is not None and tried.step > 10, tried
+    assert tried.step_ci95[0] <= tried.step <= tried.step_ci95[1]
+    same = await trial.attempt(folder, found("mixed-precision"), page)
+    assert same.step is None and "lowers no op" in same.said, same
+
+
+def test_a_change_that_does_not_apply_is_refused_with_a_reason() -> None:
+    page = msgspec.structs.replace(PAGE, steps=StepTimes(n=99, median_s=1.0, kind="eager"))
+    assert trial.refusal(found("eager-step"), page) == ""
+    drawn = found("eager-step", first=("np.random would be drawn once",))
+    assert trial.refusal(drawn, page) == "np.random would be drawn once"
+    assert "outside the step" in trial.refusal(found("eager-step"), page_of_one(found()))
+    assert trial.refusal(found("xla-off", first=("take it out",), preset=""), page) == "take it out"
+    assert trial.refusal(found("small-batches", first=("move it",)), page) == ""
+
+
 def test_the_program_gains_in_the_share_of_its_time_that_its_steps_take() -> None:
     assert of_program(found(), 2.0) == pytest.approx(1 / (1 - 0.25))
     most = at_most(found(gain_ci95=(1.5, 4.0)))
@@ -81,6 +128,5 @@ def test_the_program_gains_in_the_share_of_its_time_that_its_steps_take() -> Non
     assert "  could not be measured: no batch" in page_text(page).splitlines()
 
 
-def test_advice_with_an_unmet_condition_is_not_tried() -> None:
-    assert trial.can_try(found()) and not trial.can_try(found(preset=""))
-    assert not trial.can_try(found("input-bound"))
+def test_only_a_change_of_the_step_itself_is_tried() -> None:
+    assert trial.can_try(found()) and not trial.can_try(found("input-bound"))

@@ -57,9 +57,9 @@ class ShownProgram:
         """Set the size of its terminal."""
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a tf.function as a folder at its next call; returns the function's name.
+        """Capture a function as a folder at its next call; returns the function's name.
 
-        number: of the function; None for the one that is the step. `caught` gets the outcome. Raises
+        number: of a tf.function; None for the step. `caught` gets the outcome. Raises
         LookupError if there is none or nobody to ask, OSError if there is no space.
         """
         raise LookupError("the program has ended")

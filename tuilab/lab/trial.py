@@ -5,22 +5,42 @@ import contextlib
 import json
 import os
 import signal
+import tempfile
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
 from tuilab import guest
 from tuilab.analysis.words import percent
 from tuilab.model.parameters import Value
-from tuilab.model.program import Bottleneck, Page, Tried
+from tuilab.model.program import Bottleneck, Code, Page, Tried
 from tuilab.model.sanitize import sanitize_line
 from tuilab.program.advice import STEPS_AT_ONCE
 from tuilab.program.gains import gain_of_step, of_program
 
-XLA = frozenset(("xla-off", "launch-bound"))
-BATCHES = frozenset(("small-batches",))
-AGREES = 1e-3
-"""Largest relative difference of results in float32 that counts as rounding."""
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a captured step. name: as `tuilab.worker.changed_step` calls it.
+
+    agrees: largest relative difference of results that counts as rounding.
+    """
+
+    name: str
+    agrees: float
+    how: str
+
+
+CHANGES: dict[Code, Change] = {
+    "xla-off": Change("xla", 1e-3, "the step under XLA"),
+    "launch-bound": Change("xla", 1e-3, "the step under XLA"),
+    "eager-step": Change("graph", 1e-3, "the step as a graph, against the program's own"),
+    "float64": Change("float32", 1e-3, "the step in float32"),
+    "mixed-precision": Change("mixed", 3e-2, "the step under TensorFlow's automatic mixed precision"),
+}
+BATCHES = "small-batches"
 
 
 class _Arm(msgspec.Struct):
@@ -45,8 +65,20 @@ class TrialError(Exception):
 
 
 def can_try(finding: Bottleneck) -> bool:
-    """Return whether a trial exists for the finding. One whose conditions do not hold has no preset."""
-    return finding.code in XLA | BATCHES and bool(finding.preset)
+    """Return whether the finding's change can be tried on a captured step."""
+    return finding.code in CHANGES or finding.code == BATCHES
+
+
+def refusal(finding: Bottleneck, page: Page) -> str:
+    """Return why the change does not apply to the program as it is; "" if it does.
+
+    Tracing a step that ran op by op would run its Python once more, which a side effect would show.
+    """
+    if finding.first and (not finding.preset or finding.code == "eager-step"):
+        return finding.first[0]
+    if finding.code == "eager-step" and page.steps.kind not in ("eager", "keras"):
+        return "these ops run outside the step: move them into its function"
+    return ""
 
 
 async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = "") -> Tried:
@@ -58,26 +90,56 @@ async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = ""
     words = ["--device", "GPU" if devices and devices[0].startswith("GPU") else "CPU"]
     words += ["--python", python] if python else []
     try:
-        if finding.code in XLA:
-            return await _with_xla(folder, words, finding, page)
-        return await _with_larger_batch(folder, words, finding, page)
+        if finding.code == BATCHES:
+            return await _with_larger_batch(folder, words, finding, page)
+        return await _changed(folder, words, finding, page)
     except TrialError as error:
         return Tried(said=f"could not be measured: {error}")
 
 
-async def _with_xla(folder: str, words: list[str], finding: Bottleneck, page: Page) -> Tried:
-    compared = json.loads(await _output(guest.command("tuilab.worker.xla_agrees", folder)))
-    if compared["problem"]:
-        raise TrialError(f"XLA cannot compile the step: {sanitize_line(compared['problem'], 200)}")
-    arms = (await _run(folder, words)).arms
-    far = compared["apart"]
-    if far is None:
-        results = "the step draws random numbers, so its results cannot be compared"
-    elif far <= AGREES:
-        results = f"the results agree to {far:.0e}" if far else "the results are the same"
-    else:
-        results = f"the results differ by up to {percent(far)}: check them before you use it"
-    return _tried(_of(arms, "graph"), _of(arms, "xla"), 1, finding, page, f"the step under XLA; {results}")
+async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Page) -> Tried:
+    change = CHANGES[finding.code]
+    with tempfile.TemporaryDirectory(prefix="tuilab-trial-") as scratch:
+        out = [str(Path(scratch) / Path(folder).name)] if change.name in ("float32", "mixed") else []
+        compared = json.loads(
+            await _output(guest.command("tuilab.worker.changed_step", folder, change.name, *out))
+        )
+        if compared["problem"]:
+            raise TrialError(f"{change.how} fails: {sanitize_line(compared['problem'], 200)}")
+        if change.name == "mixed" and compared["apart"] == 0:
+            raise TrialError(f"{change.how} is the same step: TensorFlow lowers no op of it on this device")
+        how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
+        if change.name == "xla":
+            arms = (await _run(folder, words)).arms
+            return _tried(_of(arms, "graph"), _of(arms, "xla"), 1, finding, page, how)
+        words = [*words, "--mode", "graph"]
+        usual = _of((await _run(folder, words)).arms, "graph")
+        if not out:
+            return _against_program(usual, finding, page, how)
+        changed = _of((await _run(out[0], words)).arms, "graph")
+        return _tried(usual, changed, 1, finding, page, how)
+
+
+def _agreement(apart: float | None, agrees: float) -> str:
+    if apart is None:
+        return "the step draws random numbers, so its results cannot be compared"
+    if apart > agrees:
+        return f"the results differ by up to {percent(apart)}: check them before you use it"
+    return f"the results agree to {apart:.0e}" if apart else "the results are the same"
+
+
+def _against_program(graph: _Arm, finding: Bottleneck, page: Page, how: str) -> Tried:
+    """Compare the program's own steps, which run op by op, with the graph; waiting for input stays."""
+    assert graph.median_s
+    steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
+    if not steps.median_s:
+        raise TrialError("the program's own step has no time yet")
+    left = waits * steps.median_s
+    ends = None
+    if graph.ci95_s and steps.ci95_s:
+        ends = steps.ci95_s[0] / (graph.ci95_s[1] + left), steps.ci95_s[1] / (graph.ci95_s[0] + left)
+    step = steps.median_s / (graph.median_s + left)
+    return Tried(step=step, step_ci95=ends, program=of_program(finding, step), said=how)
 
 
 async def _with_larger_batch(folder: str, words: list[str], finding: Bottleneck, page: Page) -> Tried:

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import uuid
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
 from tuilab.program.loads import Loads
 from tuilab.program.page import busiest, page_of
+from tuilab.program.source import function_of_step
 from tuilab.program.window import look
 from tuilab.runner import watched
 from tuilab.runner.watched import end_as as end_as
@@ -42,6 +44,10 @@ KEPT_EVERY_S = 15.0
 MOST_READ = 12
 """Maximum number of profiler windows read per process, spread evenly: each takes about a second of CPU
 time.
+"""
+READING, LEAST_READ = 0.04, 2
+"""Share of the program's CPU time that reading its windows may take, and how many of each kind of step are
+read anyway.
 """
 LONGEST_SOURCE = 2**20
 LIVE_S, PAGE_SHARE = 0.5, 20
@@ -83,6 +89,8 @@ class Watched:
     exit_code: int | None = None
     processes: dict[int, Process] = field(default_factory=dict)
     files: dict[int, list[tuple[Window, Path]]] = field(default_factory=dict)
+    reading_s: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """CPU seconds spent on reading the windows of each process."""
     faults: list[str] = field(default_factory=list)
     program: str = field(default_factory=lambda: new_id())
     """Its id in the history; "" if another machine saves it."""
@@ -131,20 +139,26 @@ class Watched:
         return keep(self.program, self.page()) if self.program else ""
 
     def read(self) -> None:
-        """Read new profiler windows."""
+        """Read new profiler windows, first those from the ends and the middle, as far as CPU time allows."""
         for number, files in self.files.items():
             process = self.processes[number]
             done = {window for window, _ in process.windows}
-            every = max(1, -(-len(files) // MOST_READ))
-            for window, file in files[::every]:
+            kinds = Counter(window.step for window in done)
+            few = files[:: max(1, -(-len(files) // MOST_READ))]
+            for window, file in (few[index] for index in spread(len(few))):
                 if window in done or not file.exists():
                     continue
+                begun = process_time()
+                if kinds[window.step] >= LEAST_READ and self.reading_s[number] > READING * process.cpu:
+                    continue
+                kinds[window.step] += 1
                 try:
                     process.looked(window, look(file.read_bytes(), process.times().median_s or 0.0))
                 except Exception as error:
                     self.faults.append(
                         f"a window of the profiler could not be read: {sanitize_line(str(error), 200)}"
                     )
+                self.reading_s[number] += process_time() - begun
 
     def finish(self, faults: Iterable[str]) -> None:
         """Read the remaining data of an ended program and save it."""
@@ -188,6 +202,15 @@ class Watched:
         found = zip(page.findings, tried, strict=True)
         findings = tuple(msgspec.structs.replace(each, tried=trial) for each, trial in found)
         return msgspec.structs.replace(page, findings=findings)
+
+
+def spread(count: int) -> list[int]:
+    """Return the indices so that each first part of them is spread over all: ends, middle, quarters."""
+    order, gap = dict.fromkeys((0, count - 1) if count else ()), count
+    while len(order) < count:
+        gap = max(1, gap // 2)
+        order |= dict.fromkeys(range(0, count, gap))
+    return list(order)
 
 
 def watch(command: Sequence[str], options: WatchOptions) -> Watched:
@@ -297,12 +320,17 @@ class Watching(ShownProgram):
             self.hosted.resize(columns, rows)
 
     def catch(self, number: int | None = None) -> str:
-        """Capture a tf.function of the busiest process, like `ShownProgram.catch`."""
+        """Capture a step of the busiest process, like `ShownProgram.catch`."""
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
-        if of is None or not isinstance(key, int) or key not in of.functions:
-            raise LookupError("no step of it is a tf.function that was called")
-        name = of.functions[key].name.rpartition(".")[2]
+        if of is None or key is None:
+            raise LookupError("no step of it is a function that was called")
+        if isinstance(key, int):
+            name = of.functions[key].name.rpartition(".")[2]
+        elif of.tapes[key][1]:
+            name = "train_step"
+        elif not (name := function_of_step(sources([of]), *key)):
+            raise LookupError("the step is written in a loop: put it into a function of its own")
         process = next(n for n, each in self.program.processes.items() if each is of)
         words = {"catch": key, "folder": str(_caught_folder(name)), "captured": str(observer.CAPTURE)}
         if not self.running or self._listener is None or not self._listener.ask(process, **words):
@@ -401,7 +429,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
     blind = [one for one in facts if one.facts and not any(row[1] == "GPU" for row in one.facts.physical)]
     if not found.gpus or not blind or blind[0].hello is None:
         return found
-    if blind[0].hello.changed.get("CUDA_VISIBLE_DEVICES"):
+    if blind[0].facts is not None and blind[0].facts.changed.get("CUDA_VISIBLE_DEVICES"):
         return found
     from tuilab.doctor.examine import examine
     from tuilab.interpreter import environment

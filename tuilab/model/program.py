@@ -49,8 +49,6 @@ class Hello(_Told, frozen=True, kw_only=True, tag="hello"):
     """Seconds since the epoch at `now`; 0 if not known."""
     environment: dict[str, str | None] = {}
     """Device settings when Python started."""
-    changed: dict[str, str | None] = {}
-    """Settings that the program changed before it imported TensorFlow."""
 
 
 class Function(_Told, frozen=True, kw_only=True, tag="function"):
@@ -112,6 +110,8 @@ class Facts(_Told, frozen=True, kw_only=True, tag="facts"):
     """TensorFlow's settings and devices in the program."""
 
     opened: bool = False
+    changed: dict[str, str | None] = {}
+    """Environment variables that the program changed before it opened the devices."""
     physical: tuple[tuple[str, str, str, list[int] | None], ...] = ()
     """Devices: name, type, product, compute capability."""
     visible: tuple[str, ...] = ()
@@ -199,9 +199,9 @@ class Profiler(_Told, frozen=True, kw_only=True, tag="profiler"):
 
 
 class Caught(_Told, frozen=True, kw_only=True, tag="caught"):
-    """A function was captured at its next call, as requested. problem: why it was not."""
+    """A step was captured at its next call, as requested. problem: why it was not."""
 
-    number: int
+    number: Key
     folder: str
     problem: str = ""
     took: float = 0.0
@@ -334,6 +334,8 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     saves_s: float | None = None
     """Estimated seconds that a fix saves."""
     change: str = ""
+    first: tuple[str, ...] = ()
+    """What to change before, so that the advice can be followed."""
     preset: str = ""
     """The preset that shows the same problem."""
     sizes: dict[str, int] = {}

@@ -42,17 +42,18 @@ class Advice:
     needs: tuple[Need, ...] = ()
 
 
-def advise(key: str, case: Case, at: Place) -> tuple[str, str]:
-    """Return what to change for a finding at a line, and the preset that demonstrates it.
+def advise(key: str, case: Case, at: Place) -> tuple[str, tuple[str, ...], str]:
+    """Return what to change for a finding at a line, what before, and the preset that demonstrates it.
 
-    Conditions that do not hold come first: what to change before, or instead.
+    What to change before or instead comes from the conditions that do not hold.
     """
     advice = TABLE[key]
     unmet = [each for need in advice.needs for each in need(case, at)]
-    if instead := [each.first for each in unmet if each.instead]:
-        return "; ".join(instead[:MOST_NAMED]), ""
-    before = "; ".join(each.first for each in unmet[:MOST_NAMED])
-    return f"{advice.change}; but first: {before}" if before else advice.change, advice.preset
+    if instead := tuple(each.first for each in unmet if each.instead)[:MOST_NAMED]:
+        return "; ".join(instead), instead, ""
+    first = tuple(each.first for each in unmet)[:MOST_NAMED]
+    change = f"{advice.change}; but first: {'; '.join(first)}" if first else advice.change
+    return change, first, advice.preset
 
 
 def place(file: str, line: int) -> str:

@@ -122,7 +122,7 @@ def _made(
         program_share = min(1.0, spent_s / case.of.lasted_s)
         saves_s = program_share * case.of.lasted_s
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
-    advised, preset = advise(advice or code, case, at)
+    advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
         message=message,
@@ -134,6 +134,7 @@ def _made(
         program_share=program_share,
         saves_s=saves_s,
         change=change or advised,
+        first=first,
         preset=preset,
         sizes=dict(sizes) if preset else {},
         part_of=part_of,
@@ -209,6 +210,8 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10:
             continue
+        if 0 < max(site.count for site in inside) < MANY_TRACES:  # two or three trainings, each of its own
+            continue
         most = max(inside, key=lambda site: site.kinds["building"])
         said = (
             f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
@@ -238,6 +241,8 @@ def saving(case: Case) -> Iterator[Bottleneck]:
             continue
         if site.count == 1 or took < BETWEEN * case.of.lasted_s:
             continue
+        if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
+            continue  # a callback saves, and is reported as such
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
         said = f"saving takes {seconds(took, took / 50)}{times}"
         yield _made(case, "saving", site.at, said, spent_s=took)
@@ -604,7 +609,12 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     singles = of.singles()
     ops, share = round(singles.ops), singles.starting
-    if ops < FEW_OPS or share < SINGLES or of.steps.n < LEAST // 2 or case.ops_at() in of.called_back():
+    if (
+        ops < FEW_OPS
+        or share - of.starved < SINGLES
+        or of.steps.n < LEAST // 2
+        or case.ops_at() in of.called_back()
+    ):
         return
     seen = (of.samples + of.after).total()
     if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
@@ -896,6 +906,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     spent = max(0.0, of.share("compute") - python * len(of.seen) / lasted(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
+    idle = started - of.starved  # ops start late while others have the processors
     interval = _with_small(of, gain_interval(of.seen, *STARTING))
     if function is None or function.xla or n < MANY_OPS or spent * step / n > SMALL_OP_S:
         return
@@ -906,7 +917,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     )
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
-    if on_gpu and started >= 0.3:
+    if on_gpu and idle >= 0.3:
         yield _made(
             case,
             "launch-bound",
@@ -916,7 +927,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
             interval=interval,
             sizes={"ops": round(n)},
         )
-    elif function.own and started >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
+    elif function.own and idle >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
         yield _made(
             case,
             "xla-off",
@@ -936,7 +947,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
     if any(between(case)) or any(eager(case)) or any(call_sites(case)):
         return  # these explain it
     share, interval = of.share("python", *STARTING), gain_interval(of.seen, "python", *STARTING)
-    if share < STARTED or interval is None or interval[0] < STARTED - 0.1:
+    if share - of.starved < STARTED or interval is None or interval[0] < STARTED - 0.1:
         return
     if source.argument(case.sources, "steps_per_execution")[1]:
         return
@@ -1015,8 +1026,8 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
             source.call(case.sources, "set_visible_devices"),
             f"the program hides {plural(len(hidden), 'GPU')} from itself",
         )
-    elif not physical and (why := _excluded(hello, place.gpus)):
-        at = source.text(case.sources, VISIBLE) if hello and VISIBLE in hello.changed else ("", 0)
+    elif not physical and (why := _excluded(hello, facts, place.gpus)):
+        at = source.text(case.sources, VISIBLE) if VISIBLE in facts.changed else ("", 0)
         yield _made(case, "gpu-hidden", at, why, advice="gpu-hidden, by a variable")
     elif not physical and place.gpus:
         yield _made(
@@ -1031,12 +1042,12 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def _excluded(hello: Hello | None, gpus: int) -> str:
+def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
     """Return why CUDA_VISIBLE_DEVICES leaves TensorFlow no GPU; "" if it leaves one."""
     if hello is None:
         return ""
-    own = VISIBLE in hello.changed
-    value = hello.changed[VISIBLE] if own else hello.environment.get(VISIBLE)
+    own = VISIBLE in facts.changed
+    value = facts.changed[VISIBLE] if own else hello.environment.get(VISIBLE)
     first = (value or "").partition(",")[0].strip()
     said = f"the program sets {VISIBLE} to {value!r}" if own else f"{VISIBLE} is {value!r}"
     if value is None or (not own and not gpus):

@@ -164,6 +164,20 @@ def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
     return max(around, key=lambda node: node.lineno).name if around else ""
 
 
+def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
+    """Return the name of the innermost function around a line; "" if there is none, or a loop in it holds
+    the line: the function then is more than a step.
+    """
+    tree = tree_of(sources.get(file, ""))
+    around = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.FunctionDef) and node.lineno <= number <= (node.end_lineno or 0)
+    ]
+    inner = max(around, key=lambda node: node.lineno, default=None)
+    return inner.name if inner is not None and loop(sources, file, number) < inner.lineno else ""
+
+
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
     """Return file and line of the first call of that name, preferably with one of these keywords; ("", 0) for
     none.

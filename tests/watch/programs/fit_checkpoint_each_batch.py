@@ -1,4 +1,5 @@
 # expects: between-steps
+# may: saving
 """A checkpoint after every batch."""
 
 import tempfile

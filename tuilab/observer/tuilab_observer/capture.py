@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
+from types import CellType, FunctionType
 
 from .own import Own
 from .process import depth
+from .state import state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
-    from .process import Process
+    from .observer import Observer
 
 MODULE = "tuilab_captured"
+PAUSING = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 
 
-def catch(process: Process, asked: Any, function: Any, arguments: Any, named: Any) -> None:
-    """Write the function. Traces it once more without running it."""
+def catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
+    """Write this call's function to a folder, as tuilab requested. Traces it once more without running it."""
+    asked, one.wanted = one.wanted, None
+    one.windows.give_way()
+    state.observer = None  # exclude tuilab's own tracing and saving from the program's figures
     start, problem = Own.now(), ""
     depth.add(1)
     try:
@@ -34,6 +42,32 @@ def catch(process: Process, asked: Any, function: Any, arguments: Any, named: An
     finally:
         sys.modules.pop(MODULE, None)
         depth.add(-1)
-    process.channel.send(
+        state.observer = one
+    one.process.channel.send(
         "caught", number=asked["catch"], folder=asked["folder"], problem=problem, took=Own.now() - start
     )
+
+
+def call_of(frame: FrameType) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return the function that a frame runs, made from its code, and its arguments as they are now.
+
+    The function that cannot be called again with them raises TypeError when it is called.
+    """
+    code, held = frame.f_code, dict(frame.f_locals)
+    cells = tuple(CellType(held[name]) for name in code.co_freevars if name in held)
+    if code.co_flags & PAUSING or len(cells) < len(code.co_freevars):
+        return _refuse, (), {}
+    function = FunctionType(code, frame.f_globals, code.co_name, None, cells)
+    places, names = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    arguments = tuple(held.get(name) for name in code.co_varnames[:places])
+    named = {name: held.get(name) for name in code.co_varnames[places:names]}
+    if code.co_flags & CO_VARARGS:
+        arguments += tuple(held.get(code.co_varnames[names], ()))
+        names += 1
+    if code.co_flags & CO_VARKEYWORDS:
+        named.update(held.get(code.co_varnames[names], {}))
+    return function, arguments, named
+
+
+def _refuse() -> None:
+    raise TypeError("the step is in a generator, a coroutine, or a function that lacks a variable")

@@ -9,6 +9,7 @@ from .places import is_own, site
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
+    from typing import Any
 
     from .functions import Functions
     from .process import Process
@@ -28,16 +29,16 @@ class Eager:
         self.reads: dict[tuple[str, int], tuple[int, float, str]] = {}
         self.copied: dict[tuple[str, int], tuple[int, int, float]] = {}
 
-    def tape(self, frame: FrameType) -> None:
-        """Record the end of a gradient tape in Python: a step outside any tf.function."""
+    def tape(self, frame: FrameType) -> list[Any]:
+        """Record the end of a gradient tape in Python, a step outside any tf.function; return its line."""
         where = site(frame)
         if where is None:
-            return
+            return []
         key = where[:2]
         row = self.tapes.get(key)
         if row is None:
             if len(self.tapes) > MOST_SITES:
-                return
+                return []
             row = 0, bool(where[3])
             self.process.stepping()
         self.tapes[key] = row[0] + 1, row[1]
@@ -45,6 +46,7 @@ class Eager:
         if len(calls) < MOST_CALLS:
             calls.append((key, Own.now(), 0.0, False))
         self.process.mark(key)
+        return list(key)
 
     def read(self, frame: FrameType | None, start: float) -> None:
         """Record a value copied to the host."""

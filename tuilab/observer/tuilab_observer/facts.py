@@ -25,6 +25,7 @@ class Facts:
         self.opened, self.gpus = False, False
         self._at, self._sent, self._modules = 0.0, "", 0
         self._files: list[str] = []
+        self._changed: dict[str, str | None] = {}
 
     def send(self, last: bool = False) -> None:
         """Send changes; at most once a second after the program has opened its devices."""
@@ -43,8 +44,10 @@ class Facts:
 
         tf = self.process.tf
         config = tf.config
+        if not self.opened:  # TensorFlow reads the variables when it opens the devices
+            self._changed = self.process.settings.changed()
         self.opened = bool(context._context is not None and context._context._initialized)
-        found: dict[str, Any] = {"opened": self.opened}
+        found: dict[str, Any] = {"opened": self.opened, "changed": self._changed}
         if self.opened:
             found["physical"] = [
                 [d.name, d.device_type, *_details(config, d)] for d in config.list_physical_devices()

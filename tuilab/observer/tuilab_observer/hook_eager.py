@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from .capture import call_of, catch
 from .disguise import disguise
 from .own import Own
 from .process import depth
@@ -29,7 +30,10 @@ def see_tapes() -> None:
             if typ is None and not depth.inside() and context.executing_eagerly():
                 one = state.attend()
                 if one is not None:
-                    one.eager.tape(Own.frame(1))
+                    frame = Own.frame(1)
+                    key = one.eager.tape(frame)
+                    if one.wanted is not None and one.wanted["catch"] == key:
+                        catch(one, *call_of(frame))
         except Exception as error:
             state.fault(error)
 

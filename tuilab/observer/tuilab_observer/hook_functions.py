@@ -34,7 +34,7 @@ def see_functions() -> None:
                         start, arguments = Own.now(), local.get("args")
                         number = one.functions.enter(local["self"], arguments)
                         if one.wanted is not None and one.wanted["catch"] == number:
-                            _catch(one, local["self"], arguments, local.get("kwds"))
+                            catch(one, local["self"], arguments, local.get("kwds"))
                             start = Own.now()
                         self.at = one, number, start, arguments
             except Exception as error:
@@ -63,14 +63,3 @@ def see_functions() -> None:
             plain.__exit__(self, *how)
 
     module.trace = stand_in(module.trace, Trace=Trace)
-
-
-def _catch(one: Observer, function: Any, arguments: Any, named: Any) -> None:
-    """Write this call's function to a folder, as tuilab requested."""
-    asked, one.wanted = one.wanted, None
-    one.windows.give_way()
-    state.observer = None  # exclude tuilab's own tracing and saving from the program's figures
-    try:
-        catch(one.process, asked, function, arguments, named)
-    finally:
-        state.observer = one

@@ -94,7 +94,6 @@ class Observer:
         self._used = Own.thread_cpu()
 
     def _hello(self) -> None:
-        before = self.process.settings.environment
         argv = getattr(sys, "orig_argv", None) or [sys.executable, *sys.argv]
         self.process.channel.send(
             "hello",
@@ -110,8 +109,7 @@ class Observer:
             began=self.process.settings.began,
             now=Own.now(),
             clock=Own.clock(),
-            environment=before,
-            changed={name: os.environ.get(name) for name in before if os.environ.get(name) != before[name]},
+            environment=self.process.settings.environment,
         )
 
     def flush(self, last: bool = False) -> None:

@@ -31,6 +31,11 @@ class Settings:
             if name in ("every", "window", "share", "once"):
                 setattr(self, name, float(value))
 
+    def changed(self) -> dict[str, str | None]:
+        """Return the variables that the program has changed since."""
+        now = {name: os.environ.get(name) for name in self.environment}
+        return {name: value for name, value in now.items() if value != self.environment[name]}
+
 
 class Depth:
     """The nesting depth of tf.functions in this thread."""

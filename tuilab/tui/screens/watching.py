@@ -20,7 +20,7 @@ from textual.widgets import ContentSwitcher, Static, Tab, Tabs
 
 from tuilab.analysis.words import percent
 from tuilab.lab.offers import Offer
-from tuilab.lab.trial import attempt, can_try
+from tuilab.lab.trial import attempt, can_try, refusal
 from tuilab.model.program import (
     Bottleneck,
     Caught,
@@ -201,10 +201,10 @@ class WatchScreen(Screen[None]):
 
 The **verdict** is at the top. Below it are the changes to make, largest saving first: each with its line,
 the program time that it saves, and the *maximum* speedup of the step. **{table.select}** tries a change of
-the step (XLA, larger batches): the program's own step is captured and measured before and after the change.
-The same key stops that. **{table.preset}** opens the preset that shows the same problem, with this program's
-sizes. Steps are timed continuously; parts and ops come from short windows of TensorFlow's profiler. The
-verdict states what watching costs.
+the step (XLA, larger batches, a graph, float32, mixed precision): the program's own step is captured, and
+measured before and after the change. The same key stops that. **{table.preset}** opens the preset that shows
+the same problem, with this program's sizes. Steps are timed continuously; parts and ops come from short
+windows of TensorFlow's profiler. The verdict states what watching costs.
 
 **{watch.catch}** captures the program's step, or in Functions the one under the cursor: at its next call it
 is retraced, saved with its variables as a folder, and opened in the lab, where you can move its sliders. For
@@ -521,6 +521,8 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             self.say("The trial was stopped.")
             return
         try:
+            if why := refusal(finding, self.watching.page):
+                raise LookupError(why)
             name = self.watching.catch()
         except (LookupError, OSError) as error:
             self.say(f"Nothing can be tried: {error}.", "warning")

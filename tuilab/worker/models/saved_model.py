@@ -40,6 +40,8 @@ def workload(folder: Path, signature: str, opening: Opening) -> Workload:
     name = sanitize_line(folder.name, 200)
     manifest = _manifest(folder, name)
     said = _examine(folder, name, opening)
+    if manifest is not None and manifest.mixed:
+        tf.config.optimizer.set_experimental_options({"auto_mixed_precision": True})
     begun = time.perf_counter()
     live: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 

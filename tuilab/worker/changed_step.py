@@ -1,0 +1,121 @@
+"""Change a captured step and compare its results: `python -m tuilab.worker.changed_step FOLDER CHANGE [OUT]`.
+
+Prints JSON. `apart`: the largest relative difference of a result, or of a variable after the call; null if
+the step does not repeat its own results, as one that draws random numbers. `problem`: why it does not run
+with the change. The changes `float32` and `mixed` write the changed step to the folder OUT.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE
+
+Change = Literal["xla", "graph", "float32", "mixed"]
+
+
+def call(tf: Any, folder: str, change: Change | None) -> list[Any]:
+    """Load the folder afresh, call its step once; return results and variables as arrays.
+
+    Without a change, ops run one by one as they do in eager mode: Grappler is off.
+    """
+    import numpy as np
+
+    root = tf.saved_model.load(folder)
+    concrete = root.signatures[AS_CALLED if AS_CALLED in root.signatures else SIGNATURE]
+    rng = np.random.default_rng(0)
+    given = {}
+    for name, spec in sorted(concrete.structured_input_signature[1].items()):
+        shape = [size or 32 for size in spec.shape.as_list()]
+        if spec.dtype.is_floating or spec.dtype.is_complex:
+            given[name] = tf.constant(rng.normal(size=shape), spec.dtype)
+        else:
+            given[name] = tf.zeros(shape, spec.dtype)
+    options = {"disable_meta_optimizer": change is None, "auto_mixed_precision": change == "mixed"}
+    tf.config.optimizer.set_experimental_options(options)
+    results = tf.function(lambda: concrete(**given), jit_compile=change == "xla")()
+    every = [*tf.nest.flatten(results), *root.held]
+    return [each.numpy() for each in every if each.dtype.is_floating or each.dtype.is_integer]
+
+
+def apart(one: list[Any], other: list[Any]) -> float:
+    """Return the largest difference of two calls, relative to the largest value of each array."""
+    import numpy as np
+
+    found = 0.0
+    for a, b in zip(one, other, strict=True):
+        a, b = a.astype(np.float64), b.astype(np.float64)
+        size = float(np.max(np.abs(a), initial=0.0)) or 1.0
+        found = max(found, float(np.max(np.abs(a - b), initial=0.0)) / size)
+    return found
+
+
+def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
+    """Write the changed step: with the precision in its manifest, or with float32 for each float64."""
+    shutil.copytree(folder, out)
+    if change == "mixed":
+        manifest = json.loads((out / MANIFEST).read_text())
+        (out / MANIFEST).write_text(json.dumps({**manifest, "mixed": True}))
+        return
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    (out / "fingerprint.pb").unlink(missing_ok=True)
+    model = saved_model_pb2.SavedModel.FromString((out / "saved_model.pb").read_bytes())
+    types = {tf.float64.as_datatype_enum: tf.float32, tf.complex128.as_datatype_enum: tf.complex64}
+    narrow(tf, model, types)
+    (out / "saved_model.pb").write_bytes(model.SerializeToString())
+    prefix = str(out / "variables" / "variables")
+    reader = tf.train.load_checkpoint(prefix)
+    names = sorted(reader.get_variable_to_shape_map())
+    values = [tf.constant(reader.get_tensor(name)) for name in names]
+    values = [tf.cast(each, types.get(each.dtype.as_datatype_enum, each.dtype)) for each in values]
+    tf.raw_ops.SaveV2(prefix=prefix, tensor_names=names, shape_and_slices=[""] * len(names), tensors=values)
+
+
+def narrow(tf: Any, message: Any, types: dict[int, Any]) -> None:
+    """Replace types in a message of a SavedModel and all that it holds: declared types and constants.
+
+    types: the new one by the number of the old one.
+    """
+    if message.DESCRIPTOR.full_name == "tensorflow.TensorProto":
+        if message.dtype in types:
+            array = tf.make_ndarray(message)
+            message.CopyFrom(tf.make_tensor_proto(array, types[message.dtype]))
+        return
+    for field, value in message.ListFields():
+        repeated = hasattr(value, "extend")
+        if field.enum_type is not None and field.enum_type.full_name == "tensorflow.DataType":
+            if repeated:
+                value[:] = [types[one].as_datatype_enum if one in types else one for one in value]
+            elif value in types:
+                setattr(message, field.name, types[value].as_datatype_enum)
+        elif field.message_type is not None and field.message_type.GetOptions().map_entry:
+            if field.message_type.fields_by_name["value"].message_type is not None:
+                for each in value.values():
+                    narrow(tf, each, types)
+        elif field.message_type is not None:
+            for each in value if repeated else (value,):
+                narrow(tf, each, types)
+
+
+def main(folder: str, change: Change, out: str = "") -> None:
+    """Print the comparison."""
+    import tensorflow as tf
+
+    plain = call(tf, folder, None)
+    repeats = apart(plain, call(tf, folder, None)) == 0
+    said: dict[str, object] = {"apart": None, "problem": ""}
+    try:
+        if out:
+            write(tf, Path(folder), Path(out), change)
+        changed = call(tf, out or folder, change)
+        said["apart"] = apart(plain, changed) if repeats else None
+    except Exception as error:
+        said["problem"] = str(error).splitlines()[0] if str(error) else type(error).__name__
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])  # type: ignore[arg-type]
