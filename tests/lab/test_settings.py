@@ -12,10 +12,12 @@ from tuilab.lab.naming import GRAPH, resolve
 from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
+from tuilab.model.parameters import LogInteger
 from tuilab.model.preset import Preset
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import Axis, Sweep
 from tuilab.model.subject import Article, Model, NamedPreset
+from tuilab.model.workload import Declaration
 from tuilab.workloads.stft import DECLARATION
 
 PRESET = Preset(title="STFT", workload="stft", name="stft-small", parameters={"samples": 4096})
@@ -113,6 +115,21 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
     own = Sweep(axes=(Axis("batch", (1, 2)),))
     preset = Preset(title="t", workload="stft", sweep=own)
     assert s.default_sweep(s.Settings.of(preset, DECLARATION)) is own
+
+
+def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
+    """Its slider reaches 1,024 times the default, where tokens² would take hours."""
+    for high, sizes in ((256 * 1024, (16, 64, 256, 1_024, 4_096)), (512, None)):
+        own = Declaration(
+            name="mine.py:step",
+            title="step",
+            summary="",
+            unit="one call",
+            axis="n",
+            parameters=(LogInteger(name="n", help="", default=256, low=1, high=high),),
+        )
+        values = s.default_sweep(s.choose_own(own, "mine.py")).axes[0].values
+        assert values == sizes if sizes else values[-1] == high
 
 
 def test_a_sweep_refines_a_crossover_unless_switched_off(chosen):

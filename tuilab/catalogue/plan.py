@@ -9,6 +9,7 @@ from tuilab.model.preset import Preset
 from tuilab.model.scenario import Axis, Scenario, Sweep
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
+from tuilab.workloads.declare import guessed
 
 
 def scenario(preset: Preset, changes: Mapping[str, Value] | None = None) -> Scenario:
@@ -32,7 +33,7 @@ def parse_settings(declaration: Declaration, settings: Sequence[str]) -> dict[st
 
 
 def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
-    """Return the preset's sweep, or nine sizes in equal ratios along the workload's axis.
+    """Return the preset's sweep, or sizes in equal ratios along the workload's axis.
 
     Raises InputError if the workload has no axis.
     """
@@ -41,7 +42,13 @@ def usual_sweep(preset: Preset, declaration: Declaration) -> Sweep:
     parameter = declaration.parameter(declaration.axis)
     if not isinstance(parameter, Integer | LogInteger):
         raise InputError("--axis", "", f"a name: {declaration.name} has no default axis")
-    return Sweep(axes=(Axis(parameter.name, ladder(parameter)),))
+    return Sweep(axes=(Axis(parameter.name, near(parameter) if guessed(parameter) else ladder(parameter)),))
+
+
+def near(parameter: Integer | LogInteger) -> tuple[int, ...]:
+    """Return sizes from a sixteenth to sixteen times the default: nobody stated how far it may go."""
+    sizes = (parameter.default * 4.0**power for power in range(-2, 3))
+    return tuple(sorted({nearest(parameter, size) for size in sizes}))
 
 
 def ladder(parameter: Integer | LogInteger, most: int = 9) -> tuple[int, ...]:

@@ -199,6 +199,12 @@ def whole(name: str, default: int, help: str) -> Parameter:
     return _number({"name": name, "help": help}, default, _guess(default))
 
 
+def guessed(parameter: Integer | LogInteger) -> bool:
+    """True if the range is the one that a positive whole number gets where none is stated."""
+    range_ = _guess(int(parameter.default))
+    return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
+
+
 def _guess(default: int) -> Range:
     if default > 0:
         return Range(1, min(LARGEST, default * WIDEN))
