@@ -49,7 +49,7 @@ def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = user.begin(f"exec tuilab serve --port {port}")
+    server = user.begin(f"tuilab serve --port {port}")
     address = re.search(r"(http://\S+\?token=[^;\s]+)", server.stderr.readline())[1]
     page.goto(address)
     page.wait_for_selector("canvas, .xterm-screen")
@@ -65,4 +65,5 @@ def test_the_lab_is_served_and_survives_a_reload(user: User, page) -> None:
     server.send_signal(signal.SIGINT)
     server.communicate(timeout=60)
     assert server.returncode in (0, 130)
+    user.ends(server)
     user.nothing_runs()

@@ -46,7 +46,7 @@ def test_the_instrument_tests_itself(user: User) -> None:
 
 @pytest.mark.parametrize(
     "before",
-    ["", *(pytest.param(each, marks=pytest.mark.long) for each in ("setsid -w", "nohup", CONTAINER))],
+    ["", *(pytest.param(each, marks=pytest.mark.long) for each in ("setsid -w nohup", CONTAINER))],
 )
 def test_the_self_test_ends_with_its_result_wherever_it_runs(user: User, before: str) -> None:
     """Its check of forked processes starts and ends only its own workers."""

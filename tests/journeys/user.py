@@ -7,9 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,13 @@ INTERRUPTED = 130
 TRACEBACK = "Traceback (most recent call last)"
 LEFT_S = 10.0
 """Seconds for a command's processes to end after it."""
+STARTING_S = 0.5
+"""Seconds for a starting process to leave its parent's group."""
+SHARES = {
+    "tuilab watch": "the program has the terminal, whose Ctrl-C reaches the foreground group alone",
+    "tuilab check": "copies of the command itself, which nothing signals",
+}
+"""Commands with processes in their own group, and the reason."""
 
 
 class Done(NamedTuple):
@@ -69,6 +77,37 @@ def environment_with_tensorflow(folder: Path) -> Path:
     return folder / "bin"
 
 
+class Group(threading.Thread):
+    """Reads from /proc, while a command runs, which processes it starts in its own group."""
+
+    def __init__(self, leader: int) -> None:
+        super().__init__(daemon=True)
+        self.leader, self.found = leader, dict[int, str]()
+        self._over = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        seen: dict[int, float] = {}
+        while not self._over.wait(0.2):
+            try:
+                children = psutil.Process(self.leader).children(recursive=True)
+            except psutil.Error:
+                continue
+            for child in children:
+                try:
+                    inside = os.getpgid(child.pid) == self.leader
+                except OSError:
+                    continue
+                if inside and time.monotonic() - seen.setdefault(child.pid, time.monotonic()) > STARTING_S:
+                    self.found[child.pid] = named(child)
+
+    def ended(self) -> list[str]:
+        """Stop reading; return the processes that stayed in the group."""
+        self._over.set()
+        self.join()
+        return list(self.found.values())
+
+
 class User:
     """A user with a home folder, and the record of what they saw. Of the tests' variables, only PATH is passed on."""
 
@@ -85,6 +124,7 @@ class User:
             "TMPDIR": str(home / "tmp"),
         }
         self._saw: list[Callable[[], str]] = []
+        self._groups: dict[int, tuple[str, Group | None, Path]] = {}
 
     def write(self, name: str, text: str) -> Path:
         """Write a file in the home; return its path."""
@@ -103,7 +143,28 @@ class User:
             "stderr": subprocess.PIPE,
         }
         how |= {"env": self.environment, "start_new_session": True, "text": True} | more
-        return subprocess.Popen(["bash", "-c", line], cwd=cwd or self.home, **how)
+        plain = re.match(r"tuilab [^;|&]*$", line) is not None
+        bystander = "(cd /; env -i sleep 900 <&- >&- 2>&- & echo $! > $OLDPWD/bystander.$$)"
+        begun = f"{bystander}; {'exec ' * plain}{line}"
+        process = subprocess.Popen(["bash", "-c", begun], cwd=cwd or self.home, **how)
+        self._groups[process.pid] = (line, Group(process.pid) if plain else None, Path(cwd or self.home))
+        return process
+
+    def ends(self, process: "subprocess.Popen[str]") -> None:
+        """Fail if an ended line started a process in its own group, or ended one that it did not start.
+
+        Each process that the lab starts has a group of its own, and only that group is ever signaled.
+        """
+        line, group, folder = self._groups.pop(process.pid)
+        inside = group.ended() if group else []
+        file = folder / f"bystander.{process.pid}"
+        bystander = int(file.read_text())
+        file.unlink()
+        alive = psutil.pid_exists(bystander) and psutil.Process(bystander).status() != psutil.STATUS_ZOMBIE
+        if alive:
+            os.kill(bystander, signal.SIGKILL)
+        assert alive, f"{line} ended a process that it did not start"
+        assert not inside or line.startswith(tuple(SHARES)), f"{line} started in its own group: {inside}"
 
     def run(
         self,
@@ -137,6 +198,7 @@ class User:
         codes = (code,) if isinstance(code, int) else code
         assert done.code in codes, f"{told}, not {code}"
         assert own_traceback or TRACEBACK not in done.out + done.err, told
+        self.ends(process)
         if not beside:
             self.nothing_runs()
         return done
@@ -165,6 +227,7 @@ class User:
         told = f"$ {line}\n{out[-5_000:]}{err[-5_000:]}\nexit code {process.returncode}"
         self._saw.append(lambda: told)
         assert process.returncode == INTERRUPTED and TRACEBACK not in out + err, told
+        self.ends(process)
         self.nothing_runs()
         (run,) = measured()
         return run
@@ -228,6 +291,9 @@ class User:
         """Kill what a failed story left running."""
         for process in self.processes():
             process.kill()
+        for file in self.home.rglob("bystander.*"):
+            with suppress(OSError, ValueError):
+                os.kill(int(file.read_text()), signal.SIGKILL)
 
     @property
     def seen(self) -> str:
