@@ -48,7 +48,7 @@ def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: Use
     """Neither loses anything, and the history is intact."""
     user.write("train.py", TRAIN)
     with user.opens("tuilab watch train.py 600") as lab:
-        lab.see("a tf.function takes", seconds=120)
+        lab.see("• step", seconds=120)
         user.run("tuilab run stft-small --budget quick", beside=True)
         lab.press("3")
         lab.see("MatMul", "train.py:7", seconds=60)

@@ -112,7 +112,7 @@ def test_local_and_remote_programs_are_watched_on_one_screen(sshd: Sshd, tmp_pat
     words = ("watch", "--host", "local", "--host", "gpu-07", "--", sys.executable, "train.py")
     env = sshd.environment(tmp_path / "data") | {"TF_CPP_MIN_LOG_LEVEL": "3"}
     with opened(tmp_path, (120, 40), env=env, command=(*TUILAB, *words)) as terminal:
-        terminal.see("a tf.function takes", seconds=120)
+        terminal.see("• step", seconds=120)
         terminal.press("8")
         terminal.see("1 of 2 processes", "on gpu-07 is the slowest", seconds=120)
         terminal.press("x")

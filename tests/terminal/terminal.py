@@ -139,6 +139,11 @@ class Terminal:
         """Wait until the words are on the screen; return how long it took."""
         return self.until(lambda: self.shows(*words), seconds, f"{words} on the screen")
 
+    def compares(self) -> float:
+        """Wait for the view Compare; on a busy host, the arm with the least median may not be the fastest."""
+        shown = lambda: self.shows("fastest") or self.shows("least median")  # noqa: E731
+        return self.until(shown, PATIENCE_S, "a comparison on the screen")
+
     # Input
 
     def press(self, keys: str) -> None:

@@ -61,7 +61,7 @@ def test_a_run_works_inside_tmux_over_ssh(tmp_path: Path, sshd: Sshd, tmux: list
         terminal.press("\r")
         terminal.see("done,", "• CPU eager", "claim:", seconds=90)
         terminal.press("c")
-        terminal.see("fastest")
+        terminal.compares()
         processes = labs(home)
         groups = {os.getpgid(p.pid) for p in processes}
         terminal.press("q")

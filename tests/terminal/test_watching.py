@@ -132,7 +132,7 @@ def test_a_lab_ended_by_a_signal_leaves_nothing(tmp_path: Path, number: signal.S
 def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None:
     """The first ones soon after they happened, then what a profiler window shows."""
     with watching(tmp_path, TRAINS) as terminal:
-        terminal.see("a tf.function takes")
+        terminal.see("• step")
         terminal.see("compute on CPU", " cost ")  # "watching" may be at the end of the line above
         terminal.press("3")
         terminal.see("MatMul", "train.py:7")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tui.watched import FILE
-from tuilab.model.program import Facts, Function, Graph, Hello, Steps, Traces
+from tuilab.model.program import Account, Facts, Function, Graph, Hello, Steps, Traces
 from tuilab.program.findings import Beside, Case, findings
 from tuilab.program.fold import Process
 from tuilab.program.gpu_bound import on_a_gpu
@@ -19,18 +19,21 @@ features = make()
 KERAS = "/env/keras/src/backend/tensorflow/trainer.py"
 
 
-def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100) -> Process:
-    """A program whose lines took these seconds, by kind, line and call."""
+def process(spent: dict[tuple[str, int, str], float], *, calls: int = 100, rounds: int = 2) -> Process:
+    """A program whose lines took these seconds, by kind, line and call, in equal rounds."""
     out = Process()
     out.apply(Hello(pid=7, parent=1, script=FILE, began=0.0, now=1.0))
     out.apply(Facts(opened=True, physical=(("/physical_device:CPU:0", "CPU", "", None),)))
     out.apply(Function(number=0, name="one_step_on_data", file=KERAS, line=9, caller=(FILE, 4)))
     at = tuple((0, 2 + n / 10, 2.002 + n / 10, False) for n in range(calls))
     out.apply(Steps(now=20.0, calls=at, iterators=calls))
-    for (kind, line, call), seconds in spent.items():
-        out.spent[kind, ((FILE, line),), call, ""] = seconds  # type: ignore[index]
-        out.counted[FILE, line, call] = calls, calls
-    out.wall = 20.0
+    counted = tuple((FILE, line, call, calls, calls) for _, line, call in spent)
+    rows = tuple(
+        (kind, ((FILE, line),), call, "", seconds / rounds) for (kind, line, call), seconds in spent.items()
+    )
+    for number in range(rounds):
+        wall = 20.0 * (number + 1) / rounds
+        out.apply(Account(rows=rows, calls=counted, wall=wall, watching=0.0, cpu=0.0))  # type: ignore[arg-type]
     return out
 
 
@@ -88,6 +91,8 @@ def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_i
     of = process({**spent, ("eager", 5, "matmul"): 2.0})
     (found,) = findings(Case(of, {FILE: text}, Beside()))
     assert (found.code, found.line, found.saves_s) == ("rebuilt", 4, pytest.approx(5.0))
+    once = process({**spent, ("eager", 5, "matmul"): 2.0}, rounds=1)
+    assert not findings(Case(once, {FILE: text}, Beside())), "a loop's first round builds what it runs"
 
 
 def test_a_model_that_is_called_row_by_row_is_named_and_one_of_many_rows_is_not() -> None:

@@ -24,7 +24,7 @@ from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
 from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, lasted
 from tuilab.program.graph import Op, ops_of, reason_of
-from tuilab.program.sites import METHODS, called, rebuilt, sites_of, steps_of_a_call
+from tuilab.program.sites import METHODS, Site, called, rebuilt, sites_of, steps_of_a_call
 
 INPUT = "waiting for input"
 WAITING = 0.15
@@ -208,7 +208,7 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         spent = sum(site.kinds["building"] for site in inside)
         # A loop that only adds layers builds one model. One that also runs steps builds it for each of them.
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
-        if spent < RETRACING * case.of.lasted_s or runs < spent / 10:
+        if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
         if 0 < max(site.count for site in inside) < MANY_TRACES:  # two or three trainings, each of its own
             continue
@@ -218,6 +218,14 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         )
         said += seconds(spent, spent / 50)
         yield _made(case, "rebuilt", most.at, said, advice="rebuilt, a part", spent_s=spent)
+
+
+def _again(case: Case, inside: Sequence[Site]) -> bool:
+    """True if a line of a loop built something after another had run steps: in its second round."""
+    spans = case.of.spans
+    built = [spans["building", site.at][1] for site in inside if ("building", site.at) in spans]
+    ran = [spans[kind, site.at][0] for site in inside for kind in RUNNING if (kind, site.at) in spans]
+    return bool(built and ran) and max(built) > min(ran)
 
 
 def model_calls(case: Case) -> Iterator[Bottleneck]:

@@ -181,6 +181,8 @@ class Process:
     """Calls of a library entry point by line: how many, and the samples passed to them."""
     wall: float = 0.0
     """Seconds that `spent` covers."""
+    spans: dict[tuple[str, tuple[str, int]], tuple[float, float]] = field(default_factory=dict)
+    """When, by `wall`, the first and the last seconds of a kind at a line were reported."""
     watching: float = 0.0
     cpu: float = 0.0
     """Processor seconds of the observer, and of the whole process."""
@@ -227,6 +229,9 @@ class Process:
             case p.Account():
                 for kind, stack, call, function, seconds in told.rows:
                     self.spent[kind, stack, call, function] += seconds
+                    if stack:
+                        first, _ = self.spans.get((kind, stack[-1]), (told.wall, told.wall))
+                        self.spans[kind, stack[-1]] = first, told.wall
                 self.counted = {(file, line, call): (n, of) for file, line, call, n, of in told.calls}
                 self.wall, self.watching, self.cpu = told.wall, told.watching, told.cpu
             case p.End():
