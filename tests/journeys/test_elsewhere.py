@@ -32,8 +32,11 @@ def test_another_environment_is_measured_and_compared(user: User, elsewhere: Pat
     (user.home / "venvs").mkdir()
     (user.home / "venvs" / "mine").symlink_to(elsewhere.parent)
     before = {path: path.stat().st_mtime_ns for path in elsewhere.parent.rglob("*") if path.is_file()}
-    user.begins_and_stops("tuilab --python ~/venvs/mine run stft-small")
-    done = json.loads(user.run("tuilab --python ~/venvs/mine run stft-small --budget quick --json").out)
+    done = json.loads(
+        user.run(
+            "tuilab --python ~/venvs/mine run stft-small --budget quick --mode graph --device CPU --json"
+        ).out
+    )
     assert str(elsewhere.parent.name) in json.dumps(done["machine"]), done["machine"]
     side = "tuilab run tiny-ops --env old=~/venvs/mine --env new=. --budget quick --mode graph --device CPU"
     assert "old" in user.run(side).out
@@ -64,8 +67,7 @@ def far(user: User, tmp_path: Path):
 @pytest.mark.long
 def test_another_host_is_measured_and_watched(far: User) -> None:
     """Its figures appear next to this machine's, each with its host."""
-    far.begins_and_stops("tuilab run stft-small --host local --host gpu-07")
-    line = "tuilab run tiny-ops --host local --host gpu-07 --budget quick --mode graph --device CPU"
+    line = "tuilab run stft-small --host local --host gpu-07 --budget quick --mode graph --device CPU"
     assert "gpu-07" in far.run(line).out
     far.write("train.py", PROGRAM)
     done = far.run("tuilab watch --host gpu-07 --host gpu-08 train.py")
