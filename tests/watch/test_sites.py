@@ -49,6 +49,8 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     assert [each.line for each in found] == [5, 4]
     # A step of 2 ms remains of each call.
     assert [each.saves_s for each in found] == pytest.approx([8.0 - 0.1, 6.0 - 0.1])
+    # One call for all rows may also compute them faster.
+    assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])
     for each in found:
         assert "predict() is called" in each.message and "the loop in line 3" in each.message
         assert "fit" not in each.change and each.program_share == pytest.approx((each.saves_s or 0) / 20)
@@ -93,6 +95,9 @@ def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_i
     assert (found.code, found.line, found.saves_s) == ("rebuilt", 4, pytest.approx(5.0))
     once = process({**spent, ("eager", 5, "matmul"): 2.0}, rounds=1)
     assert not findings(Case(once, {FILE: text}, Beside())), "a loop's first round builds what it runs"
+    # Three rounds, such as three trainings: each may need its own.
+    three = process({**spent, ("eager", 5, "matmul"): 2.0}, calls=3)
+    assert not findings(Case(three, {FILE: text}, Beside()))
 
 
 def test_a_model_that_is_called_row_by_row_is_named_and_one_of_many_rows_is_not() -> None:

@@ -45,7 +45,7 @@ MOST_READ = 12
 """Maximum number of profiler windows read per process, spread evenly: each takes about a second of CPU
 time.
 """
-READING, LEAST_READ = 0.04, 2
+READING, LEAST_READ = 0.03, 2
 """Share of the program's CPU time that reading its windows may take, and how many of each kind of step are
 read anyway.
 """

@@ -101,13 +101,14 @@ def _made(
     case: Case, code: Code, at: tuple[str, int], message: str, share: float | None = None, *,
     advice: str = "", change: str = "", interval: tuple[float, float] | None = None,
     sizes: Mapping[str, int] = MappingProxyType({}), beside: float = 0.0, part_of: Code | None = None,
-    spent_s: float | None = None,
+    spent_s: float | None = None, most_s: float | None = None,
 ) -> Bottleneck:  # fmt: skip
     """Return a finding with its advice.
 
     share: of a step, or of the whole that `spent_s` is part of. `beside`: a further share of a step that the
     fix removes although the finding is not about it. spent_s: seconds of the program that it takes; None for
-    `share` of the steps. advice: the table's key, `code` by default; change: replaces the table's text.
+    `share` of the steps. most_s: as many seconds at most, if the fix may save more.
+    advice: the table's key, `code` by default; change: replaces the table's text.
     """
     gain_at_most = ends = program_share = saves_s = None
     if share is not None:
@@ -122,6 +123,8 @@ def _made(
         program_share = min(1.0, spent_s / case.of.lasted_s)
         saves_s = program_share * case.of.lasted_s
         gain_at_most = factor(program_share) if gain_at_most is None else gain_at_most
+        if most_s is not None:
+            ends = gain_at_most, max(gain_at_most, factor(most_s / case.of.lasted_s))
     advised, first, preset = advise(advice or code, case, at)
     return Bottleneck(
         code=code,
@@ -189,7 +192,8 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         fed = method == "predict" and fed_back(case.sources, *site.at)
         said = f"{called(site)}: each call builds its own pipeline for little more than a step"
         advice = "predict, fed back" if fed else method
-        yield _made(case, "between-steps", site.at, said, advice=advice, spent_s=lost)
+        # One call for all rows may also compute them faster.
+        yield _made(case, "between-steps", site.at, said, advice=advice, spent_s=lost, most_s=site.overhead_s)
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
