@@ -113,4 +113,6 @@ def test_no_share_exceeds_the_whole() -> None:
 def test_text_generation_is_not_advised_to_predict_at_once() -> None:
     generated = "x = seed\nfor n in range(9):\n    p = m.predict(x)\n    x = shift(x, p)\n"
     rows = "out = []\nfor row in rows:\n    out.append(m.predict(row))\n"
-    assert fed_back({FILE: generated}, FILE, 3) and not fed_back({FILE: rows}, FILE, 3)
+    appended = "for n in range(9):\n    a = 1\n    tok.append(int(m.predict(np.array([tok]))[0]))\n"
+    assert fed_back({FILE: generated}, FILE, 3) and fed_back({FILE: appended}, FILE, 3)
+    assert not fed_back({FILE: rows}, FILE, 3)

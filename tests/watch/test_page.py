@@ -9,7 +9,7 @@ from tuilab.presentation.program import chart
 from tuilab.profile.classify import Key
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
-from tuilab.program.graph import LayerNames
+from tuilab.program.graph import LayerNames, ops_of
 from tuilab.program.page import page_of
 from tuilab.report.program import page_text
 
@@ -38,6 +38,19 @@ def page(ops: dict[tuple[str, str], float], facts: Facts | None = None) -> Page:
         sources={},
         place=Beside(),
     )
+
+
+def test_the_ops_of_a_window_count_by_its_steps() -> None:
+    """A window with few slow steps, as on a busy host, would otherwise count as much as a long one."""
+    process, key = Process(), Key("MatMul", "dense/MatMul", "CPU")
+    for told in events():
+        process.apply(told)
+    for start, n, took in ((2.0, 1, 1.0), (5.0, 9, 0.01)):
+        window = seen()
+        window.steps, window.ops = [{"compute on CPU": took}] * n, {key: took}
+        process.windows.append((Window(start=start, end=start + 1, steps=n), window))
+    (op,) = ops_of(process)
+    assert op.seconds == pytest.approx((1.0 + 9 * 0.01) / 10)
 
 
 def test_a_reason_shared_by_every_op_is_printed_once() -> None:

@@ -191,6 +191,10 @@ def _effect(call: ast.Call, file: str, names: Mapping[str, str], own: set[str]) 
     return None
 
 
+ADDING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "put"))
+"""Methods that put their argument into the object."""
+
+
 def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
     """Return True if a call in a loop receives what its earlier calls returned, as in text generation."""
     tree = tree_of(sources.get(file, ""))
@@ -216,6 +220,11 @@ def fed_back(sources: Mapping[str, str], file: str, line: int) -> bool:
                 for n in ast.walk(node.value)
             )
             assigned.append((into, read, here))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ADDING:
+            into = {n.id for n in (node.func.value,) if isinstance(n, ast.Name)}
+            inner = [n for each in node.args for n in ast.walk(each)]
+            here = any(isinstance(n, ast.Call) and n.lineno <= line <= (n.end_lineno or 0) for n in inner)
+            assigned.append((into, into | {n.id for n in inner if isinstance(n, ast.Name)}, here))
         if isinstance(node, ast.Call) and node.lineno <= line <= (node.end_lineno or 0):
             given |= {n.id for each in node.args for n in ast.walk(each) if isinstance(n, ast.Name)}
     answers = {name for into, _, here in assigned if here for name in into}

@@ -44,11 +44,11 @@ class Op:
 
 
 def ops_of(of: Process) -> list[Op]:
-    """Return ops by kind, line and layer, longest first: the mean over the windows."""
+    """Return ops by kind, line and layer, longest first: the mean over the profiled steps."""
     spent: dict[Key, float] = defaultdict(float)
     for _, seen in of.profiled:
         for key, value in seen.ops.items():
-            spent[key] += value / len(of.profiled)
+            spent[key] += value * len(seen.steps) / len(of.seen)
     merged: dict[tuple[str, str, str, str, int, str, str], float] = defaultdict(float)
     names: dict[tuple[str, str, str, str, int, str, str], str] = {}
     models, layers = models_of(of.nodes), LayerNames(of.layers, of.nodes)

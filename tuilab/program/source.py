@@ -73,14 +73,19 @@ def definition(sources: Mapping[str, str], file: str, number: int) -> int:
 
 def loop(sources: Mapping[str, str], file: str, number: int) -> int:
     """Return the line of the innermost loop around a line of that file; 0 if there is none."""
-    tree = tree_of(sources.get(file, ""))
-    around = [
-        node.lineno
+    loops = _loops(sources.get(file, ""))
+    return max((at for at, first, last in loops if first <= number <= last), default=0)
+
+
+@cache
+def _loops(text: str) -> list[tuple[int, int, int]]:
+    """Return each loop's own line, and the first and last line inside. A page asks for hundreds of lines."""
+    tree = tree_of(text)
+    return [
+        (node.lineno, node.lineno + isinstance(node, ast.For | ast.While), node.end_lineno or 0)
         for node in (ast.walk(tree) if tree is not None else ())
-        if (isinstance(node, ast.For | ast.While) and node.lineno < number <= (node.end_lineno or 0))
-        or (isinstance(node, _COMPREHENSIONS) and node.lineno <= number <= (node.end_lineno or 0))
+        if isinstance(node, (ast.For, ast.While, *_COMPREHENSIONS))
     ]
-    return max(around, default=0)
 
 
 def line(sources: Mapping[str, str], file: str, number: int) -> str:
@@ -155,27 +160,32 @@ def calls_in_loop(
 
 def function_around(sources: Mapping[str, str], file: str, number: int) -> str:
     """Return the name of the innermost function around a line; "" at module level."""
-    tree = tree_of(sources.get(file, ""))
-    around = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.FunctionDef) and node.lineno <= number <= (node.end_lineno or 0)
-    ]
-    return max(around, key=lambda node: node.lineno).name if around else ""
+    return _around(sources, file, number)[1]
 
 
 def function_of_step(sources: Mapping[str, str], file: str, number: int) -> str:
     """Return the name of the innermost function around a line; "" if there is none, or a loop in it holds
     the line: the function then is more than a step.
     """
-    tree = tree_of(sources.get(file, ""))
-    around = [
-        node
+    begin, name = _around(sources, file, number)
+    return name if loop(sources, file, number) < begin else ""
+
+
+def _around(sources: Mapping[str, str], file: str, number: int) -> tuple[int, str]:
+    functions = _functions(sources.get(file, ""))
+    around = ((first, name) for first, last, name in functions if first <= number <= last)
+    return max(around, default=(0, ""))
+
+
+@cache
+def _functions(text: str) -> list[tuple[int, int, str]]:
+    """Return each function's first and last line, and its name."""
+    tree = tree_of(text)
+    return [
+        (node.lineno, node.end_lineno or 0, node.name)
         for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.FunctionDef) and node.lineno <= number <= (node.end_lineno or 0)
+        if isinstance(node, ast.FunctionDef)
     ]
-    inner = max(around, key=lambda node: node.lineno, default=None)
-    return inner.name if inner is not None and loop(sources, file, number) < inner.lineno else ""
 
 
 def call_with(sources: Mapping[str, str], name: str, keywords: Container[str]) -> tuple[str, int]:
