@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, wa
 from tuilab.worker.measure.work import of_model
 from tuilab.worker.placement.observe import observe
 from tuilab.worker.placement.summary import Observation
+from tuilab.worker.profile.record import executed
 from tuilab.worker.tracebacks import cause, text_of, told
 from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
@@ -204,7 +206,9 @@ def _scrutinise(
             ops = cell.ops if bench.request.placement else None
             found += own.findings(bench.context.tf, ops, nodes, cell.arm.mode)
         if bench.request.placement:
-            found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic)
+            sync = bench.stopwatch_of(cell).sync
+            ran = partial(executed, bench.context.tf, cell.case, sync)
+            found += of_graph(cell.case, nodes, cell.arm.mode, arithmetic, ran)
     except Exception as error:
         text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {text_of(error)}"
         bench.context.log(text, bench.run)

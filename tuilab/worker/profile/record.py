@@ -3,13 +3,18 @@
 import gc
 import statistics
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tuilab.analysis.operations import computes
 from tuilab.profile.classify import CALL, MARK, SYNC
+from tuilab.profile.sums import sums
+from tuilab.profile.threads import activity
+from tuilab.profile.xplane import read
 from tuilab.worker.measure.stopwatch import LEAD_IN_FROM, Stopwatch
 from tuilab.workloads.base import Case
 
@@ -51,6 +56,18 @@ def record(
     path, data = profiled(tf, case, stopwatch.sync, calls)
     plain += [stopwatch.block(case, calls) / calls for _ in range(blocks)]
     return Record(calls, statistics.median(plain), path, data)
+
+
+def executed(tf: Any, case: Case, sync: Callable[[], object]) -> Counter[str]:
+    """Return how often each op type ran in one call, as the profiler saw it.
+
+    The runtime folds constants once more after the graphs that a call reports were made.
+    """
+    found = sums(activity(read(profiled(tf, case, sync, 1)[1]).lines))
+    ran: Counter[str] = Counter()
+    for key, count in found.counts.items():
+        ran[computes(key.op)] += count
+    return ran
 
 
 def profiled(tf: Any, case: Case, sync: Callable[[], object], calls: int) -> tuple[str, bytes]:
