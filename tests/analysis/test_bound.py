@@ -144,7 +144,7 @@ class TestGpu:
     def test_an_uninformative_ceiling_is_stored_but_not_printed(self) -> None:
         state = without_gpu(1e4, Work(flop=1e3, inputs=1, outputs=1))
         assert all(b.at_most is not None and b.at_most > 1e6 for b in bounds(state, 0, SHEETS["h100"]))
-        assert "far faster (likely over 100×); the ceiling is not informative" in answer(state)
+        assert "far faster (likely over 100×)." in answer(state)
 
     def test_each_measured_dtype_and_variant_has_its_bound(self) -> None:
         half = msgspec.structs.replace(GRAPH, dtype="float16")
@@ -193,14 +193,16 @@ class TestAnswer:
         found = bounds(state, 0, SHEETS["h100"])
         assert {bound.verdict for bound in found} == {"could win"}
         assert all(b.busy and b.busy[0] == pytest.approx(0.9, rel=0.2) and b.busy[1] > 1 for b in found)
-        assert "this host was too busy to measure how long TensorFlow takes to start a call" in answer(state)
+        text = answer(state)
+        assert text.count("This host was too busy to measure how long TensorFlow takes to start a call") == 1
+        assert re.search(r"An H100 could be (at most [\d.]+× faster|faster, but its upper limit)", text)
         assert "far faster" not in answer(state) + bound_words(state)
 
     def test_a_large_ceiling_is_not_printed_on_a_busy_machine_either(self) -> None:
         state = without_gpu(50e-3, Work(flop=1e6, inputs=1e4, outputs=1e4))
         state.apply(e.RoofsKnown(run="r", roofs=msgspec.structs.replace(roofs(state), others=0.5)))
         assert all(b.busy and b.busy[0] > 100 for b in bounds(state, 0, SHEETS["h100"]))
-        assert "would be far faster; the ceiling is not informative" in answer(state)
+        assert "could be far faster (its upper limit is above 100×)" in answer(state)
 
     def test_a_busy_machine_still_judges_a_call_whose_start_is_negligible(self) -> None:
         state = without_gpu(100.0, Work(flop=1e13, inputs=1e4, outputs=1e4))

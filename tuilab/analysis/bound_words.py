@@ -10,7 +10,10 @@ from tuilab.model.quantity import median_of, seconds, significant
 from tuilab.model.roofline import GpuBound, SweepBound
 from tuilab.model.run import ArmState, RunState
 
-BUSY_START = "this host was too busy to measure how long TensorFlow takes to start a call"
+BUSY_START = (
+    "This host was too busy to measure how long TensorFlow takes to start a call; "
+    "measure again when it is quiet."
+)
 MOST_TIMES = 100
 """A higher speedup limit is not printed, because it only means "far faster"."""
 LIMITS = {
@@ -90,6 +93,8 @@ def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> 
     for other in found[1:]:
         if not _alike(first, other):
             text += f" With the input copied in each call it {_clause(other)}."
+    if any(_open(bound) for bound in found):
+        text += f" {BUSY_START}"
     return text + here
 
 
@@ -116,14 +121,15 @@ def _clause(bound: GpuBound) -> str:
     """Return `would likely be 4 to 15× faster, and at most 31× (limited by memory bandwidth)`."""
     if bound.verdict == "cannot win":
         return f"cannot win (limited by {_limit(bound)})"
-    if bound.busy is not None and bound.busy[0] <= MOST_TIMES:
-        low, high = bound.busy
-        if high > MOST_TIMES:
-            return f"has a ceiling of at least {significant(low, 2)}× ({BUSY_START})"
-        return f"could be at most {_range(low, high)} faster ({BUSY_START})"
+    if bound.busy is not None and _open(bound):
+        if bound.busy[1] > MOST_TIMES:
+            return "could be faster, but its upper limit is not known"
+        return f"could be at most {significant(bound.busy[1], 2)}× faster"
     likely = _likely(bound)
     if (bound.at_most or 0.0) > MOST_TIMES:
-        return f"would be far faster{f' (likely {likely})' if likely else ''}; the ceiling is not informative"
+        if likely:
+            return f"would be far faster (likely {likely})"
+        return f"could be far faster (its upper limit is above {MOST_TIMES}×)"
     most = f"at most {times(bound.at_most or 0.0)}"
     if not likely:
         return f"could be {most} faster (limited by {_limit(bound)})"
@@ -131,6 +137,11 @@ def _clause(bound: GpuBound) -> str:
         return f"would likely be slower ({likely} as fast), and {most} faster (limited by {_limit(bound)})"
     word = "faster" if bound.expected is not None and bound.expected[0] > 1 else "as fast"
     return f"would likely be {likely} {word}, and {most} (limited by {_limit(bound)})"
+
+
+def _open(bound: GpuBound) -> bool:
+    """Whether the unknown start of a call decides the printed limit."""
+    return bound.verdict == "could win" and bound.busy is not None and bound.busy[0] <= MOST_TIMES
 
 
 def _likely(bound: GpuBound) -> str:
@@ -189,7 +200,7 @@ def bound_words(state: RunState) -> str:
         return "a GPU cannot win" if found[0].why else f"{sheet.name} cannot win"
     best = max(found, key=lambda bound: bound.at_most or 0.0)
     if best.busy is not None:
-        return f"{sheet.name}: at most {_range(*best.busy)}" if best.busy[1] <= MOST_TIMES else ""
+        return f"{sheet.name}: at most {significant(best.busy[1], 2)}×" if best.busy[1] <= MOST_TIMES else ""
     if (best.at_most or 0.0) > MOST_TIMES:
         return f"{sheet.name}: far faster"
     likely = _likely(best)
