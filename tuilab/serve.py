@@ -246,10 +246,8 @@ class LabServer(Server):  # type: ignore[misc]
             with contextlib.suppress(ConnectionError, RuntimeError, TimeoutError):
                 await asyncio.wait_for(before.close(code=TAKEN), SENDS_S)
         await session.write_bytes(MODES)
-        # The lab redraws everything only if the size changes.
-        width, height = size
-        await session.lab.set_terminal_size(width, max(1, height - 1))
-        await session.lab.set_terminal_size(width, height)
+        await session.lab.set_terminal_size(*size)
+        await session.lab.focus()  # the lab redraws everything then
 
     async def _leave(self, session: Session) -> None:
         """Keep a lab without a page for a while."""

@@ -117,6 +117,7 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
     assert not found(state, "launch-bound")
     (one,) = found(state, "contended")
     assert one.severity == "info" and one.remedy == "Measure again on a quiet host."
+    assert one.sentence.startswith("CPU graph spends 50% of each call starting its ops, but other processes")
 
 
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:

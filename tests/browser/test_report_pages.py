@@ -13,7 +13,11 @@ from tuilab.report.fact_check import FactCheck, Statement, html
 from tuilab.report.html import page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-ASK = "<script>document.title=JSON.stringify([innerWidth,document.documentElement.scrollWidth])</script>"
+ASK = """<script>
+const sizes = [...document.querySelectorAll("tr")].filter(row => /^\\d/.test(row.innerText));
+const tallest = Math.max(0, ...sizes.map(row => row.offsetHeight));
+document.title = JSON.stringify([innerWidth, document.documentElement.scrollWidth, tallest]);
+</script>"""
 
 
 def run_page() -> str:
@@ -37,5 +41,6 @@ def test_a_page_is_no_wider_than_its_window(tmp_path: Path, write, width):
     command = [CHROMIUM, "--headless", *QUIET, "--allow-file-access-from-files", "--window-size=1400,1200"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", (tmp_path / "frame.html").as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    inner, scrolled = json.loads(re.search(r"<title>(\[.*?\])</title>", shown)[1])
+    inner, scrolled, tallest = json.loads(re.search(r"<title>(\[.*?\])</title>", shown)[1])
     assert inner == width and scrolled <= width
+    assert tallest < 40, "a size of the sweep is broken into two lines"

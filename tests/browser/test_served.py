@@ -331,19 +331,30 @@ def test_a_lab_without_a_page_ends_after_its_time_limit(tmp_path):
 
     aiohttp = pytest.importorskip("aiohttp")
 
+    async def shows(page, words: str) -> bool:
+        shown = b""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(40):
+                while words.encode() not in shown:
+                    told = await page.receive()
+                    shown += told.data if isinstance(told.data, bytes) else str(told.data).encode()
+        return words.encode() in shown
+
     async def left_alone(url: str, server: psutil.Process) -> None:
         host = url.split("/")[2]
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as client:
             await client.get(url)
             async with client.ws_connect(f"http://{host}/ws?width=100&height=30") as page:
-                await page.receive(timeout=60)
+                assert await shows(page, "Controls")
                 (lab,) = server.children()
-            async with client.ws_connect(f"http://{host}/ws?width=90&height=20") as page:
-                await page.receive(timeout=60)
-                assert server.children() == [lab], "the page that comes back within the time has the same lab"
+            for size in ("width=100&height=30", "width=90&height=24"):
+                await asyncio.sleep(1.5)
+                async with client.ws_connect(f"http://{host}/ws?{size}") as page:
+                    assert await shows(page, "Controls"), f"{size} is empty after a reload"
+                    assert server.children() == [lab], "a page that comes back in time has the same lab"
             await asyncio.get_running_loop().run_in_executor(None, lab.wait, 60)
 
-    with server(tmp_path, "--keep", "2") as (url, _):
+    with server(tmp_path, "--keep", "6") as (url, _):
         port = url.split(":")[2].partition("/")[0]
         (process,) = [p for p in psutil.Process().children() if port in p.cmdline()]
         asyncio.run(left_alone(url, process))

@@ -215,6 +215,18 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
     assert "instead of 80." in told and "…" not in told
 
 
+async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
+    """At some widths, all of the answer would fit in the three lines without the tag beside it."""
+    app = lab(tmp_path, machine=CPU_MACHINE)
+    async with opened(app, (80, 24)) as pilot:
+        await press(pilot, app, "r")
+        shown = app.screen.query_one(AnswerPanel)
+        for width in range(70, 90):
+            told = " ".join("".join(part for part, _ in line).rstrip() for line in shown.paint(width, 3))
+            whole = "driver is loaded)." in told
+            assert whole or (told.endswith("A: more") and "is visible" not in told), (width, told)
+
+
 async def test_d_shows_the_rest_of_the_document(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (120, 70)) as pilot:

@@ -89,7 +89,8 @@ def _withheld(
         yield Diagnosis(
             "contended",
             "info",
-            "How much of a call starting its ops takes is not known: other processes used this host.",
+            f"{state.arms[most].label} spends {percent(shares[most])} of each call starting its ops, but "
+            "other processes used this host, so that share may be too high.",
             "Measure again on a quiet host.",
             most,
             0.0,

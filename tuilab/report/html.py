@@ -69,7 +69,8 @@ def _placement(result: RunResult) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = False) -> str:
-    """Return a table; with `numeric`, the columns between the first and last are aligned as numbers.
+    """Return a table; with `numeric`, the columns between the first and last are aligned as numbers,
+    but a cell with a clause wraps as text.
 
     A row with only a reason spans all of these.
     """
@@ -78,7 +79,8 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numeric: bool = F
         if numeric and len(row) > 3 and not any(row[2:-1]):
             spans = [("", row[0]), (f" colspan={len(row) - 2}", row[1]), ("", row[-1])]
         else:
-            kinds = [' class="n"' if numeric and 0 < i < len(head) - 1 else "" for i in range(len(row))]
+            figures = [numeric and 0 < i < len(head) - 1 and ", " not in text for i, text in enumerate(row)]
+            kinds = [' class="n"' * figure for figure in figures]
             spans = list(zip(kinds, row, strict=True))
         return "<tr>" + "".join(f"<{tag}{kind}>{escape(text)}</{tag}>" for kind, text in spans) + "</tr>"
 

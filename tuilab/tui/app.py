@@ -220,6 +220,11 @@ class LabApp(LastingApp):
             watch(loop, lambda: self._signalled(signal.SIGHUP))
         self.theme_changed_signal.subscribe(self, self.remember_theme)
 
+    def on_app_focus(self) -> None:
+        """Redraw everything: a page that was reloaded begins with an empty screen."""
+        if self.is_web:
+            self.refresh()
+
     def remember_theme(self, theme: Theme) -> None:
         """Save the chosen theme for the next start."""
         from tuilab.lab.files import remember_theme

@@ -288,6 +288,16 @@ async def test_a_timeline_of_any_height_has_a_legend(height):
         assert "GPU:0 stream 7" in lanes[0], "what the question is about has its row on any screen"
 
 
+async def test_without_colours_a_timeline_keeps_no_row_for_a_legend(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    known = profile(40)
+    nested = [msgspec.structs.replace(known.spans[0], start_s=n, duration_s=20 - 2 * n) for n in range(9)]
+    widget = Timeline()
+    widget.show_profile(msgspec.structs.replace(known, spans=tuple(nested)))
+    async with bench(widget, 80, 7):
+        assert all(line.strip() for line in rows(widget)), "\n".join(rows(widget))
+
+
 async def test_the_timelines_legend_names_every_colour_that_is_drawn():
     known = profile(40)
     spans = [msgspec.structs.replace(known.spans[0], phase=phase) for phase in (*HUES, "elsewhere")]

@@ -50,6 +50,7 @@ class RunsTable(Table[Entry]):
 column's head.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "select", "replay", id="table.select"),
         Binding("space", "mark", "mark", id="history.mark"),
         Binding("a", "unmark", "clear all marks", show=False, id="history.unmark"),
     ]

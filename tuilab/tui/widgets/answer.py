@@ -79,7 +79,8 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
             tag = [(f"claim: – {said.undecided}", MUTED)]
         sentence, more = spoken(self, said.sentence), f"{spoken(self, self._whole)}: more"
         room = height - bool(said.gpu and said.gpu in said.detail)
-        if len(wrap(sentence, width)) > room:
+        lines = wrap(sentence, width)
+        if len(lines) > room or not _fits(lines, width, height, width_of(tag)):
             kept = width_of(tag) + len(more) + 2
             # What users of a host without a GPU look for comes last in the answer.
             words = [said.gpu] if said.gpu and kept + len(said.gpu) + 2 < width * 0.8 else []
@@ -92,16 +93,18 @@ the document's. Where the answer is cut, what a GPU could give at most stands th
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?]) +")
 
 
+def _fits(lines: Sequence[str], width: int, height: int, kept: int) -> bool:
+    """Whether the lines leave room for a tag of `kept` cells at the end of the last of `height` rows."""
+    return len(lines) < height or (
+        len(lines) == height and (not kept or cell_len(lines[-1]) <= width - kept - 2)
+    )
+
+
 def whole_sentences(text: str, width: int, height: int, kept: int) -> str:
     """Return as many whole sentences as fit next to a tag of `kept` cells; the text if not even one does."""
-    if len(wrap(text, width)) <= height:
-        return text
-    ends = [match.start() for match in _SENTENCE_ENDS.finditer(text)]
-    for end in reversed(ends):
-        lines = wrap(text[:end], width)
-        if len(lines) < height or (len(lines) == height and cell_len(lines[-1]) <= width - kept - 2):
-            return text[:end]
-    return text
+    ends = [*(match.start() for match in _SENTENCE_ENDS.finditer(text)), len(text)]
+    fitting = (text[:end] for end in reversed(ends) if _fits(wrap(text[:end], width), width, height, kept))
+    return next(fitting, text)
 
 
 def lay_out(sentence: str, detail: str, tag: Sequence[Run], width: int, height: int) -> list[Line]:

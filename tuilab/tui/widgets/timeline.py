@@ -122,7 +122,8 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         if not self._tracks:
             return self.empty_lines(width, height)
         label, chosen = self._label, self.cursor[0]
-        words, legend, own = self._in_words(), self._legend(width), height > LEAST_WITH_LEGEND
+        words, legend = self._in_words(), self._legend(width)
+        own = bool(legend) and height > LEAST_WITH_LEGEND
         body = max(1, height - 3 - own)
         self._top = min(max(self._top, chosen - body + 1), chosen)
         lines = self._ruler(label, max(1, width - label))
