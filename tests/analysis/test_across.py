@@ -46,6 +46,14 @@ def test_arms_without_figures_are_left_out_and_different_workloads_compare_no_pa
     assert across([here, there]).warnings[1] == (f"different work: {here.scenario.workload} against other",)
 
 
+def test_a_measured_arm_without_an_interval_is_named_as_not_compared():
+    whole = ran_on(GRAPH, 1e-3)
+    short = measure(begun([GRAPH]), {GRAPH: 1e-3}, rounds=2)
+    (warning,) = [each for each in compare(whole, short).warnings if "not compared" in each]
+    assert warning.startswith("CPU graph is not compared") and not compare(whole, short).arms
+    assert not any("not compared" in each for each in compare(whole, ran_on(GRAPH, 2e-3)).warnings)
+
+
 def test_different_machines_are_named():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")

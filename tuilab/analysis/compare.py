@@ -79,6 +79,7 @@ def compare(first: RunState, second: RunState) -> Comparison:
     for which, state in (("first", first), ("second", second)):
         warnings += [f"the {which} run was disturbed: {reason}" for reason in disturbed(state)]
     warnings += _nowhere(first, second, names)
+    warnings += _left_out(first, second, names, arms)
     warnings += _emulated(first, second)
     return Comparison(warnings=tuple(warnings), arms=arms, note=note(first, second, arms))
 
@@ -92,6 +93,26 @@ def _nowhere(first: RunState, second: RunState, names: Sequence[str]) -> list[st
     if not names or places(first, names).keys() & places(second, names).keys():
         return []
     return [f"nothing to compare: the runs were not measured at the same {listed(names)}"]
+
+
+def _left_out(
+    first: RunState, second: RunState, names: Sequence[str], arms: Sequence[ArmComparison]
+) -> list[str]:
+    """Return a warning about the arms that both runs measured, but without an interval to compare."""
+    here, there = places(first, names), places(second, names)
+    common = [place for place in here if place in there]
+    compared = {each.arm for each in arms}
+    left = [
+        arm.label
+        for identity, arm in first.arms.items()
+        if identity not in compared
+        and (other := second.arms.get(identity)) is not None
+        and any(estimate_at(arm, here[each]) and estimate_at(other, there[each]) for each in common)
+    ]
+    if not left:
+        return []
+    are = "is" if len(left) == 1 else "are"
+    return [f"{listed(left)} {are} not compared: at least one run has no 95% interval for the median"]
 
 
 def compare_arms(first: RunState, second: RunState, names: Sequence[str]) -> tuple[ArmComparison, ...]:
