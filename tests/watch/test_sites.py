@@ -93,6 +93,9 @@ def test_a_part_that_is_built_in_a_loop_of_steps_is_named_and_a_loop_of_layers_i
     of = process({**spent, ("eager", 5, "matmul"): 2.0})
     (found,) = findings(Case(of, {FILE: text}, Beside()))
     assert (found.code, found.line, found.saves_s) == ("rebuilt", 4, pytest.approx(5.0))
+    of.spent["eager", ((FILE, 4),), "Adam.apply_gradients", ""] = 5.0
+    (slower,) = (each for each in findings(Case(of, {FILE: text}, Beside())) if each.code == "rebuilt")
+    assert max(slower.gain_ci95 or ()) == pytest.approx(2.0), "its first update creates variables"
     once = process({**spent, ("eager", 5, "matmul"): 2.0}, rounds=1)
     assert not findings(Case(once, {FILE: text}, Beside())), "a loop's first round builds what it runs"
     # Three rounds, such as three trainings: each may need its own.
