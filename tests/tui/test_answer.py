@@ -216,7 +216,7 @@ def test_a_shortened_answer_ends_with_a_whole_sentence_if_one_fits():
 
 
 async def test_an_answer_that_a_tag_cuts_ends_with_a_sentence_and_offers_the_rest(tmp_path):
-    """At some widths, all of the answer would fit in the three lines without the tag beside it."""
+    """At some widths, all of the answer would fit in the three lines without the tag."""
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, (80, 24)) as pilot:
         await press(pilot, app, "r")
