@@ -71,6 +71,8 @@ def bound_sentence(state: RunState, against: str = "") -> str:
             if other.arm.variant != lead.arm.variant and other.arm.dtype == lead.arm.dtype:
                 text += f" {other.arm.variant[:1].upper()}{other.arm.variant[1:]}: "
                 text += _headline(state, other, point, sheet)
+    if text.count(BUSY_START) > 1:  # said once, for both
+        text = " ".join((text.replace(f" {BUSY_START}", ""), BUSY_START))
     where = f"At {_place(state, point)}: " if axes(state) and text else ""
     return where + text
 
