@@ -3,6 +3,7 @@
 import pytest
 
 from tuilab.analysis.caveats import Pressure, contention
+from tuilab.model.found import Found
 
 
 def test_a_quiet_machine_raises_no_doubt() -> None:
@@ -23,7 +24,7 @@ def test_a_quiet_machine_raises_no_doubt() -> None:
     ],
 )
 def test_each_counter_raises_its_own_doubt(seen: Pressure, words: str) -> None:
-    assert contention(seen) == ("cpu-contention", f"the processor was shared: {words}")
+    assert contention(seen) == Found("cpu-contention", f"the processor was shared: {words}")
 
 
 def test_several_reasons_make_one_doubt() -> None:

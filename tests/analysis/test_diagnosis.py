@@ -27,12 +27,12 @@ def test_a_dispatch_bound_eager_arm_is_reported() -> None:
     placed(state, EAGER, e.Node("m", "Mul", "CPU:0", count=80))
     placed(state, GRAPH, e.Node("m", "RFFT", "CPU:0", count=4))
     (one,) = found(state, "dispatch-bound")
-    assert (one.severity, one.arm) == ("high", EAGER.id)
-    assert one.sentence.startswith(
+    assert (one.severity, one.arm) == ("error", EAGER.id)
+    assert one.message.startswith(
         "CPU eager spends 81% of each call in Python and dispatching its 80 ops; one graph launches 4, "
         "and CPU graph is 9."
     )
-    assert one.sentence.endswith("× faster.")
+    assert one.message.endswith("× faster.")
     assert "tf.function" in one.remedy
 
 
@@ -49,7 +49,7 @@ def test_an_arm_traced_in_each_call_is_not_compared_with_others() -> None:
     state = measure(begun([EAGER, GRAPH]), {EAGER: 2e-2, GRAPH: 1e-3})
     state.apply(e.Caveat(run="r", code="retraced", message="it is retraced; pass tensors", arm=EAGER.id))
     (one,) = found(phases(state, EAGER, dispatch=1.9e-2, compute=1e-3), "dispatch-bound")
-    assert "faster" not in one.sentence and one.sentence.endswith("it is retraced.")
+    assert "faster" not in one.message and one.message.endswith("it is retraced.")
 
 
 def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
@@ -61,7 +61,7 @@ def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
 def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
-    assert "100% is not known" in one.sentence and "other shares" not in one.remedy
+    assert "100% is not known" in one.message and "other shares" not in one.remedy
 
 
 def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
@@ -86,14 +86,14 @@ def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
 
 @pytest.mark.parametrize(
     ("share", "severity"),
-    [(0.14, None), (0.15, "moderate"), (0.19, "moderate"), (0.2, "high"), (0.9, "high")],
+    [(0.14, None), (0.15, "warning"), (0.19, "warning"), (0.2, "error"), (0.9, "error")],
 )
 def test_input_bound_is_reported_from_the_threshold_share(share: float, severity: str | None) -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1.0}), GRAPH, input_wait=share, compute=1 - share)
     assert [d.severity for d in found(state, "input-bound")] == ([severity] if severity else [])
 
 
-@pytest.mark.parametrize(("share", "severity"), [(0.1, None), (0.2, "moderate"), (0.35, "high")])
+@pytest.mark.parametrize(("share", "severity"), [(0.1, None), (0.2, "warning"), (0.35, "error")])
 def test_launch_bound_is_reported_from_the_threshold_share(share: float, severity: str | None) -> None:
     state = phases(
         measure(begun([GPU_GRAPH]), {GPU_GRAPH: 2**-11}),
@@ -105,7 +105,7 @@ def test_launch_bound_is_reported_from_the_threshold_share(share: float, severit
     launch = found(state, "launch-bound")
     assert [d.severity for d in launch] == ([severity] if severity else [])
     if launch:
-        assert launch[0].sentence.endswith("% of each call launching its 1 op.")
+        assert launch[0].message.endswith("% of each call launching its 1 op.")
     assert not found(state, "dispatch-bound")
 
 
@@ -116,8 +116,8 @@ def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:
     state.apply(e.Caveat(run="r", code="cpu-contention", message="the processor was shared"))
     assert not found(state, "launch-bound")
     (one,) = found(state, "contended")
-    assert one.severity == "info" and one.remedy == "Measure again on a quiet host."
-    assert one.sentence.startswith("CPU graph spends 50% of each call starting its ops, but other processes")
+    assert one.severity == "note" and one.remedy == "Measure again on a quiet host."
+    assert one.message.startswith("CPU graph spends 50% of each call starting its ops, but other processes")
 
 
 def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
@@ -125,9 +125,7 @@ def test_a_single_op_is_not_advised_to_become_a_graph() -> None:
     state = measure(begun([EAGER, XLA]), {EAGER: 1e-3, XLA: 0.9e-3})
     phases(placed(state, EAGER, e.Node("m", "MatMul", "CPU:0")), EAGER, dispatch=4e-4, compute=6e-4)
     (one,) = found(placed(state, XLA, e.Node("m", "MatMul", "CPU:0")), "dispatch-bound")
-    assert one.sentence.endswith("dispatching its 1 op.") and one.remedy.startswith(
-        "Give each call more work"
-    )
+    assert one.message.endswith("dispatching its 1 op.") and one.remedy.startswith("Give each call more work")
 
 
 def test_time_too_long_for_starting_one_op_is_not_called_launching() -> None:
@@ -145,8 +143,8 @@ def test_copies() -> None:
     state = measure(begun([GPU_GRAPH, GPU_COPIED]), {GPU_GRAPH: 1e-3, GPU_COPIED: 3.3e-3})
     phases(state, GPU_COPIED, copy_in=2.1e-3, copy_out=0.2e-3, compute=1e-3)
     (one,) = found(state, "copy-bound")
-    assert one.severity == "high"
-    assert one.sentence.startswith(
+    assert one.severity == "error"
+    assert one.message.startswith(
         "GPU graph copied spends 70% of each call copying; the copy in takes 2.10× as long as the compute; "
         "with its input on the device it is 3."
     )
@@ -170,19 +168,17 @@ def test_ops_of_a_gpu_arm_on_the_host_are_reported() -> None:
     )
     placed(state, GRAPH, e.Node("m", "MatMul", "CPU:0"))
     (one,) = found(state, "host-ops")
-    assert one.sentence == "1 of 4 ops of GPU graph ran on the CPU: MatMul (no kernel for int32)."
-    assert one.severity == "moderate" and one.remedy == "Give MatMul a dtype that has a GPU kernel."
+    assert one.message == "1 of 4 ops of GPU graph ran on the CPU: MatMul (no kernel for int32)."
+    assert one.severity == "warning" and one.remedy == "Give MatMul a dtype that has a GPU kernel."
 
 
 def test_dtypes_are_compared_with_float32() -> None:
     half, double = Arm("GPU:0", "graph", dtype="float16"), Arm("GPU:0", "graph", dtype="float64")
     state = measure(begun([GPU_GRAPH, half, double]), {GPU_GRAPH: 3e-3, half: 1e-3, double: 30e-3})
     rows = {d.arm: d for d in found(state, "dtype")}
-    assert (
-        rows[half.id].sentence.startswith("float16 is ") and "faster than float32" in rows[half.id].sentence
-    )
-    assert rows[double.id].sentence.startswith("float64 takes ")
-    assert rows[double.id].severity == "moderate"
+    assert rows[half.id].message.startswith("float16 is ") and "faster than float32" in rows[half.id].message
+    assert rows[double.id].message.startswith("float64 takes ")
+    assert rows[double.id].severity == "warning"
     assert len(rows) == 2
     alike = measure(begun([GPU_GRAPH, half]), {GPU_GRAPH: 1e-3, half: 1.05e-3})
     assert not found(alike, "dtype")
@@ -192,7 +188,7 @@ def test_a_slow_first_call_is_reported() -> None:
     state = measure(begun([XLA]), {XLA: 1e-4})
     state.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=2.0, second_s=1e-4))
     (one,) = found(state, "first-call")
-    assert one.sentence == "The first call of CPU xla took 2.00 s, as long as 20 k later calls."
+    assert one.message == "The first call of CPU xla took 2.00 s, as long as 20 k later calls."
     soon = measure(begun([XLA]), {XLA: 1e-4})
     soon.apply(e.FirstCalls(run="r", arm=XLA.id, point=0, first_s=0.05, second_s=1e-4))
     assert not found(soon, "first-call")
@@ -202,7 +198,7 @@ def test_a_slow_first_call_is_reported() -> None:
 def test_a_large_unknown_part_is_reported(arm: Arm) -> None:
     state = phases(measure(begun([arm]), {arm: 1.0}), arm, 0.3, compute=0.7)
     (one,) = found(state, "not-known")
-    assert one.sentence == f"Of a call of CPU {arm.mode}, 30% is not known."
+    assert one.message == f"Of a call of CPU {arm.mode}, 30% is not known."
     assert not found(state, "dispatch-bound")
     assert not found(phases(measure(begun([arm]), {arm: 1.0}), arm, 0.1, compute=0.9), "not-known")
 
@@ -211,7 +207,7 @@ def test_a_size_below_the_crossover_is_reported() -> None:
     costs = {GRAPH: lambda x: 1e-4 + 1e-8 * x, GPU_GRAPH: lambda x: 3e-4 + 1e-9 * x}
     state = finish(measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES), costs))
     (one,) = found(state, "too-small")
-    assert one.sentence.startswith("At 256 samples CPU graph is faster: GPU graph pays off from 2")
+    assert one.message.startswith("At 256 samples CPU graph is faster: GPU graph pays off from 2")
     big = measure(begun([GRAPH, GPU_GRAPH], sizes=SIZES, samples=65_536), costs)
     assert not found(big, "too-small")
 
@@ -220,7 +216,7 @@ def test_the_gravest_diagnoses_come_first_and_failed_arms_are_left_out() -> None
     state = measure(begun([GRAPH, GPU_GRAPH]), {GRAPH: 1.0, GPU_GRAPH: 1.0})
     phases(state, GRAPH, input_wait=0.16, compute=0.84)
     phases(state, GPU_GRAPH, input_wait=0.5, copy_in=0.3, compute=0.2)
-    assert [d.severity for d in diagnose(state)] == ["high", "moderate", "moderate"]
+    assert [d.severity for d in diagnose(state)] == ["error", "warning", "warning"]
     failed(state, GPU_GRAPH, "broke")
     assert {d.arm for d in diagnose(state)} == {GRAPH.id}
 

@@ -4,12 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuilab.analysis.caveats import count, outliers
+from tuilab.model.found import Found
 
 
 def test_outliers_are_counted_and_the_worst_is_named() -> None:
     found = outliers([1.0, 1.1, 1.2, 1.3] * 10 + [2.2, 11.5])
     assert found is not None
-    assert found == (
+    assert found == Found(
         "outliers",
         "2 of 42 samples lie far outside the rest; the slowest took 9.58× the median",
     )
@@ -30,7 +31,7 @@ def test_too_few_or_identical_samples_have_none() -> None:
 
 
 def test_without_a_positive_median_no_multiple_is_named() -> None:
-    assert outliers([0.0] * 10 + [1.0]) == ("outliers", "1 of 11 samples lies far outside the rest")
+    assert outliers([0.0] * 10 + [1.0]) == Found("outliers", "1 of 11 samples lies far outside the rest")
 
 
 @given(st.lists(st.floats(1e-6, 1e3), max_size=60), st.randoms())

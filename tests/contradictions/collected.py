@@ -90,9 +90,9 @@ def _work(state: RunState, result: RunResult, arm: ArmResult, told_row: dict) ->
     if told and arm.mode != "xla" and f"{number:,} op" not in told:
         yield f"it is said to launch {told}, the placement has {number:,}"
     for found in result.diagnosis:
-        said = re.search(r"([\d,]+) ops", found.sentence.partition(";")[0])
+        said = re.search(r"([\d,]+) ops", found.message.partition(";")[0])
         if found.arm == arm.id and said and said[0] not in told and found.code != "host-ops":
-            yield f"advice says {found.sentence!r}, the placement {number:,} ops"
+            yield f"advice says {found.message!r}, the placement {number:,} ops"
     if roof is None or arm.median_s is None:
         return
     work = known.work.get(point)
@@ -278,8 +278,8 @@ def _shares(result: RunResult, arm: ArmResult, parts: dict[str, float]) -> Itera
         if found.arm != arm.id or found.code not in ADVICE:
             continue
         share = sum(parts.get(phase, 0.0) for phase in ADVICE[found.code]) / arm.median_s
-        if percent(share) not in found.sentence:
-            yield f"advice says {found.sentence!r}, the account {percent(share)}"
+        if percent(share) not in found.message:
+            yield f"advice says {found.message!r}, the account {percent(share)}"
     copied = sum(parts.get(phase, 0.0) for phase in ("copy_in", "copy_out", "copy")) / arm.median_s
     for sentence in re.split(r"(?<=\.) (?=[A-Z])", result.answer):
         if (

@@ -117,12 +117,12 @@ def test_a_false_ratio_a_false_count_and_a_false_verdict_would_be_found(
     result = collected.summarise(state, [claim])
     assert contradictions(state, [claim]) == []
     verdict, arm = result.claims[0], result.arms[0]
-    assert "1,300 ops" in result.diagnosis[0].sentence and "4.0" in result.answer
+    assert "1,300 ops" in result.diagnosis[0].message and "4.0" in result.answer
     lies = {
         "answer": {"answer": result.answer.replace("4.0", "7.0", 1)},
         "launches": {
             "diagnosis": tuple(
-                msgspec.structs.replace(d, sentence=d.sentence.replace("1,300 ops", "14 ops"))
+                msgspec.structs.replace(d, message=d.message.replace("1,300 ops", "14 ops"))
                 for d in result.diagnosis
             )
         },

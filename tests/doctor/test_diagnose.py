@@ -61,7 +61,7 @@ def test_unreadable_device_files_are_the_cause():
     libcuda = Libcuda(path="/usr/lib/libcuda.so.570.1", init=100)
     findings = Findings(packages=TENSORFLOW, kernel=kernel, libcuda=libcuda, tensorflow=said(""))
     first = diagnose(findings)[0]
-    assert (first.code, first.mend) == (
+    assert (first.code, first.remedy) == (
         "device-files-denied",
         'sudo usermod -aG video "$USER"  # then log in again',
     )
@@ -73,7 +73,7 @@ def test_in_a_container_the_advice_is_to_reboot_the_host():
     findings = Findings(
         packages=TENSORFLOW, container=Container("docker", "/.dockerenv"), libcuda=libcuda, kernel=kernel
     )
-    assert diagnose(findings)[0].mend.endswith("# on the host, outside the container")
+    assert diagnose(findings)[0].remedy.endswith("# on the host, outside the container")
 
 
 def test_a_silent_tensorflow_is_the_cause_only_without_another():
@@ -98,7 +98,7 @@ def test_compiling_for_a_newer_gpu_explains_work_that_does_not_end():
         log=TensorFlowLog(lines.newer("12.0a")),
     )
     first = diagnose(Findings(packages=TENSORFLOW, tensorflow=tensorflow))[0]
-    assert first.code == "gpu-newer-than-build" and "MatMul was still running" in first.cause
+    assert first.code == "gpu-newer-than-build" and "MatMul was still running" in first.message
 
 
 words = st.sampled_from(["", "570.86.15", "cuInit", "was ended by SIGSEGV in cuInit", "x\n\x1b[31m", "–"])
@@ -209,10 +209,10 @@ findings_of_any_kind = st.builds(
 @given(findings_of_any_kind)
 def test_every_finding_leads_to_a_cause(findings: Findings):
     found = diagnose(findings)
-    assert found and all(d.code and d.cause and "\n" not in d.mend for d in found)
+    assert found and all(d.code and d.message and "\n" not in d.remedy for d in found)
     assert len({d.code for d in found}) == len(found)
     assert (found[0].code == "well") <= bool(findings.gpus)
-    assert all(d.mend for d in found if d.code not in ("well", "no-cuda-build"))
+    assert all(d.remedy for d in found if d.code not in ("well", "no-cuda-build"))
 
 
 def test_every_cause_says_what_it_is():
@@ -237,20 +237,20 @@ def test_systems_for_which_no_cuda_build_exists(system: str, machine: str, fix: 
     built = TensorFlow(imported=Imported(version="2.21.0"), built=Built(cuda=False), listed=Listed())
     hardware = Hardware(system=system, machine=machine)
     first = diagnose(Findings(packages=TENSORFLOW, hardware=hardware, tensorflow=built))[0]
-    assert (first.code, first.mend) == ("no-cuda-build", fix)
+    assert (first.code, first.remedy) == ("no-cuda-build", fix)
 
 
 def test_a_jetson_gets_its_own_image():
     built = TensorFlow(imported=Imported(version="2.21.0"), built=Built(cuda=False), listed=Listed())
     hardware = Hardware(machine="aarch64", jetson=True)
     first = diagnose(Findings(packages=TENSORFLOW, hardware=hardware, tensorflow=built))[0]
-    assert first.mend == "docker run --runtime nvidia -it --rm nvcr.io/nvidia/tensorflow:25.02-tf2-py3-igpu"
+    assert first.remedy == "docker run --runtime nvidia -it --rm nvcr.io/nvidia/tensorflow:25.02-tf2-py3-igpu"
 
 
 def test_a_processor_without_avx():
     crashed = TensorFlow(crashed="was ended by SIGILL in importing TensorFlow: ")
     first = diagnose(Findings(packages=TENSORFLOW, tensorflow=crashed))[0]
-    assert first.code == "processor-too-old" and "AVX" in first.cause
+    assert first.code == "processor-too-old" and "AVX" in first.message
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_module_is_built_as_the_distribution_does(distribution: tuple[str, ...
         libcuda=Libcuda(path="/usr/lib/libcuda.so.570.1", init=100),
         tensorflow=said(""),
     )
-    assert diagnose(findings)[0].mend.removesuffix(" && sudo modprobe nvidia") == fix
+    assert diagnose(findings)[0].remedy.removesuffix(" && sudo modprobe nvidia") == fix
 
 
 def test_a_device_file_whose_opening_does_not_return():
@@ -283,4 +283,4 @@ def test_a_device_file_whose_opening_does_not_return():
         packages=TENSORFLOW, kernel=kernel, libcuda=Libcuda(path="/l/libcuda.so.570.1", init=999)
     )
     first = diagnose(findings)[0]
-    assert first.code == "driver-wedged" and "opening /dev/nvidia0 does not return" in first.cause
+    assert first.code == "driver-wedged" and "opening /dev/nvidia0 does not return" in first.message

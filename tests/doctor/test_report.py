@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from tests.doctor.machine import Machine
 from tuilab.cli.doctor import doctor
-from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.model.doctor import Cause, DoctorReport, Probe
 from tuilab.report.doctor import doctor_text
 
 REPORT = DoctorReport(
@@ -15,7 +15,7 @@ REPORT = DoctorReport(
     code="hidden",
     cause="CUDA_VISIBLE_DEVICES='-1' hides every GPU from this process; without it the driver counts 1",
     mend="unset CUDA_VISIBLE_DEVICES",
-    further=(Diagnosis("cuda-wheels-missing", "the CUDA runtime wheel is missing", "pip install x"),),
+    further=(Cause("cuda-wheels-missing", "the CUDA runtime wheel is missing", "pip install x"),),
     probes=(
         Probe("packages", "ok", "tensorflow 2.21.0; 8 NVIDIA wheels"),
         Probe("libcuda unhidden", "fail", "cuInit returned CUDA_ERROR_NO_DEVICE (100); " + "long " * 30),

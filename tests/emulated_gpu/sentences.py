@@ -111,14 +111,14 @@ def _parts(result: RunResult, arm: ArmState, point: int, kernel_s: float) -> Ite
         if found.arm != arm.arm.id:
             continue
         if found.code in ADVICE and found.code != "stalled" and found.share + least > 1 + NOISE:
-            yield f"{found.sentence!r}, its kernels take {least:.0%}"
+            yield f"{found.message!r}, its kernels take {least:.0%}"
         if found.code == "stalled":
-            named = re.search(r"ops on the CPU \(([^)]*)\)", found.sentence)
+            named = re.search(r"ops on the CPU \(([^)]*)\)", found.message)
             ops = set(re.split(r", | and ", named[1])) if named else set()
             if not ops <= host or not (ops or copies_of(nodes)):
-                yield f"{found.sentence!r}, on the host are {sorted(host)}"
+                yield f"{found.message!r}, on the host are {sorted(host)}"
         if found.code == "host-ops" and not host:
-            yield f"{found.sentence!r}, nothing is on the host"
+            yield f"{found.message!r}, nothing is on the host"
 
 
 def _verdict(state: RunState, claim: Claim, verdict: Verdict, point: int, kernel_s: float) -> Iterator[str]:

@@ -96,13 +96,13 @@ def test_a_device_also_waits_for_a_host_op_at_the_beginning(gpu: Worker) -> None
 def test_each_host_op_has_its_own_reason_and_remedy(gpu: Worker) -> None:
     state, result = run(gpu, "mixed", GRAPH)
     [found] = [each for each in result.diagnosis if each.code == "host-ops"]
-    assert "Digamma (CPU:0 was asked for)" in found.sentence
-    assert "MatMul (no GPU kernel for int32; there is one for" in found.sentence
-    assert "AsString and StringLength (no GPU kernel: CPU only)" in found.sentence
+    assert "Digamma (CPU:0 was asked for)" in found.message
+    assert "MatMul (no GPU kernel for int32; there is one for" in found.message
+    assert "AsString and StringLength (no GPU kernel: CPU only)" in found.message
     for remedy in ("give MatMul a dtype", "device scope that pins Digamma", "move AsString and StringLength"):
         assert remedy.lower() in found.remedy.lower()
     total = sum(node.count for node in state.arms[GRAPH.id].placement[0] if node.kind == "op")
-    assert found.sentence.startswith(f"4 of {total} ops")
+    assert found.message.startswith(f"4 of {total} ops")
     question = ExplainScenario(scenario=Scenario("own", {}, f"{PACED}:mixed"), arms=(GRAPH,))
     told = msgspec.json.decode(gpu.ask("explain-scenario", question)[0].body, type=ScenarioExplanation)
     assert re.search(rf"{total - 4} of {total} ops ran on GPU:0; the other 4 on the CPU", told.sentence)

@@ -8,7 +8,7 @@ import msgspec
 
 from tests.hostile.payloads import Supply, toml
 from tests.tui.scripted import CPU_MACHINE, FORECAST, PROFILE, Script
-from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.model.doctor import Cause, DoctorReport, Probe
 from tuilab.model.events import ArmStatus, Caveat, Event, Fact, Finished, Log, Node, Placement, Progress
 from tuilab.model.explain import ScenarioExplanation
 from tuilab.model.machine import Device, Machine
@@ -137,7 +137,7 @@ def diagnosis(supply: Supply) -> DoctorReport:
     return DoctorReport(
         gpu_visible=False, code="driver-missing", cause=text(), mend=text(),
         probes=tuple(Probe(text(), "failed", text()) for _ in range(12)),
-        further=tuple(Diagnosis(text(), text(), text()) for _ in range(4)),
+        further=tuple(Cause(text(), text(), text()) for _ in range(4)),
     )  # fmt: skip
 
 

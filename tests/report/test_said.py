@@ -42,7 +42,7 @@ PAGE = Page(
     parts=(StepPart(name="input", seconds=0.0834, share=0.834), StepPart(name="compute", seconds=0.0166, share=0.166),
            StepPart(name="other", seconds=1e-5, share=1e-4)),
     findings=(Bottleneck(code="input-bound", message="83% of a step waits for input", file="/x/train.py", line=12,
-                      gain_at_most=6.0, change="add prefetch"),),
+                      gain_at_most=6.0, remedy="add prefetch"),),
     ops=(OpRow(op="MatMul", device="CPU:0", share=0.12, reason="int32", file="/x/train.py", line=20, layer="d1"),),
     functions=(FunctionRow(name="m.step", file="/x/train.py", line=8, traces=7, xla=False, differed="shape"),),
     processes=(ProcessRow(pid=1, parent=0, command="python", steps=STEPS),),

@@ -72,7 +72,7 @@ def test_the_reason_is_of_an_arm_that_the_verdict_compared():
         msgspec.structs.replace(result.arms[0], id=i, label=n)
         for i, n in (("a", "GPU graph"), ("b", "GPU graph copied"))
     ]
-    found = tuple(Diagnosis("dtype", "info", f"of {each.label}.", "", each.id) for each in (one, other))
+    found = tuple(Diagnosis("dtype", f"of {each.label}.", "", "note", each.id) for each in (one, other))
     claims = (Verdict("c", "confirmed", "GPU graph copied took 2 ms, CPU graph 3 ms: 1.5× faster."),)
     about = msgspec.structs.replace(result, arms=(one, other), diagnosis=found, claims=claims)
     assert d.why(preset("t", "000", GPU_WINS), claims[0], about) == "Why: of GPU graph copied."

@@ -12,7 +12,7 @@ from tests.tui.lab import lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE
 from tests.tui.tour import DEVICE
 from tuilab.history import recording
-from tuilab.model.doctor import Diagnosis, DoctorReport, Probe
+from tuilab.model.doctor import Cause, DoctorReport, Probe
 from tuilab.model.events import Profiled
 from tuilab.model.profile import ProfileArm
 from tuilab.tui.actions import ACTIONS
@@ -32,7 +32,7 @@ REPORT = DoctorReport(
     cause="No NVIDIA driver is loaded.",
     mend="sudo apt install nvidia-driver-570",
     probes=(Probe("driver", "fail", "no /proc/driver/nvidia"), Probe("wheel", "ok", "built with CUDA [/x]")),
-    further=(Diagnosis("library", "libcudart is missing", "pip install tuilab[cuda]"),),
+    further=(Cause("library", "libcudart is missing", "pip install tuilab[cuda]"),),
 )
 
 

@@ -128,7 +128,7 @@ def test_gains_of_the_same_time_say_so_and_follow_each_other() -> None:
     window.stages = {"Root::Batch": 0.001, "Root::Batch::Map": 0.03}
     process.windows.append((Window(start=2.0, end=3.0, steps=len(window.steps)), window))
     first, *parts = (each for each in findings(Case(process, {}, Beside())) if each.code != "retraced")
-    assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.change
+    assert first.code == "input-bound" and first.part_of is None and "parallel" not in first.remedy
     assert [each.code for each in parts] == ["python-in-map", "no-prefetch"]
     for each in parts:
         assert each.part_of == "input-bound"

@@ -53,7 +53,7 @@ def test_each_line_that_predicts_in_a_loop_has_its_own_finding() -> None:
     assert [max(each.gain_ci95 or ()) for each in found] == pytest.approx([20 / 12, 20 / 14])
     for each in found:
         assert "predict() is called" in each.message and "the loop in line 3" in each.message
-        assert "fit" not in each.change and each.program_share == pytest.approx((each.saves_s or 0) / 20)
+        assert "fit" not in each.remedy and each.program_share == pytest.approx((each.saves_s or 0) / 20)
     assert sum(each.program_share or 0 for each in found) <= 1
 
 
@@ -73,7 +73,7 @@ def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
     assert found.line == 2 and "built and compiled" in found.message and found.saves_s == pytest.approx(4.0)
     other = findings(Case(of, {FILE: text.replace("([])", "(layers(fold))")}, Beside()))
     (found,) = (each for each in other if each.code == "rebuilt")
-    assert "fold decides what is built" in found.change
+    assert "fold decides what is built" in found.remedy
 
 
 def test_calls_of_a_model_that_the_loop_rebuilds_get_no_advice_of_their_own() -> None:

@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tuilab.analysis.statistics import rank_autocorrelation, widening
 from tuilab.analysis.words import listed, percent, times
+from tuilab.model.found import Found
 from tuilab.model.quantity import plural, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-class Doubt(NamedTuple):
-    """A stable code for scripts, and a sentence with the numbers behind it."""
-
-    code: str
-    message: str
 
 
 FENCE = 3.0
@@ -39,7 +33,7 @@ def count(samples: Sequence[float]) -> int:
     return sum(not first - reach <= s <= third + reach for s in samples)
 
 
-def outliers(samples: Sequence[float]) -> Doubt | None:
+def outliers(samples: Sequence[float]) -> Found | None:
     """Return a doubt with the number of outliers in `samples` (seconds per call), and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
     found = count(finite)
@@ -50,7 +44,7 @@ def outliers(samples: Sequence[float]) -> Doubt | None:
     middle = statistics.median(finite)
     if middle > 0:
         message += f"; the slowest took {times(max(finite) / middle)} the median"
-    return Doubt("outliers", message)
+    return Found("outliers", message)
 
 
 LEVELS_FROM = 30
@@ -72,7 +66,7 @@ class Levels(NamedTuple):
     high_share: float
 
 
-def levels(samples: Sequence[float]) -> Doubt | None:
+def levels(samples: Sequence[float]) -> Found | None:
     """Return a doubt if `samples` (seconds per call) have two levels."""
     found = two_levels(samples)
     if found is None:
@@ -81,7 +75,7 @@ def levels(samples: Sequence[float]) -> Doubt | None:
         f"two speeds with little in between: {percent(1 - found.high_share)} of the samples at "
         f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
     )
-    return Doubt("two-levels", f"{words}; which one the median shows may change from run to run")
+    return Found("two-levels", f"{words}; which one the median shows may change from run to run")
 
 
 def two_levels(samples: Sequence[float]) -> Levels | None:
@@ -126,7 +120,7 @@ DRIFT_FROM = 10
 MOST_POINTS = 500
 
 
-def drift(samples: Sequence[float]) -> Doubt | None:
+def drift(samples: Sequence[float]) -> Found | None:
     """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2%."""
     found = movement(samples)
     if found is None:
@@ -137,7 +131,7 @@ def drift(samples: Sequence[float]) -> Doubt | None:
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2
     amount = f"by {percent(abs(moved))}" if abs(moved) < 0.5 or low < 0.1 else times(high / low)
     certain = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-    return Doubt("drift", f"{word} {amount} while it was measured ({certain})")
+    return Found("drift", f"{word} {amount} while it was measured ({certain})")
 
 
 def movement(samples: Sequence[float]) -> tuple[float, float] | None:
@@ -223,7 +217,7 @@ class Pressure:
     load: float | None = None
 
 
-def contention(seen: Pressure) -> Doubt | None:
+def contention(seen: Pressure) -> Found | None:
     """Return a doubt if other activity took processor time from the measurement.
 
     Limits: 50 involuntary switches per second, if other processes used at least 10% of a core (one
@@ -248,4 +242,4 @@ def contention(seen: Pressure) -> Doubt | None:
         reasons.append(f"the load average was {seen.load:.1f} on {plural(seen.cores, 'logical CPU')}")
     if not reasons:
         return None
-    return Doubt("cpu-contention", f"the processor was shared: {listed(reasons)}")
+    return Found("cpu-contention", f"the processor was shared: {listed(reasons)}")

@@ -26,14 +26,13 @@ from tuilab.analysis.words import listed, on_axis, percent, size, times
 from tuilab.model.account import COPIES, STALL, Account
 from tuilab.model.arms import family
 from tuilab.model.events import Node, ops_of
+from tuilab.model.found import SEVERITIES, Severity
 from tuilab.model.ops import ITERATORS, PYTHON
 from tuilab.model.quantity import half_of, plural, seconds
-from tuilab.model.result import Diagnosis, Severity
+from tuilab.model.result import Diagnosis
 from tuilab.model.run import ArmState, RunState
 
-ORDER: tuple[Severity, ...] = ("high", "moderate", "info")
-
-# As shares of a call: (moderate, high).
+# As shares of a call: (warning, error).
 INPUT, LAUNCH = (MATTERS, INPUT_HIGH), (MATTERS, LAUNCH_HIGH)
 STALLED = LAUNCH
 # Eager execution always dispatches, so only a large share is worth reporting.
@@ -64,7 +63,7 @@ def diagnose(state: RunState) -> list[Diagnosis]:
         found += _first_call(arm, point)
     found += [*_dtypes(arms, point), *_too_small(state)]
     found += _withheld(state, arms, point, found)
-    return sorted(found, key=lambda d: (ORDER.index(d.severity), -d.share))
+    return sorted(found, key=lambda d: (-SEVERITIES.index(d.severity), -d.share))
 
 
 def contended(state: RunState) -> bool:
@@ -88,10 +87,10 @@ def _withheld(
         most = max(shares, key=shares.__getitem__)
         yield Diagnosis(
             "contended",
-            "info",
             f"{state.arms[most].label} spends {percent(shares[most])} of each call starting its ops, but "
             "other processes used this host, so that share may be too high.",
             "Measure again on a quiet host.",
+            "note",
             most,
             0.0,
         )
@@ -105,7 +104,7 @@ def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str)
     known = [part.ci95_s[0] for part in parts.parts if part.phase in phases and part.ci95_s is not None]
     if parts.seconds(*phases) <= (found.half_width or 0.0) or (known and not any(known)):
         return None
-    return "high" if round(parts.share(*phases), 2) >= limits[1] else "moderate"
+    return "error" if round(parts.share(*phases), 2) >= limits[1] else "warning"
 
 
 def _refuted(found: RatioEstimate | None) -> bool:
@@ -146,7 +145,7 @@ def _dispatch(
     if again := retraced(arm, point):
         text, _, remedy = f"{text}; {again}".partition("; pass tensors")
         remedy = f"Pass tensors{remedy}."
-    yield Diagnosis("dispatch-bound", severity, f"{text}.", remedy, arm.arm.id, share)
+    yield Diagnosis("dispatch-bound", f"{text}.", remedy, severity, arm.arm.id, share)
 
 
 LARGER = "Give each call more work: a larger batch."
@@ -183,9 +182,9 @@ def _launch(
     of = f" its {launched.removeprefix('one ')}" if (launched := launches(arm, point)) else ""
     yield Diagnosis(
         "launch-bound",
-        severity,
         f"{name_of(arm, point)} spends {percent(share)} of each call launching{of}.",
         "Give each call more work: a larger batch, or several steps in one function.",
+        severity,
         arm.arm.id,
         share,
     )
@@ -225,7 +224,7 @@ def _stalled(
     if found is not None and found.is_slower:
         text += f"; {free[0].label}, which waits less, is {found.words} faster"
     remedy = remedies(groups) or "Keep intermediate results on the device until the call ends."
-    yield Diagnosis("stalled", severity, f"{text}.", remedy, arm.arm.id, share)
+    yield Diagnosis("stalled", f"{text}.", remedy, severity, arm.arm.id, share)
 
 
 def _input(
@@ -237,9 +236,9 @@ def _input(
         return
     yield Diagnosis(
         "input-bound",
-        severity,
         f"{name_of(arm, point)} waits for input during {percent(share)} of each call: {input_bound(share)}.",
         _feeding(arms, arm, point),
+        severity,
         arm.arm.id,
         share,
     )
@@ -290,7 +289,7 @@ def _copies(
         text += f"; with its input on the device it is {found.words} faster"
     what = "input" if way == "in" else "result"
     remedy = f"Keep the {what} on the device, or do more work there for each copy."
-    yield Diagnosis("copy-bound", severity, f"{text}.", remedy, arm.arm.id, share)
+    yield Diagnosis("copy-bound", f"{text}.", remedy, severity, arm.arm.id, share)
 
 
 def _unexplained(
@@ -305,7 +304,7 @@ def _unexplained(
         remedy = (
             "Measure it again: on a quiet machine the calls that are looked into take as long as the others."
         )
-    yield Diagnosis("not-known", "info", f"{text}{why}.", remedy, arm.arm.id, parts.not_known)
+    yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
 
 
 PHASE_RULES: tuple[Callable[[RunState, list[ArmState], ArmState, Account, int], Iterator[Diagnosis]], ...] = (
@@ -331,7 +330,7 @@ def _host_ops(arm: ArmState, point: int) -> Iterator[Diagnosis]:
     moved = sum(node.count for group in groups for node in group)
     why = "; ".join(_because(group) for group in groups)
     text = f"{moved:,} of {plural(total, 'op')} of {arm.label} ran on the CPU: {why}."
-    yield Diagnosis("host-ops", "moderate" if moved < total else "high", text, remedy, arm.arm.id)
+    yield Diagnosis("host-ops", text, remedy, "warning" if moved < total else "error", arm.arm.id)
 
 
 def host_groups(nodes: Sequence[Node]) -> list[list[Node]]:
@@ -391,7 +390,7 @@ def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
     text = f"The first call of {name_of(arm, point)} took {seconds(first)}, as long as "
     text += f"{size(first / found.median, first / found.median / 10)} later calls."
     remedy = "Call it once beforehand, and keep shapes and dtypes fixed: each new one is traced again."
-    yield Diagnosis("first-call", "info", text, remedy, arm.arm.id)
+    yield Diagnosis("first-call", text, remedy, "note", arm.arm.id)
 
 
 def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
@@ -417,11 +416,11 @@ def _dtype(other: ArmState, usual: ArmState, point: int) -> Iterator[Diagnosis]:
     if slow.ratio > 1:
         text = f"{name} takes {slow.words} the time of {like} ({where})."
         remedy = f"Use {like} where its precision and range suffice."
-        yield Diagnosis("dtype", "moderate" if slow.ratio >= 2 else "info", text, remedy, other.arm.id)
+        yield Diagnosis("dtype", text, remedy, "warning" if slow.ratio >= 2 else "note", other.arm.id)
     else:
         text = f"{name} is {slow.turned.words} faster than {like} ({where})."
         remedy = f"Use {name} where its precision and range suffice."
-        yield Diagnosis("dtype", "info", text, remedy, other.arm.id)
+        yield Diagnosis("dtype", text, remedy, "note", other.arm.id)
 
 
 def _too_small(state: RunState) -> Iterator[Diagnosis]:
@@ -437,7 +436,7 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
         least = on_axis(names[0], size(found.ci95[1], half_of(found.ci95)))
         text = f"At {on_axis(names[0], size(here))} {loser} is faster: {winner} pays off from {least} on."
         remedy = f"Batch small inputs until a call reaches that size, or stay with {loser}."
-        yield Diagnosis("too-small", "info", text, remedy, found.a)
+        yield Diagnosis("too-small", text, remedy, "note", found.a)
 
 
 def _beside(a: ArmState, b: ArmState, but: str) -> bool:

@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuilab.analysis.caveats import Doubt
 from tuilab.analysis.ratios import aligned_log_ratios, logs
 from tuilab.analysis.statistics import (
     MIN_SAMPLES,
@@ -27,6 +26,7 @@ from tuilab.analysis.statistics import (
     t_quantile,
 )
 from tuilab.analysis.words import listed, percent
+from tuilab.model.found import Found
 from tuilab.model.quantity import seconds
 from tuilab.model.run import ArmSamples, RunState
 
@@ -147,7 +147,7 @@ def combined(whole: Location | None, parts: Sequence[Location | None]) -> Locati
     return replace(whole, error=error)
 
 
-def doubt(cell: ArmSamples) -> Doubt | None:
+def doubt(cell: ArmSamples) -> Found | None:
     """Return a doubt if the processes differ."""
     parts = _estimates(cell)
     if not unlike([_middle(part) for part in parts]):
@@ -156,7 +156,7 @@ def doubt(cell: ArmSamples) -> Doubt | None:
     apart = percent(max(medians) / min(medians) - 1)
     message = f"{len(parts)} processes settled at {listed([seconds(m) for m in medians])}, {apart} apart"
     rest = "" if len(parts) >= ENOUGH else "; the interval spans both but not a possible third"
-    return Doubt("processes-differ", message + rest)
+    return Found("processes-differ", message + rest)
 
 
 def begun(state: RunState) -> tuple[int, ...]:

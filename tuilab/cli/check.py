@@ -19,7 +19,6 @@ from tuilab.documents.checker import fix, output, settings
 from tuilab.documents.checker.files import (
     CheckJob,
     FileResult,
-    at_least,
     check_files,
     check_one,
     gather,
@@ -34,6 +33,7 @@ from tuilab.lab.command_line import typed
 from tuilab.lab.opening import STDIN, names_of_tensorflow, read_stdin
 from tuilab.model.errors import InputError
 from tuilab.model.files import SHARED, write_text
+from tuilab.model.found import at_least
 from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
 

@@ -17,10 +17,10 @@ from tuilab.doctor.kernel_driver import VERSION_FILE
 from tuilab.doctor.libcuda import NAME as LIBCUDA
 from tuilab.doctor.libraries import Library
 from tuilab.doctor.tensorflow import WORK
-from tuilab.model.doctor import Diagnosis, GpuDevice
+from tuilab.model.doctor import Cause, GpuDevice
 from tuilab.model.quantity import plural, size
 
-Judge = Callable[[Findings], Diagnosis | None]
+Judge = Callable[[Findings], Cause | None]
 
 NO_GPU: list[tuple[str, Judge]] = []
 """Layer and cause, for a machine on which TensorFlow lists no GPU."""
@@ -47,9 +47,9 @@ def _register(table: list[tuple[str, Judge]], layer: str, judge: Judge) -> Judge
     return judge
 
 
-def diagnose(findings: Findings) -> tuple[Diagnosis, ...]:
+def diagnose(findings: Findings) -> tuple[Cause, ...]:
     """Return the cause first, then the next obstacles. Never empty."""
-    found: dict[str, Diagnosis] = {}
+    found: dict[str, Cause] = {}
     for layer, judge in GPU_LISTED if findings.gpus else NO_GPU:
         if layer in found or (layer in LAST and found):
             continue
@@ -63,7 +63,7 @@ def diagnose(findings: Findings) -> tuple[Diagnosis, ...]:
 
 
 @without_gpu("python")
-def not_installed(f: Findings) -> Diagnosis | None:
+def not_installed(f: Findings) -> Cause | None:
     """No TensorFlow in this Python."""
     imported = f.tensorflow.imported
     absent = imported is not None and imported.error.startswith(
@@ -71,7 +71,7 @@ def not_installed(f: Findings) -> Diagnosis | None:
     )
     if not absent and (f.packages.tensorflow or "packages" in f.silent or (imported and not imported.error)):
         return None
-    return Diagnosis(
+    return Cause(
         "tensorflow-missing",
         f"TensorFlow is not installed in this Python ({f.python})",
         fixes.install_cuda(f),
@@ -79,23 +79,21 @@ def not_installed(f: Findings) -> Diagnosis | None:
 
 
 @without_gpu("python")
-def does_not_import(f: Findings) -> Diagnosis | None:
+def does_not_import(f: Findings) -> Cause | None:
     """TensorFlow raises or crashes on import."""
     imported, crashed = f.tensorflow.imported, f.tensorflow.crashed
     if imported is not None and imported.error:
-        return Diagnosis(
-            "tensorflow-broken", f"TensorFlow does not import: {imported.error}", fixes.reinstall(f)
-        )
+        return Cause("tensorflow-broken", f"TensorFlow does not import: {imported.error}", fixes.reinstall(f))
     if imported is None and "SIGILL" in crashed:
         cause = "this processor lacks instructions (AVX) that TensorFlow's wheels need"
-        return Diagnosis("processor-too-old", cause, fixes.other_machine("a machine with a newer processor"))
+        return Cause("processor-too-old", cause, fixes.other_machine("a machine with a newer processor"))
     if imported is None and crashed:
-        return Diagnosis("tensorflow-broken", f"TensorFlow's import {crashed}", fixes.reinstall(f))
+        return Cause("tensorflow-broken", f"TensorFlow's import {crashed}", fixes.reinstall(f))
     return None
 
 
 @without_gpu("python")
-def no_cuda_build(f: Findings) -> Diagnosis | None:
+def no_cuda_build(f: Findings) -> Cause | None:
     """The installed build has no CUDA: tensorflow-cpu, or a system without a CUDA build."""
     code = "no-cuda-build"
     if f.tensorflow.built is not None:
@@ -106,26 +104,26 @@ def no_cuda_build(f: Findings) -> Diagnosis | None:
         return None
     if f.hardware.system == "win32":
         cause = "TensorFlow for Windows has had no GPU support since 2.11; it has it inside WSL"
-        return Diagnosis(code, cause, "wsl --install")
+        return Cause(code, cause, "wsl --install")
     if f.hardware.system == "darwin":
-        return Diagnosis(code, "TensorFlow for macOS is built without CUDA: macOS has no NVIDIA driver")
+        return Cause(code, "TensorFlow for macOS is built without CUDA: macOS has no NVIDIA driver")
     if f.hardware.machine in ("aarch64", "arm64"):
         cause = f"TensorFlow's wheels for {f.hardware.machine} are built without CUDA: no wheel helps"
-        return Diagnosis(code, cause, fixes.nvidia_image(f))
+        return Cause(code, cause, fixes.nvidia_image(f))
     fix = fixes.install_cuda(f)
     if f.packages.cpu_only:
         # The wheels share one folder: removing tensorflow-cpu afterwards would delete tensorflow's files.
         installed = " ".join(f.packages.tensorflow)
         fix = f"{fixes.pip(f, f'uninstall -y {installed}')} && {fix}"
     name = f.packages.cpu_only or "the installed TensorFlow"
-    return Diagnosis(code, f"{name} is built without CUDA (is_cuda_build is False)", fix)
+    return Cause(code, f"{name} is built without CUDA (is_cuda_build is False)", fix)
 
 
 # ---- what hides a working GPU ------------------------------------------------------------------------------
 
 
 @without_gpu("hidden")
-def job_without_gpu(f: Findings) -> Diagnosis | None:
+def job_without_gpu(f: Findings) -> Cause | None:
     """A batch job without a GPU: the scheduler hides the machine's GPUs from it."""
     if not f.environment.job_without_gpu or not f.libcuda.opened or f.driver_works:
         return None
@@ -133,11 +131,11 @@ def job_without_gpu(f: Findings) -> Diagnosis | None:
         return None
     job = f.environment.variables["SLURM_JOB_ID"]
     cause = f"Slurm job {job} got no GPU (SLURM_JOB_GPUS is not set)"
-    return Diagnosis("job-without-gpu", cause, "salloc --gpus=1")
+    return Cause("job-without-gpu", cause, "salloc --gpus=1")
 
 
 @without_gpu("hidden")
-def hidden_by_environment(f: Findings) -> Diagnosis | None:
+def hidden_by_environment(f: Findings) -> Cause | None:
     """CUDA_VISIBLE_DEVICES hides all GPUs of the driver."""
     visible = f.environment.visible
     if visible is None or f.libcuda_missing or f.libcuda.init == cuda_errors.STUB_LIBRARY:
@@ -154,7 +152,7 @@ def hidden_by_environment(f: Findings) -> Diagnosis | None:
         cause = f"{VISIBLE}={visible!r} names no GPU that this machine has"
     if without:
         cause += f"; without it the driver counts {without}"
-    return Diagnosis("hidden", cause, f"unset {VISIBLE}")
+    return Cause("hidden", cause, f"unset {VISIBLE}")
 
 
 # ---- the driver --------------------------------------------------------------------------------------------
@@ -183,18 +181,18 @@ def _device(f: Findings) -> GpuDevice | None:
 
 
 @without_gpu("driver")
-def stub_library(f: Findings) -> Diagnosis | None:
+def stub_library(f: Findings) -> Cause | None:
     """The loader finds the toolkit's link-time stub instead of the driver's library."""
     if f.init != cuda_errors.STUB_LIBRARY:
         return None
     folder = os.path.dirname(f.libcuda.path)
     cause = f"{LIBCUDA} is the CUDA toolkit's stub, not the driver's ({f.libcuda.path or _named(f)})"
     fix = fixes.library_path_without(f, folder) if folder else "unset LD_LIBRARY_PATH"
-    return Diagnosis("libcuda-stub", cause, fix)
+    return Cause("libcuda-stub", cause, fix)
 
 
 @without_gpu("driver")
-def gpu_lost(f: Findings) -> Diagnosis | None:
+def gpu_lost(f: Findings) -> Cause | None:
     """The GPU no longer answers on its bus (Xid 79), as after overheating, a power dip or a loose card."""
     dead = f.kernel.failing("EIO", "ENODEV")
     told = "GPU is lost" in f.devices.error or "fallen off the bus" in f.devices.error
@@ -203,11 +201,11 @@ def gpu_lost(f: Findings) -> Diagnosis | None:
     evidence = "NVML says “GPU is lost”" if told else f"{dead[0]} gives {f.kernel.unopened[dead[0]]}"
     fix = fixes.on_host(f, "sudo reboot")
     fix += "" if f.container.kind else "  # if it is lost again, check its power, its heat and its slot"
-    return Diagnosis("gpu-lost", f"the GPU has fallen off the bus: {evidence}", fix)
+    return Cause("gpu-lost", f"the GPU has fallen off the bus: {evidence}", fix)
 
 
 @without_gpu("driver")
-def container_lost_gpu(f: Findings) -> Diagnosis | None:
+def container_lost_gpu(f: Findings) -> Cause | None:
     """The device file exists, but the container's cgroup denies it since the host's systemd reloaded."""
     refused = f.kernel.failing("EPERM")
     unknown = "Unknown Error" in f.devices.error and bool(f.kernel.nodes) and f.init != 0
@@ -215,11 +213,11 @@ def container_lost_gpu(f: Findings) -> Diagnosis | None:
         return None
     evidence = f"{refused[0]} is there, but may not be opened" if refused else "NVML says “Unknown Error”"
     cause = f"this {f.container.kind} container has lost its GPU: {evidence} (after `systemctl daemon-reload`"
-    return Diagnosis("container-lost-gpu", f"{cause} on the host, for example)", fixes.restart_container(f))
+    return Cause("container-lost-gpu", f"{cause} on the host, for example)", fixes.restart_container(f))
 
 
 @without_gpu("driver")
-def device_files_denied(f: Findings) -> Diagnosis | None:
+def device_files_denied(f: Findings) -> Cause | None:
     """The device files exist, but this user may not open them."""
     denied = f.kernel.failing("EACCES", "EPERM")
     if not denied or f.init == 0:
@@ -230,24 +228,24 @@ def device_files_denied(f: Findings) -> Diagnosis | None:
         fix = f'sudo usermod -aG {f.kernel.group} "$USER"  # then log in again'
     else:
         fix = f"sudo chmod a+rw {' '.join(denied)}"
-    return Diagnosis("device-files-denied", f"this user may not open {', '.join(denied)}", fix)
+    return Cause("device-files-denied", f"this user may not open {', '.join(denied)}", fix)
 
 
 @without_gpu("driver")
-def does_not_answer(f: Findings) -> Diagnosis | None:
+def does_not_answer(f: Findings) -> Cause | None:
     """A call into the driver never returned, or crashed its process."""
     code = "driver-wedged"
     if f.libcuda.hung or f.kernel.hung:
         what = f.libcuda.hung or f"opening {f.kernel.hung}"
-        return Diagnosis(code, f"the NVIDIA driver is wedged: {what} does not return", _reload(f))
+        return Cause(code, f"the NVIDIA driver is wedged: {what} does not return", _reload(f))
     if f.libcuda.crashed:
         cause = f"the NVIDIA driver's library crashes: a process that loads it {f.libcuda.crashed}"
-        return Diagnosis(code, cause, _reload(f))
+        return Cause(code, cause, _reload(f))
     return None
 
 
 @without_gpu("driver")
-def mismatch(f: Findings) -> Diagnosis | None:
+def mismatch(f: Findings) -> Cause | None:
     """The driver's library and kernel module have different versions, as after an upgrade."""
     logged = f.tensorflow.log.groups("mismatch")
     kernel, library = logged or (f.kernel.version, f.libcuda.version)
@@ -264,17 +262,17 @@ def mismatch(f: Findings) -> Diagnosis | None:
             f"{fixes.container_gpu(f)}  # of an image without the driver's own packages (libnvidia-compute-*)"
         )
     cause = f"the driver's library does not match the kernel's module{versions}"
-    return Diagnosis("driver-mismatch", cause, fix)
+    return Cause("driver-mismatch", cause, fix)
 
 
 @without_gpu("driver")
-def forward_compatibility(f: Findings) -> Diagnosis | None:
+def forward_compatibility(f: Findings) -> Cause | None:
     """CUDA's forward-compatibility library is used with a GPU that it does not support."""
     if f.init != cuda_errors.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return None
     folder = os.path.dirname(f.libcuda.path)
     known = folder.rstrip("/") in {part.rstrip("/") for part in f.environment.library_folders}
-    return Diagnosis(
+    return Cause(
         "driver-too-old",
         f"the driver is too old, and CUDA's forward compatibility does not work on this GPU ({_named(f)})",
         fixes.library_path_without(f, folder) if "compat" in folder and known else fixes.install_driver(f),
@@ -282,12 +280,12 @@ def forward_compatibility(f: Findings) -> Diagnosis | None:
 
 
 @without_gpu("driver")
-def too_old(f: Findings) -> Diagnosis | None:
+def too_old(f: Findings) -> Cause | None:
     """The driver does not support CUDA 12."""
     if f.libcuda.cuda is None or f.libcuda.cuda >= OLDEST_CUDA or f.libcuda.init is None:
         return None
     version = f.kernel.version or f.libcuda.version
-    return Diagnosis(
+    return Cause(
         "driver-too-old",
         f"the driver{' ' + version if version else ''} is too old: it supports CUDA up to"
         f" {f.libcuda.cuda_version}, TensorFlow needs 12 (driver 525.60 or later)",
@@ -296,7 +294,7 @@ def too_old(f: Findings) -> Diagnosis | None:
 
 
 @without_gpu("driver")
-def fabric_not_ready(f: Findings) -> Diagnosis | None:
+def fabric_not_ready(f: Findings) -> Cause | None:
     """GPUs with NVLink wait until all links are up; with NVSwitches, a fabric manager sets them up."""
     if f.init != cuda_errors.SYSTEM_NOT_READY:
         return None
@@ -312,22 +310,22 @@ def fabric_not_ready(f: Findings) -> Diagnosis | None:
         fix = "nvidia-smi nvlink --status && " + KERNEL_LOG
     if f.container.kind and "#" in fix:
         fix = fix.replace("#", "# on the host,")
-        return Diagnosis("driver-not-ready", f"the GPUs are not ready ({_named(f)}): {what}", fix)
+        return Cause("driver-not-ready", f"the GPUs are not ready ({_named(f)}): {what}", fix)
     cause = f"the GPUs are not ready ({_named(f)}): {what}"
-    return Diagnosis("driver-not-ready", cause, fixes.on_host(f, fix))
+    return Cause("driver-not-ready", cause, fixes.on_host(f, fix))
 
 
 @without_gpu("driver")
-def mps_down(f: Findings) -> Diagnosis | None:
+def mps_down(f: Findings) -> Cause | None:
     """The Multi-Process Service that this process should use is not running."""
     if f.init != cuda_errors.MPS_CONNECTION_FAILED:
         return None
     cause = f"the Multi-Process Service does not answer ({_named(f)})"
-    return Diagnosis("driver-not-ready", cause, "nvidia-cuda-mps-control -d")
+    return Cause("driver-not-ready", cause, "nvidia-cuda-mps-control -d")
 
 
 @without_gpu("driver")
-def module_not_loaded(f: Findings) -> Diagnosis | None:
+def module_not_loaded(f: Findings) -> Cause | None:
     """The driver is installed, but its kernel module is not built, rejected, or blocked by another."""
     kernel = f.kernel
     installed = f.libcuda.opened or kernel.module or kernel.built_for or kernel.dkms
@@ -336,10 +334,10 @@ def module_not_loaded(f: Findings) -> Diagnosis | None:
     held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver not in ("", "nvidia")), "")
     if held == "vfio-pci":
         cause = "the GPU is handed to a virtual machine (vfio-pci holds it)"
-        return Diagnosis("gpu-held", cause, fixes.other_machine("that virtual machine"))
+        return Cause("gpu-held", cause, fixes.other_machine("that virtual machine"))
     if held:
         cause = f"{held} holds the GPU, so the NVIDIA module does not load"
-        return Diagnosis("gpu-held", cause, fixes.keep_out(f, held))
+        return Cause("gpu-held", cause, fixes.keep_out(f, held))
     if kernel.module and kernel.secure_boot:
         why = "Secure Boot is on and rejects a module signed with a key that is not enrolled"
     elif kernel.module:
@@ -349,12 +347,12 @@ def module_not_loaded(f: Findings) -> Diagnosis | None:
     else:
         why = f"none is built for the running kernel {kernel.release}".rstrip()
     cause = f"the NVIDIA driver is installed, but its kernel module is not loaded: {why}"
-    return Diagnosis("module-not-loaded", cause, fixes.load_module(f))
+    return Cause("module-not-loaded", cause, fixes.load_module(f))
 
 
 @without_gpu("driver")
 @with_gpu("device")
-def busy(f: Findings) -> Diagnosis | None:
+def busy(f: Findings) -> Cause | None:
     """The GPU allows one program at a time (exclusive compute mode) or none, or is taken."""
     device = _device(f)
     mode = device.access.compute_mode if device else ""
@@ -366,24 +364,22 @@ def busy(f: Findings) -> Diagnosis | None:
     index = device.facts.index if device else 0
     default = f"sudo nvidia-smi -i {index} -c DEFAULT"
     if mode == "Prohibited":
-        return Diagnosis(
-            "gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all compute work", default
-        )
+        return Cause("gpu-exclusive", "the GPU's compute mode (Prohibited) forbids all compute work", default)
     if mode.startswith("Exclusive"):
         wait = f"  # or wait until {holder.name or 'process'} ({holder.pid}) ends" if holder else ""
         cause = f"the GPU's compute mode ({mode}) admits one program at a time{by}"
-        return Diagnosis("gpu-exclusive", cause, default + wait)
+        return Cause("gpu-exclusive", cause, default + wait)
     fix = (
         f"kill {holder.pid}  # ask its owner first"
         if holder
         else "nvidia-smi --query-compute-apps=pid,name --format=csv"
     )
-    return Diagnosis("gpu-busy", f"the GPU is busy or unavailable{by}", fix)
+    return Cause("gpu-busy", f"the GPU is busy or unavailable{by}", fix)
 
 
 @without_gpu("driver")
 @with_gpu("device")
-def memory_faulty(f: Findings) -> Diagnosis | None:
+def memory_faulty(f: Findings) -> Cause | None:
     """The GPU's memory had an error that ECC could not correct."""
     device = _device(f)
     errors = (device.access.memory_errors or 0) if device else 0
@@ -395,11 +391,11 @@ def memory_faulty(f: Findings) -> Diagnosis | None:
     fix = f"sudo nvidia-smi -i {index} --gpu-reset"
     note = "" if f.container.kind else "  # end all programs on it first; if errors return, replace the card"
     cause = f"the GPU's memory has an error that ECC cannot correct{count}"
-    return Diagnosis("gpu-memory-faulty", cause, fixes.on_host(f, fix) + note)
+    return Cause("gpu-memory-faulty", cause, fixes.on_host(f, fix) + note)
 
 
 @without_gpu("driver")
-def mig_without_instance(f: Findings) -> Diagnosis | None:
+def mig_without_instance(f: Findings) -> Cause | None:
     """The GPU is divided (Multi-Instance GPU), but no instance is available."""
     device = _device(f)
     none = (
@@ -413,24 +409,22 @@ def mig_without_instance(f: Findings) -> Diagnosis | None:
     if f.container.kind:
         cause = f"{name} is divided (MIG), and this {f.container.kind} container was given no instance of it"
         fix = fixes.container_gpu(f).replace("--gpus all", f"--gpus '\"device={index}:0\"'")
-        return Diagnosis(
-            "mig-without-instance", cause, f"{fix}  # nvidia-smi mig -lgi on the host lists them"
-        )
+        return Cause("mig-without-instance", cause, f"{fix}  # nvidia-smi mig -lgi on the host lists them")
     cause = f"{name} is divided (MIG is on), but has no instance: a program sees no GPU"
     fix = f"sudo nvidia-smi mig -i {index} -cgi 0 -C  # one that is the whole GPU; -lgip lists the others"
-    return Diagnosis("mig-without-instance", cause, fix)
+    return Cause("mig-without-instance", cause, fix)
 
 
 @without_gpu("driver")
-def wedged(f: Findings) -> Diagnosis | None:
+def wedged(f: Findings) -> Cause | None:
     """The driver fails without a reason, often after sleep, a crash or a GPU fault."""
     if f.init != cuda_errors.UNKNOWN:
         return None
-    return Diagnosis("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_named(f)}", _reload(f))
+    return Cause("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_named(f)}", _reload(f))
 
 
 @without_gpu("driver")
-def container_on_wsl(f: Findings) -> Diagnosis | None:
+def container_on_wsl(f: Findings) -> Cause | None:
     """A container in WSL: the NVIDIA Container Toolkit must provide the GPU and driver library."""
     if not (f.container.kind and f.hardware.wsl) or f.driver_works or not f.libcuda_missing:
         return None
@@ -438,11 +432,11 @@ def container_on_wsl(f: Findings) -> Diagnosis | None:
     cause = (
         f"this {f.container.kind} container on WSL {lacks}: the NVIDIA Container Toolkit did not prepare it"
     )
-    return Diagnosis("container-without-gpu", cause, fixes.TOOLKIT)
+    return Cause("container-without-gpu", cause, fixes.TOOLKIT)
 
 
 @without_gpu("driver")
-def container_without_gpu(f: Findings) -> Diagnosis | None:
+def container_without_gpu(f: Findings) -> Cause | None:
     """A container without a GPU: no device files, whatever the host has."""
     if not f.container.kind or f.kernel.nodes or f.hardware.wsl_gpu or f.driver_works:
         return None
@@ -454,27 +448,27 @@ def container_without_gpu(f: Findings) -> Diagnosis | None:
     if f.hardware.none:
         evidence += "; the PCI bus shows no NVIDIA GPU either, so start it on a host that has one"
     cause = f"this {f.container.kind} container was started without a GPU: {evidence}"
-    return Diagnosis("container-without-gpu", cause, fixes.container_gpu(f))
+    return Cause("container-without-gpu", cause, fixes.container_gpu(f))
 
 
 @without_gpu("driver")
-def user_space_missing(f: Findings) -> Diagnosis | None:
+def user_space_missing(f: Findings) -> Cause | None:
     """The kernel has a driver, but its user-space library is missing."""
     code = "libcuda-missing"
     if not f.libcuda_missing:
         return None
     if f.hardware.wsl and f.hardware.wsl_gpu:
         cause = f"{LIBCUDA} cannot be opened inside WSL: Windows gives it in {WSL_FOLDER}"
-        return Diagnosis(code, cause, fixes.library_path(WSL_FOLDER))
+        return Cause(code, cause, fixes.library_path(WSL_FOLDER))
     if f.kernel_absent:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
     version = f" {f.kernel.version}" if f.kernel.version else ""
-    return Diagnosis(code, f"the kernel has NVIDIA's driver{version}, but {LIBCUDA} is missing", fix)
+    return Cause(code, f"the kernel has NVIDIA's driver{version}, but {LIBCUDA} is missing", fix)
 
 
 @without_gpu("driver")
-def driver_missing(f: Findings) -> Diagnosis | None:
+def driver_missing(f: Findings) -> Cause | None:
     """Neither half of a driver is installed."""
     if not f.libcuda_missing:
         return None
@@ -482,15 +476,15 @@ def driver_missing(f: Findings) -> Diagnosis | None:
     evidence = f"{said} and {VERSION_FILE} does not exist"
     if f.hardware.none:
         cause = f"no NVIDIA driver and no NVIDIA GPU: {evidence}, and the PCI bus shows none"
-        return Diagnosis("no-gpu", cause, ELSEWHERE)
+        return Cause("no-gpu", cause, ELSEWHERE)
     held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver), "")
     held = f"; {held} holds the GPU" if held else ""
     cause = f"the NVIDIA driver is missing: {evidence}{held}"
-    return Diagnosis("driver-missing", cause, fixes.install_driver(f))
+    return Cause("driver-missing", cause, fixes.install_driver(f))
 
 
 @without_gpu("driver")
-def no_device(f: Findings) -> Diagnosis | None:
+def no_device(f: Findings) -> Cause | None:
     """The driver works but counts no GPU, although nothing hides one."""
     none = f.init == cuda_errors.NO_DEVICE or (f.libcuda.init == 0 and f.libcuda.count == 0)
     if not none and "no-supported-device" not in f.tensorflow.log:
@@ -499,39 +493,37 @@ def no_device(f: Findings) -> Diagnosis | None:
         return None
     said = _named(f) if f.init else "cuDeviceGetCount is 0" if none else "“no supported devices found”"
     if f.hardware.none:
-        return Diagnosis("no-gpu", f"the driver finds no GPU ({said}), and the PCI bus shows none", ELSEWHERE)
+        return Cause("no-gpu", f"the driver finds no GPU ({said}), and the PCI bus shows none", ELSEWHERE)
     cause = f"the driver is there but finds no GPU ({said}): it failed, or this driver does not support it"
-    return Diagnosis("no-device", cause, fixes.on_host(f, KERNEL_LOG))
+    return Cause("no-device", cause, fixes.on_host(f, KERNEL_LOG))
 
 
 @without_gpu("driver")
-def other_failure(f: Findings) -> Diagnosis | None:
+def other_failure(f: Findings) -> Cause | None:
     """cuInit fails for a reason without its own cause."""
     hidden = f.environment.hides_all or f.environment.job_without_gpu
     if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
         return None
-    return Diagnosis("driver-fails", f"the NVIDIA driver fails: cuInit returns {_named(f)}", _reload(f))
+    return Cause("driver-fails", f"the NVIDIA driver fails: cuInit returns {_named(f)}", _reload(f))
 
 
 @without_gpu("hidden")
-def hidden_as_well(f: Findings) -> Diagnosis | None:
+def hidden_as_well(f: Findings) -> Cause | None:
     """The same variable as a second cause: it would hide the GPU once the first is fixed."""
     if not f.environment.hides_all:
         return None
-    return Diagnosis(
-        "hidden", f"{VISIBLE}={f.environment.visible!r} would hide every GPU", f"unset {VISIBLE}"
-    )
+    return Cause("hidden", f"{VISIBLE}={f.environment.visible!r} would hide every GPU", f"unset {VISIBLE}")
 
 
 @without_gpu("nvml")
-def nvml_missing(f: Findings) -> Diagnosis | None:
+def nvml_missing(f: Findings) -> Cause | None:
     """libnvidia-ml is missing: TensorFlow 2.21 then silently lists no GPU."""
     absent = f.libraries.missing("driver")
     if not absent or not f.driver_works:
         return None
     fix = fixes.container_driver_libraries(f) if f.container.kind else fixes.user_space(f)
     cause = f"{absent[0].wanted.soname} cannot be opened: TensorFlow then silently lists no GPU"
-    return Diagnosis("nvml-missing", cause, fix)
+    return Cause("nvml-missing", cause, fix)
 
 
 # ---- the CUDA libraries ------------------------------------------------------------------------------------
@@ -563,7 +555,7 @@ def _telling(name: str, why: str) -> str:
 
 
 @without_gpu("libraries")
-def cuda_wheels_missing(f: Findings) -> Diagnosis | None:
+def cuda_wheels_missing(f: Findings) -> Cause | None:
     """No CUDA runtime: TensorFlow then misleadingly reports that it finds no CUDA drivers."""
     missing = _missing(f)
     said = "no-cudart" in f.tensorflow.log
@@ -574,11 +566,11 @@ def cuda_wheels_missing(f: Findings) -> Diagnosis | None:
     cause += f" and {others} more CUDA libraries" if others > 0 else ""
     cause += " cannot be opened"
     cause += "; “Could not find cuda drivers” means this, not the driver" if said else ""
-    return Diagnosis("cuda-wheels-missing", cause, fixes.install_cuda(f))
+    return Cause("cuda-wheels-missing", cause, fixes.install_cuda(f))
 
 
 @without_gpu("libraries")
-def cuda_libraries_missing(f: Findings) -> Diagnosis | None:
+def cuda_libraries_missing(f: Findings) -> Cause | None:
     """A CUDA library other than the runtime does not load, so TensorFlow registers no GPU."""
     missing = _missing(f)
     if not missing and ("skipped" not in f.tensorflow.log or f.libraries.missing("device")):
@@ -591,11 +583,11 @@ def cuda_libraries_missing(f: Findings) -> Diagnosis | None:
         if library.wanted.soname in missing and library.wanted.wheel in f.packages.wheels
     ]
     fix = fixes.reinstall(f) if damaged else fixes.install_cuda(f)
-    return Diagnosis("cuda-libraries-missing", f"TensorFlow skips every GPU: cannot open {listed}", fix)
+    return Cause("cuda-libraries-missing", f"TensorFlow skips every GPU: cannot open {listed}", fix)
 
 
 @without_gpu("search path")
-def not_where_tensorflow_looks(f: Findings) -> Diagnosis | None:
+def not_where_tensorflow_looks(f: Findings) -> Cause | None:
     """The wheels are installed, but a library is in a folder outside TensorFlow's search path.
 
     In TensorFlow 2.21 this affects libcusolver: the search path does not list nvidia/cusolver/lib.
@@ -606,24 +598,24 @@ def not_where_tensorflow_looks(f: Findings) -> Diagnosis | None:
     names = ", ".join(library.wanted.soname for library in missing)
     folders = tuple(dict.fromkeys(os.path.dirname(library.elsewhere) for library in missing))
     cause = f"{names} is installed, but TensorFlow {f.packages.version} does not search its folder"
-    return Diagnosis("libraries-not-found", cause, fixes.library_path(*folders))
+    return Cause("libraries-not-found", cause, fixes.library_path(*folders))
 
 
 # ---- what TensorFlow ignores, and what it does not say -----------------------------------------------------
 
 
 @without_gpu("device")
-def gpu_too_old(f: Findings) -> Diagnosis | None:
+def gpu_too_old(f: Findings) -> Cause | None:
     """TensorFlow sees the GPU and ignores it for its compute capability."""
     found = f.tensorflow.log.groups("too-old")
     if not found:
         return None
     cause = f"the GPU is too old: compute capability {found[0]}, this TensorFlow needs {found[1]} or more"
-    return Diagnosis("gpu-too-old", cause, fixes.other_machine("a machine with a newer GPU"))
+    return Cause("gpu-too-old", cause, fixes.other_machine("a machine with a newer GPU"))
 
 
 @without_gpu("device")
-def too_few_cores(f: Findings) -> Diagnosis | None:
+def too_few_cores(f: Findings) -> Cause | None:
     """TensorFlow ignores a GPU that is much smaller than another."""
     found = f.tensorflow.log.groups("few-cores")
     if not found:
@@ -631,24 +623,24 @@ def too_few_cores(f: Findings) -> Diagnosis | None:
     cause = (
         f"TensorFlow ignores the GPU because it has only {found[0]} multiprocessors, fewer than {found[1]}"
     )
-    return Diagnosis("gpu-too-small", cause, f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={found[0]}")
+    return Cause("gpu-too-small", cause, f"export TF_MIN_GPU_MULTIPROCESSOR_COUNT={found[0]}")
 
 
 @without_gpu("silent")
-def tensorflow_silent(f: Findings) -> Diagnosis | None:
+def tensorflow_silent(f: Findings) -> Cause | None:
     """TensorFlow's child did not finish in time, or died after its import."""
     listing = f"{f.python} -c 'import tensorflow as tf; print(tf.config.list_physical_devices())'"
     if f.tensorflow.hung:
         cause = f"TensorFlow did not answer in time while {f.tensorflow.hung}"
-        return Diagnosis("tensorflow-silent", cause, f"TF_CPP_MIN_LOG_LEVEL=0 {listing}")
+        return Cause("tensorflow-silent", cause, f"TF_CPP_MIN_LOG_LEVEL=0 {listing}")
     if f.tensorflow.crashed:
         cause = f"TensorFlow's process {f.tensorflow.crashed}"
-        return Diagnosis("tensorflow-crashed", cause, fixes.reinstall(f))
+        return Cause("tensorflow-crashed", cause, fixes.reinstall(f))
     return None
 
 
 @without_gpu("unknown")
-def unexplained(f: Findings) -> Diagnosis | None:
+def unexplained(f: Findings) -> Cause | None:
     """None of the above. Reports what is known and how to see all of TensorFlow's messages."""
     listed = f.tensorflow.listed
     if listed and listed.error:
@@ -663,7 +655,7 @@ def unexplained(f: Findings) -> Diagnosis | None:
     if f.silent:
         what += f" (no answer from: {', '.join(f.silent)})"
     command = "import tensorflow as tf; print(tf.config.list_physical_devices())"
-    return Diagnosis(
+    return Cause(
         "unknown",
         what,
         f"TF_CPP_MIN_LOG_LEVEL=0 TF_CPP_MAX_VLOG_LEVEL=1 {f.python} -c '{command}' 2>&1 | tail -n 50",
@@ -689,7 +681,7 @@ def _built(f: Findings, kind: str) -> list[tuple[int, int]]:
 
 
 @with_gpu("device")
-def gpu_older_than_build(f: Findings) -> Diagnosis | None:
+def gpu_older_than_build(f: Findings) -> Cause | None:
     """The GPU is listed, but the build has neither machine code nor PTX for it.
 
     TensorFlow announces PTX compilation here too, but PTX runs only on newer GPUs, never on older ones.
@@ -698,7 +690,7 @@ def gpu_older_than_build(f: Findings) -> Diagnosis | None:
     old = [g for g in f.gpus if (c := _capability(g.compute_capability)) and built and c < built[0]]
     if not old:
         return None
-    return Diagnosis(
+    return Cause(
         "gpu-too-old",
         f"{old[0].description or old[0].name} is too old: compute capability {old[0].compute_capability},"
         f" this TensorFlow is built for {built[0][0]}.{built[0][1]} and later",
@@ -707,13 +699,13 @@ def gpu_older_than_build(f: Findings) -> Diagnosis | None:
 
 
 @with_gpu("device")
-def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
+def driver_too_old_for_build(f: Findings) -> Cause | None:
     """The driver is older than the toolkit of this build's PTX, or lacks a call that it makes."""
     if "old-driver" not in f.tensorflow.log:
         return None
     version = f.kernel.version or f.libcuda.version
     made = f.tensorflow.built.cuda_version if f.tensorflow.built else "12"
-    return Diagnosis(
+    return Cause(
         "driver-too-old",
         f"the driver{' ' + version if version else ''} is too old for the CUDA of this build ({made})",
         fixes.on_host(f, fixes.install_driver(f)),
@@ -721,7 +713,7 @@ def driver_too_old_for_build(f: Findings) -> Diagnosis | None:
 
 
 @with_gpu("device")
-def out_of_memory(f: Findings) -> Diagnosis | None:
+def out_of_memory(f: Findings) -> Cause | None:
     """Even a small op finds no memory: another process holds it."""
     if "memory" not in f.tensorflow.log or f.tensorflow.failed is None:
         return None
@@ -733,11 +725,11 @@ def out_of_memory(f: Findings) -> Diagnosis | None:
         largest = device.now.processes[0]
         held += f", most of it by {largest.name or 'process'} ({largest.pid})"
         fix = f"kill {largest.pid}  # ask its owner first"
-    return Diagnosis("gpu-memory-taken", f"the GPU is listed, but its memory is full{held}", fix)
+    return Cause("gpu-memory-taken", f"the GPU is listed, but its memory is full{held}", fix)
 
 
 @with_gpu("device")
-def cudnn(f: Findings) -> Diagnosis | None:
+def cudnn(f: Findings) -> Cause | None:
     """Convolutions fail: cuDNN has another version than TensorFlow was built with, or does not start."""
     versions = f.tensorflow.log.groups("cudnn-version")
     if not versions and "dnn" not in f.tensorflow.log:
@@ -760,11 +752,11 @@ def cudnn(f: Findings) -> Diagnosis | None:
         fix = f"{fixes.pip(f, f'uninstall -y {other}')} && {again}"
     else:
         fix = fixes.requirement(f, "nvidia-cudnn-cu12")
-    return Diagnosis("cudnn-mismatch", cause, fix)
+    return Cause("cudnn-mismatch", cause, fix)
 
 
 @with_gpu("device")
-def xla_toolchain(f: Findings) -> Diagnosis | None:
+def xla_toolchain(f: Findings) -> Cause | None:
     """XLA cannot compile for the GPU: libdevice or ptxas is missing."""
     log = f.tensorflow.log
     failed = any(tried.what == "XLA" and tried.error for tried in f.tensorflow.tried)
@@ -775,11 +767,11 @@ def xla_toolchain(f: Findings) -> Diagnosis | None:
     fix = fixes.install_cuda(f)
     if home is not None and fixes.NVCC_WHEEL in f.packages.wheels:
         fix = f'export XLA_FLAGS="--xla_gpu_cuda_data_dir={home.parent / "nvidia" / "cuda_nvcc"}"'
-    return Diagnosis("xla-toolchain", f"the GPU works, but XLA cannot compile for it: no {lacking}", fix)
+    return Cause("xla-toolchain", f"the GPU works, but XLA cannot compile for it: no {lacking}", fix)
 
 
 @with_gpu("device")
-def kernels_invalid(f: Findings) -> Diagnosis | None:
+def kernels_invalid(f: Findings) -> Cause | None:
     """TensorFlow's generated kernels do not run on a GPU this much newer than the build (Blackwell)."""
     log = f.tensorflow.log
     if "invalid-ptx" not in log and "invalid-handle" not in log:
@@ -788,7 +780,7 @@ def kernels_invalid(f: Findings) -> Diagnosis | None:
     failed = f.tensorflow.failed
     what = f": {failed.what} fails with " if failed else ": "
     what += "CUDA_ERROR_INVALID_PTX" if "invalid-ptx" in log else "CUDA_ERROR_INVALID_HANDLE"
-    return Diagnosis(
+    return Cause(
         "gpu-needs-newer-build",
         f"{gpu.description or gpu.name} (compute capability {gpu.compute_capability or 'unknown'}) is too new"
         f" for TensorFlow {f.packages.version or fixes.SERIES}: its kernels do not compile for it{what}",
@@ -797,7 +789,7 @@ def kernels_invalid(f: Findings) -> Diagnosis | None:
 
 
 @with_gpu("device")
-def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
+def gpu_newer_than_build(f: Findings) -> Cause | None:
     """No machine code for this GPU: the driver compiles each kernel from PTX on first use."""
     found = f.tensorflow.log.groups("ptx")
     if not found:
@@ -815,31 +807,31 @@ def gpu_newer_than_build(f: Findings) -> Diagnosis | None:
     elif f.tensorflow.failed:
         cause += f"; {f.tensorflow.failed.what} fails: {f.tensorflow.failed.error}"
     fix = "export CUDA_CACHE_MAXSIZE=4294967296  # keeps all that was compiled: only the first run waits"
-    return Diagnosis("gpu-newer-than-build", cause, fix)
+    return Cause("gpu-newer-than-build", cause, fix)
 
 
 @with_gpu("device")
-def runtime_does_not_start(f: Findings) -> Diagnosis | None:
+def runtime_does_not_start(f: Findings) -> Cause | None:
     """The CUDA runtime rejects the GPU for a reason without its own cause."""
     said = f.tensorflow.log.text("runtime")
     if not said:
         return None
-    return Diagnosis("runtime-fails", f"the GPU is listed, but CUDA does not start on it: {said}", _reload(f))
+    return Cause("runtime-fails", f"the GPU is listed, but CUDA does not start on it: {said}", _reload(f))
 
 
 @with_gpu("device")
-def work_silent(f: Findings) -> Diagnosis | None:
+def work_silent(f: Findings) -> Cause | None:
     """A first op did not finish in time, and no message explains it."""
     if f.tensorflow.hung not in WORK and not f.tensorflow.crashed:
         return None
     what = (
         f"{f.tensorflow.hung} did not answer in time" if f.tensorflow.hung else f"it {f.tensorflow.crashed}"
     )
-    return Diagnosis("gpu-work-silent", f"the GPU is listed, but {what}", KERNEL_LOG)
+    return Cause("gpu-work-silent", f"the GPU is listed, but {what}", KERNEL_LOG)
 
 
 @with_gpu("device")
-def work_fails(f: Findings) -> Diagnosis | None:
+def work_fails(f: Findings) -> Cause | None:
     """An op raises for a reason without its own cause."""
     failed = f.tensorflow.failed
     if failed is None:
@@ -847,33 +839,33 @@ def work_fails(f: Findings) -> Diagnosis | None:
     if f.tensorflow.pluggable and failed.what == "XLA":
         return None  # few plug-ins can compile for it
     cause = f"the GPU is listed, but {failed.what} fails on it: {failed.error}"
-    return Diagnosis("gpu-work-fails", cause, fixes.reinstall(f))
+    return Cause("gpu-work-fails", cause, fixes.reinstall(f))
 
 
 @with_gpu("search path")
-def skipped_by_others(f: Findings) -> Diagnosis | None:
+def skipped_by_others(f: Findings) -> Cause | None:
     """Only the lab sees the GPU, because tuilab opens by path what TensorFlow does not find."""
     found = not_where_tensorflow_looks(f)
     if found is None:
         return None
-    return Diagnosis(
-        found.code, f"tuilab sees the GPU, but your own programs will not: {found.cause}", found.mend
+    return Cause(
+        found.code, f"tuilab sees the GPU, but your own programs will not: {found.message}", found.remedy
     )
 
 
 @with_gpu("toolchain")
-def ptxas_missing(f: Findings) -> Diagnosis | None:
+def ptxas_missing(f: Findings) -> Cause | None:
     """Everything works, but without ptxas the driver compiles XLA's output more slowly."""
     if "ptxas" not in f.tensorflow.log or f.tensorflow.failed:
         return None
     cause = (
         "the GPU works, but ptxas does not start: the driver compiles XLA's kernels instead, and more slowly"
     )
-    return Diagnosis("ptxas-missing", cause, fixes.ptxas(f))
+    return Cause("ptxas-missing", cause, fixes.ptxas(f))
 
 
 @with_gpu("well")
-def well(f: Findings) -> Diagnosis | None:
+def well(f: Findings) -> Cause | None:
     """A GPU is listed and did its work."""
     gpu = f.gpus[0]
     about = f"compute capability {gpu.compute_capability or 'unknown'}"
@@ -883,4 +875,4 @@ def well(f: Findings) -> Diagnosis | None:
     more = f" and {len(f.gpus) - 1} more" if len(f.gpus) > 1 else ""
     done = [tried.what for tried in f.tensorflow.tried if not tried.error]
     worked = f", and {', '.join(done)} ran on it" if done else ""
-    return Diagnosis("well", f"all good: TensorFlow sees {names}{more}{worked}")
+    return Cause("well", f"all good: TensorFlow sees {names}{more}{worked}")

@@ -104,8 +104,8 @@ def examine(
     return DoctorReport(
         gpu_visible=bool(findings.gpus),
         code=first.code,
-        cause=sanitize_line(first.cause, 1_000),
-        mend=first.mend,
+        cause=sanitize_line(first.message, 1_000),
+        mend=first.remedy,
         further=tuple(further),
         probes=_probes(findings, answered, silent),
         devices=findings.devices.found,

@@ -4,6 +4,7 @@ from typing import Literal
 
 import msgspec
 
+from tuilab.model.found import Found
 from tuilab.model.telemetry import GpuAccess, GpuFacts, GpuSample
 
 ProbeStatus = Literal["ok", "warn", "fail", "skip"]
@@ -18,13 +19,12 @@ class Probe(msgspec.Struct, frozen=True):
     """The finding in a sentence."""
 
 
-class Diagnosis(msgspec.Struct, frozen=True):
-    """A cause in one line, and the exact command that fixes it (`mend`; empty if nothing needs fixing)."""
+class Cause(Found, frozen=True):
+    """Why no GPU is visible, in one line, and the exact command that fixes it."""
 
-    code: str
-    """A stable name for scripts, such as `driver-missing`."""
-    cause: str
-    mend: str = ""
+    message: str = msgspec.field(name="cause")
+    remedy: str = msgspec.field(name="mend", default="")
+    """Empty if nothing needs fixing."""
 
 
 class GpuDevice(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class DoctorReport(msgspec.Struct, frozen=True, kw_only=True):
     cause: str
     mend: str
     probes: tuple[Probe, ...]
-    further: tuple[Diagnosis, ...] = ()
+    further: tuple[Cause, ...] = ()
     """The next obstacles once the cause is fixed."""
     devices: tuple[GpuDevice, ...] = ()
     elapsed_s: float = 0.0

@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from tuilab.model.found import Found
+
 Kind = Literal["keras", "tf.function", "eager", "batch", ""]
 Code = Literal[
     "input-bound", "python-in-map", "serial-map", "no-prefetch", "retraced", "eager-step",
@@ -315,14 +317,15 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured, or why nothing was."""
 
 
-class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
+class Bottleneck(Found, frozen=True, kw_only=True):
     """A bottleneck and what to change.
 
     gain_at_most: upper bound of the speedup, of the steps if `share` is known, else of the program.
     """
 
     code: Code
-    message: str
+    remedy: str = msgspec.field(name="change", default="")
+    """What to change."""
     file: str = ""
     line: int = 0
     share: float | None = None
@@ -333,12 +336,11 @@ class Bottleneck(msgspec.Struct, frozen=True, kw_only=True):
     """Share of the program's wall time."""
     saves_s: float | None = None
     """Estimated seconds that a fix saves."""
-    change: str = ""
     first: tuple[str, ...] = ()
     """What to change before, so that the advice can be followed."""
     preset: str = ""
     """The preset that shows the same problem."""
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = msgspec.field(default_factory=dict)
     """The program's sizes as parameters of that preset, if known."""
     part_of: Code | None = None
     """The finding that includes this one's time: fixing both gains no more."""

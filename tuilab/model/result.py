@@ -8,6 +8,7 @@ from tuilab.model.account import Account
 from tuilab.model.arms import Input, Mode
 from tuilab.model.claims import Verdict
 from tuilab.model.events import Node, Status
+from tuilab.model.found import Found
 from tuilab.model.models import BatchAnswer, ModelInfo
 from tuilab.model.parameters import Value
 from tuilab.model.quantity import half_of
@@ -18,7 +19,6 @@ SCHEMA = 1
 SHORT = 18
 """Maximum characters of a reason shown instead of a figure."""
 
-Severity = Literal["high", "moderate", "info"]
 CrossoverStatus = Literal["found", "none", "beyond", "several", "unknown"]
 
 
@@ -36,13 +36,8 @@ class MachineLine(msgspec.Struct, frozen=True, kw_only=True):
     """Its settings: `TF_ENABLE_ONEDNN_OPTS=0`."""
 
 
-class CaveatLine(msgspec.Struct, frozen=True):
-    """A doubt about a figure: a stable code and a sentence."""
-
-    code: str
-    """Stable, for scripts."""
-    message: str
-    """A sentence with the numbers."""
+class CaveatLine(Found, frozen=True, omit_defaults=True):
+    """A doubt about a figure."""
 
 
 class Confidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,13 +232,10 @@ class Crossover(msgspec.Struct, frozen=True, kw_only=True):
     """Value of the second axis, in a two-axis sweep."""
 
 
-class Diagnosis(msgspec.Struct, frozen=True):
-    """A finding: a stable code, its weight, a sentence with numbers, and advice."""
+class Diagnosis(Found, frozen=True):
+    """What limits an arm, and what to do."""
 
-    code: str
-    severity: Severity
-    sentence: str
-    remedy: str
+    message: str = msgspec.field(name="sentence")
     arm: str = ""
     """Id of the arm."""
     share: float = 0.0

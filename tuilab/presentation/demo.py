@@ -165,7 +165,7 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
     compared = _arms_in(verdict.evidence, result)
     about = (each for each in result.diagnosis if each.arm in compared)
     found = next(about, None) if verdict.verdict == "confirmed" else None
-    return f"Why: {found.sentence}" if found else ""
+    return f"Why: {found.message}" if found else ""
 
 
 def _arms_in(evidence: str, result: RunResult) -> set[str]:

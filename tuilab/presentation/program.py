@@ -87,7 +87,7 @@ def about(finding: Bottleneck) -> tuple[str, str]:
         said = f"Of the same time as {finding.part_of}: {finding.message}."
     elif gains := gained(finding):
         said += f" Fixing it {gains}."
-    change = finding.change[:1].upper() + finding.change[1:] + "." if finding.change else ""
+    change = finding.remedy[:1].upper() + finding.remedy[1:] + "." if finding.remedy else ""
     if finding.tried is not None:
         tried = measured(finding.tried)
         change = f"{tried[:1].upper()}{tried[1:]}. {change}"

@@ -136,7 +136,7 @@ def _made(
         gain_ci95=ends,
         program_share=program_share,
         saves_s=saves_s,
-        change=change or advised,
+        remedy=change or advised,
         first=first,
         preset=preset,
         sizes=dict(sizes) if preset else {},

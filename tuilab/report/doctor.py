@@ -19,9 +19,9 @@ def doctor_text(report: DoctorReport, width: int) -> str:
     if report.mend:
         out.append(f"{'fix':<{LABEL}}{report.mend}")
     for further in report.further:
-        out += ["", _row("then", further.cause, width)]
-        if further.mend:
-            out.append(f"{'fix':<{LABEL}}{further.mend}")
+        out += ["", _row("then", further.message, width)]
+        if further.remedy:
+            out.append(f"{'fix':<{LABEL}}{further.remedy}")
     return "\n".join([*out, "", *_table(report.probes, width)])
 
 

@@ -216,8 +216,8 @@ def _finding(finding: Bottleneck) -> Iterator[str]:
     yield f"  {finding.message}"
     if gains := gained(finding):
         yield f"  fixing it {gains}"
-    if finding.change:
-        yield f"  change: {finding.change}"
+    if finding.remedy:
+        yield f"  change: {finding.remedy}"
     if finding.tried:
         yield f"  {measured(finding.tried)}"
     if finding.preset:

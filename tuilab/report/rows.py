@@ -272,13 +272,11 @@ def advice(result: RunResult) -> list[str]:
     for found in result.diagnosis:
         # A finding without a share has its figures in the sentence, so each arm keeps its own.
         alike = found.share and found.arm in labels
-        groups.setdefault((found.code, found.remedy, "" if alike else found.sentence), []).append(found)
+        groups.setdefault((found.code, found.remedy, "" if alike else found.message), []).append(found)
     out = []
     for first, *others in groups.values():
         also = listed([f"{labels[other.arm]} ({percent(other.share)})" for other in others])
-        out.append(
-            f"{first.sentence} {f'The same applies to {also}. ' if also else ''}{first.remedy}".strip()
-        )
+        out.append(f"{first.message} {f'The same applies to {also}. ' if also else ''}{first.remedy}".strip())
     return out
 
 

@@ -14,7 +14,7 @@ import msgspec
 from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.examine import Validate, read
 from tuilab.documents.report import CheckResult, DocumentReport, collapsed
-from tuilab.documents.rules.rule import SEVERITIES, Finding, Severity
+from tuilab.documents.rules.rule import Finding
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.model.files import SHARED, kind_of, open_regular, read_regular, write_bytes
@@ -246,11 +246,6 @@ def check_files(
 def usable_processors() -> int:
     """Return the number of usable processors."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def at_least(severity: Severity, least: Severity) -> bool:
-    """Return True if a severity is at least that high."""
-    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
 class _Known(msgspec.Struct, frozen=True):

@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from tuilab.documents.checker.files import FileResult, at_least
+from tuilab.documents.checker.files import FileResult
 from tuilab.documents.report import DocumentLine, ExampleLine
 from tuilab.documents.rules import RULES
-from tuilab.documents.rules.rule import Finding, Severity
+from tuilab.documents.rules.rule import Finding
+from tuilab.model.found import Severity, at_least
 from tuilab.model.sanitize import sanitize_line
 
 SCHEMA = 1
@@ -44,8 +45,8 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
         for line, why in result.notes:
             yield f"{shown_path(result)}:{line}: not checked from here: {why}"
         for finding in shown(result, level):
-            kind = "" if finding.severity == "error" else f" {finding.severity}:"
-            yield f"{place(result, finding)}: {finding.code}{kind} {finding.message}{_also(finding)}"
+            words = f"{finding.kind}{finding.message}{_also(finding)}"
+            yield f"{place(result, finding)}: {finding.code} {words}"
             yield f"    → {finding.remedy}"
 
 
@@ -186,7 +187,7 @@ def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
                 f"file={_property(shown_path(result))},line={line},col={finding.column},title={finding.code}"
             )
             cell = f"cell {finding.cell}: " if finding.cell else ""
-            words = f"{cell}{finding.message}. {finding.remedy}"
+            words = f"{cell}{finding.words}"
             yield f"::{_GITHUB[finding.severity]} {where}::{_data(words)}"
 
 
@@ -275,7 +276,7 @@ def _sarif_result(result: FileResult, finding: Finding, index: int, mark: str) -
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.severity,
-        "message": {"text": f"{where}{finding.message}. {finding.remedy}"},
+        "message": {"text": f"{where}{finding.words}"},
         "partialFingerprints": {"tuilabLine/v1": mark},
         "locations": [first],
     }

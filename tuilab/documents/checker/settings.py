@@ -9,9 +9,9 @@ import msgspec
 
 from tuilab.documents.api.versions import check_version
 from tuilab.documents.rules import RULES
-from tuilab.documents.rules.rule import Severity
 from tuilab.model.errors import InputError
 from tuilab.model.files import read_regular
+from tuilab.model.found import Severity
 from tuilab.model.toml_text import toml_text
 
 FILE = "pyproject.toml"

@@ -29,8 +29,9 @@ from tuilab.documents.interpreter.values import (
     integer,
 )
 from tuilab.documents.rules.purpose import ANSWER, CALLS, compares, is_log, is_long, is_said, label
-from tuilab.documents.rules.rule import Hit, Severity, rule
+from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.words import words
+from tuilab.model.found import Severity
 
 # Elements up to which making data costs no more than passing it: random, and filled.
 _TINY, _LARGE = 16, 1 << 20

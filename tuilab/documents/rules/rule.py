@@ -5,30 +5,17 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
-
-import msgspec
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Region
-
-Severity = Literal["error", "warning", "note"]
-SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
+from tuilab.model.found import Found, Severity
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=False):
-    """A mistake in an example as a measurement."""
+class Finding(Found, frozen=True, kw_only=True):
+    """A mistake in an example as a measurement. code: of the rule, `TL103`."""
 
-    code: str
-    """Stable: `TL103`."""
     line: int
     """In the document, from 1; in a notebook, in the text of its cells."""
-    message: str
-    """The mistake."""
-    remedy: str
-    """What to do instead."""
-    severity: Severity = "error"
-    """error: the code stops, or the figure is wrong; warning: it may mislead; note: a remark."""
     column: int = 1
     """From 1, in characters."""
     also: tuple[int, ...] = ()

@@ -16,8 +16,9 @@ from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
     warmth,
 )
 from tuilab.documents.rules.purpose import is_log
-from tuilab.documents.rules.rule import Finding, Hit, Rule, Severity, registered
+from tuilab.documents.rules.rule import Finding, Hit, Rule, registered
 from tuilab.documents.rules.suppress import suppressed
+from tuilab.model.found import Severity
 from tuilab.model.sanitize import sanitize_line
 
 RULES: tuple[Rule, ...] = registered()
@@ -53,16 +54,16 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
     where = f" (in {hit.region.file})" if hit.region and hit.region.file else ""
     return Finding(
         known.code,
-        hit.line,
         sanitize_line(hit.message + where, 400),
         sanitize_line(hit.remedy or known.remedy, 400),
         hit.severity or _severity(example, known, hit),
-        1 + (at if at >= 0 else len(text) - len(text.lstrip())),
-        hit.also,
-        cell,
-        hit.line - example.block.line + 1 if cell else 0,
-        hit.replace,
-        hit.calls,
+        line=hit.line,
+        column=1 + (at if at >= 0 else len(text) - len(text.lstrip())),
+        also=hit.also,
+        cell=cell,
+        cell_line=hit.line - example.block.line + 1 if cell else 0,
+        replace=hit.replace,
+        calls=hit.calls,
     )
 
 

@@ -12,7 +12,8 @@ from tuilab.documents.interpreter.unread import callee, computes
 from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Value, integer
 from tuilab.documents.rules.purpose import ANSWER, compares, is_beside, is_said, label
 from tuilab.documents.rules.regions import batch_of, holds_others, is_lap, regions, rows_of
-from tuilab.documents.rules.rule import Hit, Severity, rule
+from tuilab.documents.rules.rule import Hit, rule
+from tuilab.model.found import Severity
 
 # Number of eager calls after which the first call's overhead is negligible.
 MANY, MANY_ON_GPU = 1_000, 100_000

@@ -192,9 +192,8 @@ def about(found: Finding | Unresolved, shown: str = "") -> Content:
     """
     if isinstance(found, Finding):
         sign, style = SIGNS[found.severity]
-        kind = "" if found.severity == "error" else f"{found.severity}: "
-        title = f"{found.code} {kind}{TITLES.get(found.code, '')}".strip()
-        words = f"{found.message.rstrip('.')}. {found.remedy}"
+        title = f"{found.code} {found.kind}{TITLES.get(found.code, '')}".strip()
+        words = found.words
         words = f"{words[0].upper()}{words[1:]}" if shown else words
     else:
         sign, style, title, words = "· ", "$foreground-muted", "not resolved", found.reason

@@ -104,7 +104,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         result, report = self.lab.state.result(), self.lab.diagnosis
         for found in result.diagnosis if result is not None else ():
             do = partial(self.run_action, "page('answer')")
-            yield f"finding: {found.code.replace('-', ' ')}", found.sentence, do, "why slow bottleneck advice"
+            yield f"finding: {found.code.replace('-', ' ')}", found.message, do, "why slow bottleneck advice"
         if report is not None and not report.gpu_visible:
             do = partial(self.run_action, "page('why')")
             yield "doctor: no GPU is visible", report.cause, do, "why slow cuda driver cause fix"

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterable
 
-from tuilab.analysis.caveats import Doubt, Pressure, contention, drift, levels, outliers
+from tuilab.analysis.caveats import Pressure, contention, drift, levels, outliers
 from tuilab.analysis.statistics import MIN_SAMPLES, estimate
 from tuilab.analysis.words import percent
 from tuilab.model.events import Caveat
+from tuilab.model.found import Found
 from tuilab.model.quantity import plural, seconds, size
 from tuilab.model.scenario import Budget
 from tuilab.worker.machine import built_for, from_ptx
@@ -18,12 +19,17 @@ KEPT_SHARE = 0.25
 """Share of a GPU's memory."""
 
 
+def caveat(run: str, found: Found, arm: str = "", point: int | None = None) -> Caveat:
+    """Return the event that reports a doubt about a run's figures."""
+    return Caveat(run=run, code=found.code, message=found.message, arm=arm, point=point)
+
+
 def of_cell(run: str, cell: TimedArm, budget: Budget, point: int | None) -> list[Caveat]:
     """Return the caveats about a cell's figures: outliers, levels, drift, not warm, not precise."""
     samples = cell.samples
     of_samples = [outliers(samples), levels(samples), drift(samples)]
     found = [*of_samples, _not_warm(cell), _precision(cell, budget)]
-    return [Caveat(run=run, code=d.code, message=d.message, arm=cell.arm.id, point=point) for d in found if d]
+    return [caveat(run, d, cell.arm.id, point) for d in found if d]
 
 
 def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int) -> list[Caveat]:
@@ -34,8 +40,8 @@ def of_run(run: str, pressures: Iterable[Pressure], rounds: int, disturbed: int)
     found = [_contention(list(pressures))]
     if rounds and disturbed / rounds > CANARY_SHARE:
         words = f"the machine's own speed changed by more than 5% in {disturbed} of {plural(rounds, 'round')}"
-        found.append(Doubt("canary", words))
-    return [Caveat(run=run, code=d.code, message=d.message) for d in found if d]
+        found.append(Found("canary", words))
+    return [caveat(run, d) for d in found if d]
 
 
 def of_gpus(bench: Bench) -> list[Caveat]:
@@ -87,7 +93,7 @@ def of_clock(run: str, wall_s: float, steady_s: float) -> list[Caveat]:
     return [Caveat(run=run, code="clock-stepped", message=words)]
 
 
-def _contention(seen: list[Pressure]) -> Doubt | None:
+def _contention(seen: list[Pressure]) -> Found | None:
     if not seen:
         return None
 
@@ -109,17 +115,17 @@ def _contention(seen: list[Pressure]) -> Doubt | None:
     )
 
 
-def _not_warm(cell: TimedArm) -> Doubt | None:
+def _not_warm(cell: TimedArm) -> Found | None:
     warmth = cell.warmth
     if warmth.warm:
         return None
     if warmth.calls == 1:
         words = f"one call takes {seconds(cell.call_s)}: measured after two calls, with no warm-up"
-        return Doubt("not-warm", words)
-    return Doubt("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
+        return Found("not-warm", words)
+    return Found("not-warm", f"not yet stable after {seconds(warmth.seconds)} of warm-up")
 
 
-def _precision(cell: TimedArm, budget: Budget) -> Doubt | None:
+def _precision(cell: TimedArm, budget: Budget) -> Found | None:
     """Return a caveat if the interval is too wide, or if there are too few rounds."""
     known, n = estimate(cell.samples), len(cell.samples)
     half = known.relative_half_width if known else None
@@ -129,4 +135,4 @@ def _precision(cell: TimedArm, budget: Budget) -> Doubt | None:
     why = ", whose times drift too slowly for an interval" if half is None and n >= MIN_SAMPLES else ""
     target = f"target ± {percent(budget.precision)} and {budget.rounds} rounds"
     words = f"time ran out {reached} after {plural(n, 'round')}{why} ({target})"
-    return Doubt("precision", words)
+    return Found("precision", words)

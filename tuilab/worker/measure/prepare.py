@@ -12,13 +12,15 @@ import psutil
 
 from tuilab.model.arms import Arm, family
 from tuilab.model.errors import InputError
-from tuilab.model.events import ArmStatus, Caveat, Fact, FirstCalls, Node, Placement, ops_of
+from tuilab.model.events import ArmStatus, Fact, FirstCalls, Node, Placement, ops_of
+from tuilab.model.found import Found
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Values
 from tuilab.model.quantity import size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench, TimedArm
+from tuilab.worker.measure.caveats import caveat
 from tuilab.worker.measure.layers import Layers
 from tuilab.worker.measure.validity import OwnCode, Watch, of_graph, refusal, watched
 from tuilab.worker.measure.work import of_model
@@ -197,7 +199,7 @@ def _scrutinise(
     bench: Bench, cell: TimedArm, nodes: Sequence[Node], arithmetic: float | None, own: OwnCode | None
 ) -> None:
     """Report if a call does not compute what was requested, or if its calls differ from each other."""
-    found: list[tuple[str, str]] = []
+    found: list[Found] = []
     try:
         if own is not None:
             with cell.case.scope():
@@ -213,9 +215,7 @@ def _scrutinise(
         text = f"{cell.arm.id}: not looked into: {type(error).__name__}: {text_of(error)}"
         bench.context.log(text, bench.run)
     point = cell.point if bench.request.sweep else None
-    bench.flag(
-        Caveat(run=bench.run, code=code, message=text, arm=cell.arm.id, point=point) for code, text in found
-    )
+    bench.flag(caveat(bench.run, each, cell.arm.id, point) for each in found)
 
 
 def _first_calls(bench: Bench, cell: TimedArm, own: OwnCode | None) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from tuilab.analysis.reading import VANISHED
 from tuilab.analysis.words import listed, percent
 from tuilab.model.arithmetic import Unknown, arithmetic
 from tuilab.model.events import Node
+from tuilab.model.found import Found
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, NO_WORK
 from tuilab.model.quantity import plural
 from tuilab.worker.measure.counting import Counted, Recorder, counting
@@ -42,9 +43,6 @@ PIPELINE = "Dataset_"
 """Prefix of TensorFlow's names for functions passed to tf.data."""
 _FRAMEWORK = ("/tensorflow/", "/keras/")
 
-Doubt = tuple[str, str]
-"""A stable code and its sentence. The code `does-not-compute` excludes the arm from every comparison."""
-
 
 def of_graph(
     case: Case,
@@ -52,7 +50,7 @@ def of_graph(
     mode: str,
     program: float | None = None,
     executed: Callable[[], Counter[str]] | None = None,
-) -> list[Doubt]:
+) -> list[Found]:
     """Return doubts about missing work, comparing a graph's trace with the ops observed to run.
 
     program: rough operations of the compiled module; XLA only. executed: counts the op types of a profiled
@@ -63,7 +61,7 @@ def of_graph(
         return []
     asked = Asked(function.get_concrete_function(*case.arguments).graph)
     if not case.copies and not asked.total:
-        return [(VANISHED, "its graph computes nothing: it returns what existed before it was traced")]
+        return [Found(VANISHED, "its graph computes nothing: it returns what existed before it was traced")]
     ran: Counter[str] = Counter()
     for node in nodes:
         if node.kind == "op":
@@ -76,7 +74,9 @@ def of_graph(
     if asked.total and sum(asked.merged_work.values()) >= LEAST_MERGED * whole:
         op = max(asked.merged_work, key=asked.merged_work.__getitem__)
         number, again = asked.made[op], asked.merged[op]
-        found.append(("merged", f"{again:,} of the {number:,} {op} asked for repeat another and are merged"))
+        found.append(
+            Found("merged", f"{again:,} of the {number:,} {op} asked for repeat another and are merged")
+        )
     for gone, why in (
         (asked.dead, "is left out of its graph, because nothing uses the result"),
         (asked.constant, "was done once, while the graph was made, because it takes no input"),
@@ -86,10 +86,10 @@ def of_graph(
         share = sum(missing.values()) / asked.total if asked.total else 0.0
         if share >= MOST_GONE:
             ops = listed(sorted(missing, key=missing.__getitem__, reverse=True)[:3])
-            found.append((VANISHED, f"{percent(share)} of the work asked for ({ops}) {why}"))
+            found.append(Found(VANISHED, f"{percent(share)} of the work asked for ({ops}) {why}"))
     if not found and mode == "xla" and program is not None and program < LEAST_LEFT * asked.total:
         text = f"{percent(1 - program / asked.total)} of the work asked for is not in XLA's program"
-        found.append((VANISHED, text))
+        found.append(Found(VANISHED, text))
     return found
 
 
@@ -332,7 +332,7 @@ class OwnCode:
         with tf.GradientTape() as tape, counting(case.arguments) as ran:
             yield tape, ran
 
-    def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Doubt]:
+    def findings(self, tf: Any, ops: int | None, nodes: Sequence[Node], mode: str) -> list[Found]:
         """Return everything that these calls show. ops: TensorFlow ops per call; None if unknown."""
         return [
             *self._computed(tf, ops, mode),
@@ -343,7 +343,7 @@ class OwnCode:
             *self._printed(nodes, mode),
         ]
 
-    def _computed(self, tf: Any, ops: int | None, mode: str) -> Iterator[Doubt]:
+    def _computed(self, tf: Any, ops: int | None, mode: str) -> Iterator[Found]:
         one, other = (tf.nest.flatten(out) for out in self.outputs)
         outside = [
             leaf for leaf in other if leaf is not None and not tf.is_tensor(leaf) and not _variable(tf, leaf)
@@ -356,51 +356,53 @@ class OwnCode:
                 text = "no TensorFlow op ran in a call: it returns an earlier result"
             else:
                 text = "no TensorFlow op ran in a call"
-            yield VANISHED, text
+            yield Found(VANISHED, text)
         elif mode == "eager" and taken:
-            yield (
+            yield Found(
                 "numpy-inside",
                 f"it takes tensors out of TensorFlow {plural(taken, 'time')} a call; what NumPy or Python "
                 "makes of them runs on the CPU, and in no graph",
             )
         elif outside:
             kind = type(outside[0]).__name__
-            yield "python-result", f"it returns a Python {kind}, for which each call waits for the device"
+            yield Found(
+                "python-result", f"it returns a Python {kind}, for which each call waits for the device"
+            )
 
-    def _traced(self) -> Iterator[Doubt]:
+    def _traced(self) -> Iterator[Found]:
         names = [name for seen in self.later for name in dict.fromkeys(seen.traced)]
         every = [name for name, count in Counter(names).items() if count == len(self.later)]
         again = [name for name in every if not name.startswith(PIPELINE)]
         if len(again) < len(every):
-            yield "pipeline-anew", "it makes a tf.data pipeline in each call, which the time includes"
+            yield Found("pipeline-anew", "it makes a tf.data pipeline in each call, which the time includes")
         if again:
-            yield (
+            yield Found(
                 "retraced",
                 f"your function is retraced in each call: {again[0]} gets a new Python value each time, "
                 "or is made a tf.function inside the call; pass tensors, and decorate it once",
             )
 
-    def _alike(self) -> Iterator[Doubt]:
+    def _alike(self) -> Iterator[Found]:
         for before, after in zip(self.shapes, self.shapes[1:], strict=False):
             for one, other in zip(before, after, strict=False):
                 if one != other:
-                    yield "grows", f"its state or result grows from call to call: {one}, then {other}"
+                    yield Found("grows", f"its state or result grows from call to call: {one}, then {other}")
                     return
 
-    def _built(self) -> Iterator[Doubt]:
+    def _built(self) -> Iterator[Found]:
         each = min(seen.built for seen in self.later)
         if each:
-            yield (
+            yield Found(
                 "builds-anew",
                 f"it builds {plural(each, 'variable')} in each call; build them once, outside",
             )
         elif self.first.built:
             number = plural(self.first.built, "variable")
-            yield "built-late", f"it builds {number} in its first call, which is timed separately"
+            yield Found("built-late", f"it builds {number} in its first call, which is timed separately")
 
-    def _drawn(self, mode: str) -> Iterator[Doubt]:
+    def _drawn(self, mode: str) -> Iterator[Found]:
         if any(seen.seeded for seen in self.later):
-            yield (
+            yield Found(
                 "seed-fixed",
                 "it sets a random seed in each call, so that every call draws the same numbers",
             )
@@ -408,13 +410,13 @@ class OwnCode:
             mode != "eager" and (self.first.drew or self.first.seeded) and not any(s.drew for s in self.later)
         ):
             what = "draws random numbers with NumPy or Python" if self.first.drew else "sets a random seed"
-            yield "drawn-once", f"it {what} while it is traced: every call uses the same numbers"
+            yield Found("drawn-once", f"it {what} while it is traced: every call uses the same numbers")
 
-    def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Doubt]:
+    def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Found]:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
-            yield "prints", "it prints in each call, and the time includes that"
+            yield Found("prints", "it prints in each call, and the time includes that")
         elif mode != "eager" and self.first.printed:
-            yield "prints-once", "its output is printed once, during tracing, not in each call"
+            yield Found("prints-once", "its output is printed once, during tracing, not in each call")
 
 
 def _variable(tf: Any, value: Any) -> bool:

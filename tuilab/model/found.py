@@ -1,0 +1,46 @@
+"""The family of found things: mistakes in documents, doubts about figures, limits, causes.
+
+One scale of severity, one order, one way to print. A subclass adds where it was found, and may keep an older
+name of a field in JSON.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Something found: a stable code, a sentence with the numbers behind it, and what to do."""
+
+    code: str
+    """Stable, for scripts."""
+    message: str
+    """A sentence with the numbers behind it."""
+    remedy: str = ""
+    """What to do; "" for nothing."""
+    severity: Severity = "warning"
+    """error: a figure is wrong, or most of the time is lost; warning: it may mislead, or a good part is lost;
+    note: a remark."""
+
+    @property
+    def words(self) -> str:
+        """The message and the remedy, as sentences."""
+        return " ".join(map(sentence, filter(None, (self.message, self.remedy))))
+
+    @property
+    def kind(self) -> str:
+        """What stands before a message: `warning: `; "" for an error."""
+        return "" if self.severity == "error" else f"{self.severity}: "
+
+
+def at_least(severity: Severity, least: Severity) -> bool:
+    """Return True if a severity is at least that high."""
+    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def sentence(text: str) -> str:
+    """Return the text with a full stop, unless it ends a sentence already."""
+    return text if text.endswith((".", "!", "?", "…", ":")) else f"{text}."
