@@ -10,12 +10,11 @@ from tests.made import EAGER, GPU_GRAPH, GRAPH
 from tuilab.analysis.answer import answer
 from tuilab.analysis.reading import measured
 from tuilab.analysis.roofline import (
-    against_roof,
     bandwidth,
     better,
-    expectation,
     floor,
 )
+from tuilab.analysis.roofline_words import against_roof, expectation
 from tuilab.analysis.summary import summarise
 from tuilab.analysis.verdicts import judge
 from tuilab.model import events as e

@@ -23,7 +23,8 @@ from tests.benchmarks.written import show
 from tests.conftest import Worker, fold
 from tuilab import catalogue
 from tuilab.analysis.reading import estimate_at, measured, value_at
-from tuilab.analysis.roofline import against_roof, arm_floor, better
+from tuilab.analysis.roofline import arm_floor, better
+from tuilab.analysis.roofline_words import against_roof
 from tuilab.catalogue.load import shipped_folder
 from tuilab.catalogue.plan import scenario
 from tuilab.model.errors import InputError

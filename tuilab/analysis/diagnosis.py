@@ -20,7 +20,7 @@ from tuilab.analysis.reading import (
     retraced,
     summary_point,
 )
-from tuilab.analysis.roofline import against_roof
+from tuilab.analysis.roofline import reach
 from tuilab.analysis.sweeps import crossovers
 from tuilab.analysis.words import listed, on_axis, percent, size, times
 from tuilab.model.account import COPIES, STALL, Account
@@ -153,7 +153,7 @@ LARGER = "Give each call more work: a larger batch."
 
 def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
     """Return True if the device is already close to its limit."""
-    found = against_roof(state, arm, point)
+    found = reach(state, arm, point)
     return found is not None and found.share is not None and found.share >= NEAR_ROOF
 
 

@@ -21,23 +21,17 @@ from tuilab.analysis.reading import (
     machine_of,
     nodes_at,
     op_counts,
-    roofs_of,
     vanished,
 )
-from tuilab.analysis.words import listed
 from tuilab.model.account import Account
 from tuilab.model.arms import Arm
 from tuilab.model.ops import HOST_DTYPES, NO_LAUNCH
-from tuilab.model.quantity import rate, seconds, share_words, significant
-from tuilab.model.quantity import size as byte_size
 from tuilab.model.roofline import (
-    ArmRoof,
     BoundBy,
     DeviceRoofs,
     MemoryRoof,
     Roofs,
     Work,
-    binding,
 )
 from tuilab.model.run import ArmState, RunState
 
@@ -89,11 +83,6 @@ def level_for(roofs: Sequence[MemoryRoof], working_set: float) -> MemoryRoof | N
     """Return the memory or cache with that bandwidth."""
     below = [index for index, level in enumerate(roofs) if level.working_set <= working_set]
     return max(roofs[below[-1] :], key=lambda level: level.bytes_per_s) if below else None
-
-
-def level_name(roofs: Sequence[MemoryRoof], level: MemoryRoof) -> str:
-    """Return `memory`, or `cache` with the size of the working set; the same in every view."""
-    return "memory" if level is roofs[-1] else f"cache ({byte_size(level.working_set)})"
 
 
 def floor(
@@ -344,8 +333,25 @@ def _raise(state: RunState, arm: ArmState, point: int, device: DeviceRoofs) -> D
     return device
 
 
-def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> ArmRoof | None:
-    """Return the arm's figures compared with its device's roof; None without a figure or known work.
+@dataclass(frozen=True)
+class Reach:
+    """An arm's figures, and the share (0 to 1) of the roof that they reach; None if unknown or above.
+
+    above: they exceed the roof as measured.
+    """
+
+    work: Work
+    flop_per_s: float | None
+    bytes_per_s: float | None
+    least: Floor | None
+    device: Raised | None
+    share: float | None
+    above: bool
+    by: BoundBy
+
+
+def reach(state: RunState, arm: ArmState, point: int, device: Raised | None = None) -> Reach | None:
+    """Return what the arm reaches of its device's roof; None without a figure or known work.
 
     device: `raised` of the same arm, if already known.
     """
@@ -355,28 +361,21 @@ def against_roof(state: RunState, arm: ArmState, point: int, device: Raised | No
     device = device or raised(state, arm, point)
     least = arm_floor(state, arm, point, device.roofs) if device is not None else None
     gone = bool(vanished(state, arm, point))
-    flop_s = work.flop / found.median if work.flop and not gone else None
-    moved = work.bytes
-    bytes_s = moved / found.median if moved and not gone else None
     share, above = None, False
     if least is not None and least.work_s > 0 and not gone:
         share = share_of_roof(least, found.median)
         # Its own figure raised the roof, so a share of 1 says nothing about the machine.
         above = share is None or (share > 2 - ABOVE and device is not None and arm.label in device.by)
         share = None if above else share
-    by = bound_by(account_at(arm, point), least)
-    roof = _roof_words(state, arm, point, work, least, device)
-    return ArmRoof(
-        flop=work.flop,
-        bytes=moved,
-        flop_per_s=flop_s,
-        bytes_per_s=bytes_s,
-        roof=roof,
-        bound_s=least.total_s if least is not None else None,
+    return Reach(
+        work=work,
+        flop_per_s=work.flop / found.median if work.flop and not gone else None,
+        bytes_per_s=work.bytes / found.median if work.bytes and not gone else None,
+        least=least,
+        device=device,
         share=share,
-        bound_by=by,
-        uncounted=work.uncounted,
-        sentence=_arm_sentence(arm, work, flop_s, bytes_s, roof, share, by, above=above),
+        above=above,
+        by=bound_by(account_at(arm, point), least),
     )
 
 
@@ -401,94 +400,3 @@ def bound_by(account: Account | None, least: Floor | None) -> BoundBy:
     if least is None or least.work_s < LITTLE * account.seconds("compute"):
         return "compute"
     return "arithmetic" if least.arithmetic_s >= least.memory_s else "memory"
-
-
-def _roof_words(
-    state: RunState, arm: ArmState, point: int, work: Work, least: Floor | None, device: Raised | None
-) -> str:
-    """Return `199 GFLOP/s float32`, and which arm reached it if it exceeds the measured roof."""
-    measured_roofs = device_roofs(state, arm, point)
-    if device is None or measured_roofs is None or least is None or least.work_s <= 0:
-        return ""
-    roofs = device.roofs
-    if least.arithmetic_s >= least.memory_s:
-        most = max(needed(work), key=lambda dtype: needed(work)[dtype] / (peak(roofs, dtype) or (1.0,))[0])
-        top, before = peak(roofs, most), peak(measured_roofs, most)
-        text = f"{rate(top[0], 'FLOP/s')} {top[1]}" if top else ""
-        higher = top is not None and before is not None and top[0] > before[0]
-    else:
-        level = level_for(roofs.memory, work.bytes or 0.0)
-        before_level = bandwidth(measured_roofs.memory, work.bytes or 0.0)
-        text = f"{rate(level.bytes_per_s, 'B/s')} {level_name(roofs.memory, level)}" if level else ""
-        higher = level is not None and before_level is not None and level.bytes_per_s > before_level
-    if text and higher:
-        return f"{text}, which {listed(device.by)} reached"
-    known = roofs_of(state, arm)
-    return f"{text}, measured on a busy machine" if text and known is not None and known.busy else text
-
-
-def _arm_sentence(
-    arm: ArmState,
-    work: Work,
-    flop_s: float | None,
-    bytes_s: float | None,
-    roof: str,
-    share: float | None,
-    by: BoundBy,
-    *,
-    above: bool,
-) -> str:
-    done = [rate(flop_s, "FLOP/s")] if flop_s else []
-    done += [rate(bytes_s, "B/s")] if bytes_s else []
-    text = f"{arm.label}: {', '.join(done) or 'work not known'}"
-    if share is not None and roof:
-        text += f", {'at least ' if work.uncounted and share >= 0.001 else ''}{share_words(share)} of {roof}"
-    elif above and roof:
-        text += f", above the measured roof ({roof})"
-    if work.uncounted:
-        text += f" (not counted: {uncounted(work)})"
-    return f"{text}; bound by {binding(by)}." if by != "not known" else f"{text}; what binds it is not known."
-
-
-MOST_NAMED = 3
-
-
-def uncounted(work: Work) -> str:
-    """Return the ops whose arithmetic is not counted, `TopKV2, Svd and 2 more`; "" if all are."""
-    names = list(work.uncounted)
-    rest = len(names) - MOST_NAMED
-    return listed([*names[:MOST_NAMED], f"{rest} more"] if rest > 0 else names) if names else ""
-
-
-# Before anything is measured.
-
-
-def expectation(work: Work, roofs: Roofs | None) -> str:
-    """Describe a call's work, and which roof will limit it on this host's processor."""
-    amounts = [rate(work.flop, "FLOP")] if work.flop else []
-    moved = work.bytes
-    amounts += [f"{byte_size(moved)} to move"] if moved else []
-    what = f"One call is {' and '.join(amounts)}" if amounts else "How much work a call does is not known"
-    if work.note and work.flop:
-        what += f" ({work.note})"
-    if work.host_only:
-        return f"{what}; the host does it whatever the device."
-    device = roofs.devices.get("CPU:0") if roofs is not None else None
-    if device is None:
-        each = work.flop / moved if work.flop and moved else None
-        return f"{what}, {significant(each, 2)} operations a byte." if each else f"{what}."
-    found = floor(work, device, "graph")
-    parts: dict[str, float] = {
-        "arithmetic": found.arithmetic_s,
-        "memory": found.memory_s,
-        "starting the call": found.launches_s,
-        "preparing its input": found.input_s,
-    }
-    name = max(parts, key=lambda key: parts[key])
-    if not parts[name]:
-        return f"{what}."
-    text = f"{what}: on this host's processor {name} will bind it, {seconds(parts[name])} at least"
-    done = found.work_s
-    if name == "starting the call" and done:
-        text += f" where the work itself needs {seconds(done)}"
-    return text + "."

@@ -35,7 +35,7 @@ from tuilab.analysis.reading import (
     unfinished,
     value_at,
 )
-from tuilab.analysis.roofline import against_roof
+from tuilab.analysis.roofline_words import against_roof
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tuilab.analysis.answer import failures
 from tuilab.analysis.bound_words import bound_words
 from tuilab.analysis.reading import summary_point
-from tuilab.analysis.roofline import expectation
+from tuilab.analysis.roofline_words import expectation
 from tuilab.lab import roofs
 from tuilab.lab.settings import Settings
 from tuilab.lab.state import LabState, overall

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from tuilab.analysis.reading import device_of, summary_point
-from tuilab.analysis.roofline import Raised, against_roof, level_name, needed, peak, raised, work_of
+from tuilab.analysis.roofline import Raised, needed, peak, raised, work_of
+from tuilab.analysis.roofline_words import against_roof, level_name
 from tuilab.model.arms import family
 from tuilab.model.quantity import rate, share_words
 from tuilab.model.roofline import DeviceRoofs, MemoryRoof, binding

@@ -1,6 +1,6 @@
 """A machine's roofs as plain text."""
 
-from tuilab.analysis.roofline import level_name
+from tuilab.analysis.roofline_words import level_name
 from tuilab.analysis.words import percent
 from tuilab.model.machine import Machine
 from tuilab.model.moments import when, zone

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tuilab import nvml
 from tuilab.analysis.caveats import Pressure, contention
-from tuilab.analysis.roofline import against_roof
+from tuilab.analysis.roofline_words import against_roof
 from tuilab.analysis.words import percent
 from tuilab.model import events as e
 from tuilab.model.arms import Arm
