@@ -6,8 +6,8 @@ import pytest
 from tests.analysis.made_runs import begun, finish, measure
 from tests.made import GRAPH, XLA
 from tests.tui.data import ARMS, MACHINE, run_state
-from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import across, compare
+from tuilab.analysis.ranking import brief
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e
 from tuilab.model.arms import Arm

@@ -20,7 +20,8 @@ from tests.analysis.made_runs import (
     unavailable,
 )
 from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
-from tuilab.analysis.answer import answer, brief
+from tuilab.analysis.answer import answer
+from tuilab.analysis.ranking import brief
 from tuilab.analysis.reading import estimate_at
 from tuilab.analysis.summary import summarise
 from tuilab.model import events as e

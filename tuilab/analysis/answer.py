@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from tuilab.analysis.bound_words import bound_sentence, sweep_sentence
 from tuilab.analysis.environments import sentences
+from tuilab.analysis.ranking import Ranking, close, copying, failed_arms, first_looks, most_saved, ranked
 from tuilab.analysis.ratios import RatioEstimate
 from tuilab.analysis.reading import (
-    account_at,
     arm_status,
     axes,
     by_rounds,
@@ -15,7 +15,6 @@ from tuilab.analysis.reading import (
     does,
     emulated_sentence,
     estimate_at,
-    family_of,
     has_gpu,
     launches,
     measured,
@@ -28,21 +27,15 @@ from tuilab.analysis.reading import (
     summary_point,
     vanished,
 )
-from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.sweeps import crossovers, series_of
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.words import listed, on_axis, percent, short, size
-from tuilab.model.account import COPIES, NOT_KNOWN, PHASE_WORDS
-from tuilab.model.brief import Brief
+from tuilab.model.account import PHASE_WORDS
 from tuilab.model.quantity import interval, median_of, plural, seconds
 from tuilab.model.result import Crossover
 from tuilab.model.run import ArmState, RunState
 
-LEAST = 1.005
-"""A smaller ratio prints as 1.00×, so it is not reported as slower, however certain it is."""
 COPYING = 0.2
-LOOK = 3
-"""Number of warm-up calls that give a provisional figure until a counted one exists."""
 MOST_NAMED = 3
 HEADLINE = 60
 """Characters of the answer's first sentence, so that it fits next to the key that opens the rest."""
@@ -149,33 +142,10 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
-    known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
-    # Until any two arms can be compared, name all; later, list separately those that still cannot be.
-    short_of = [arm for arm in arms[1:] if arm not in known] if known else []
-    arms = [arm for arm in arms if arm not in short_of]
-    tied, wild = _tied(arms, point)
-    few = [arm for arm in wild if (found := compare(arm, arms[0], point)) and found.n < MIN_SAMPLES]
-    arms = [arm for arm in arms if arm not in wild]
-    lead = _lead(state, arms, tied, point, apart=bool(wild))
-    lead = place + lead if place else lead
-    behind = [_next(arms, tied, point)] if len(tied) < len(arms) else []
-    scattered = _scattered([arm for arm in wild if arm not in few], point)
-    return [lead, *behind, scattered, _too_few([*few, *short_of], point)]
-
-
-def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
-    """Return the arms that may be the fastest, by median, and those slower by median but too noisy to
-    separate.
-
-    An arm between two that are known to be nearly equal counts as one of them, however precise its figure is.
-    """
-    level = [arm for arm in arms if not _slower(arm, arms[0], point)]
-    first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
-    late = [arm for arm in arms[first:] if arm in level]
-    near = [arm for arm in late if _close(arm, arms[0], point)]
-    last = max((arms.index(arm) for arm in near), default=first - 1)
-    wild = [arm for arm in late if arm not in near]
-    return [arm for arm in arms[: last + 1] if arm not in wild], wild
+    found = ranked(arms, point)
+    lead = place + _lead(state, found, point)
+    behind = [_next(found, point)] if len(found.tied) < len(found.arms) else []
+    return [lead, *behind, _scattered(found.wild, point), _too_few(found.few, point)]
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
@@ -221,16 +191,9 @@ def _span(state: RunState, point: int, lone: ArmState | None) -> str:
     return ""
 
 
-def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
-    """Return True if an arm with a greater median is also slower round by round."""
-    found = compare(arm, first, point)
-    return found is not None and found.is_slower and found.ratio >= LEAST
-
-
-def _lead(
-    state: RunState, arms: list[ArmState], tied: list[ArmState], point: int, *, apart: bool = False
-) -> str:
-    """Describe the fastest arm or arms. apart: other arms could not be compared."""
+def _lead(state: RunState, ranking: Ranking, point: int) -> str:
+    """Describe the fastest arm or arms."""
+    arms, tied = ranking.arms, ranking.tied
     first = name_of(arms[0], point)
     so_far = "so far " if state.running else ""
     # Keep the case of a host name.
@@ -238,7 +201,7 @@ def _lead(
     if len(arms) == 1:
         return _capital(f"{so_far}{first} takes {timing(arms[0], point)}.", keep=keep)
     if len(tied) == 1:
-        among = " of those that can be told apart" if apart else ""
+        among = " of those that can be told apart" if ranking.apart else ""
         return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
     found = [compare(arm, arms[0], point) for arm in tied[1:]]
     unseen = brief = ""
@@ -246,7 +209,7 @@ def _lead(
         spans = [each.interval for each in found if each is not None and each.interval is not None]
         verb = f"lie within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
     else:
-        if not all(_close(arm, arms[0], point) for arm in tied[1:]):
+        if not all(close(arm, arms[0], point) for arm in tied[1:]):
             verb = "cannot be told apart within the noise"
             if all(each is None or each.least is None for each in found):
                 verb = "have too few rounds to be told apart"
@@ -283,25 +246,13 @@ def _unseen(found: Sequence[RatioEstimate | None]) -> str:
     return f"; a difference below {amount} would not have been seen"
 
 
-def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
-    found = compare(arm, other, point)
-    return found.interval if found is not None else None
-
-
-def _close(arm: ArmState, other: ArmState, point: int) -> bool:
-    found = compare(arm, other, point)
-    return found is not None and found.alike
-
-
 def _capital(text: str, keep: bool) -> str:
     return text if keep else text[:1].upper() + text[1:]
 
 
-def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
+def _next(ranking: Ranking, point: int) -> str:
     """Compare the fastest arm of the other device kind, else the runner-up, with the fastest."""
-    behind = [arm for arm in arms if arm not in tied]
-    here = {family_of(arm, point) for arm in tied}
-    arm = next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
+    arms, tied, arm = ranking.arms, ranking.tied, ranking.runner_up(point)
     found = compare(arm, arms[0], point)
     if found is None:
         return ""
@@ -311,12 +262,6 @@ def _next(arms: list[ArmState], tied: list[ArmState], point: int) -> str:
     sentence = f"{name_of(arm, point)} {timing(arm, point)}, {ratio}{apart}"
     share = copying(arm, point)
     return f"{sentence}; {percent(share)} of it is copying." if share >= COPYING else f"{sentence}."
-
-
-def copying(arm: ArmState, point: int) -> float:
-    """Return the share (0 to 1) of a call that its copies take; 0 without an account."""
-    account = account_at(arm, point)
-    return account.share(*COPIES) if account is not None else 0.0
 
 
 def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> str:
@@ -376,16 +321,10 @@ def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
     """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if
     none has half.
     """
-    before, after = account_at(eager, point), account_at(graph, point)
-    if before is None or after is None:
+    found = most_saved(eager, graph, point)
+    if found is None:
         return ""
-    left = {part.phase: part for part in after.parts}
-    both = [(part, left[part.phase]) for part in before.parts if part.phase in left]
-    if not both:
-        return ""
-    part, other = max(both, key=lambda pair: pair[0].seconds - pair[1].seconds)
-    if part.phase == NOT_KNOWN or part.seconds - other.seconds < (before.total_s - after.total_s) / 2:
-        return ""
+    part, other = found
     one, instead = (seconds(each.seconds, each.half_width_s) for each in (other, part))
     return f"{PHASE_WORDS.get(part.phase, part.phase)} takes {one} instead of {instead}"
 
@@ -400,13 +339,7 @@ def _has_gpu_kernels(state: RunState, graph: ArmState, ops: Collection[str]) -> 
 
 def failures(state: RunState, point: int) -> str:
     """Return the arms that raised, or that could not run although there is a GPU."""
-    failed = []
-    for arm in state.arms.values():
-        status, reason = arm_status(state, arm, point)
-        if status == "failed" or (
-            status == "unavailable" and (has_gpu(state) or arm.arm.device[:3] == "CPU")
-        ):
-            failed.append((arm, status, reason))
+    failed = failed_arms(state, point)
     if not failed:
         return ""
     arm, status, reason = failed[0]
@@ -467,14 +400,8 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 def _first_look(state: RunState, point: int) -> str:
     """Return the warm-up times of one arm per device while the others are built; "" before there are any."""
-    found: dict[str, str] = {}
-    for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
-        warming = arm.cells[point].warming if point in arm.cells else ()
-        if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
-            # The minimum, because other activity at the start slows most of these calls down.
-            found.setdefault(arm.arm.device, f"{name_of(arm, point)} {median_of(min(warming))}")
-    named = listed(list(found.values())[:MOST_NAMED])
-    return f"First look, not counted: at best {named} a call." if found else ""
+    found = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
+    return f"First look, not counted: at best {listed(found[:MOST_NAMED])} a call." if found else ""
 
 
 def _prepared(state: RunState, point: int) -> str:
@@ -487,33 +414,3 @@ def _prepared(state: RunState, point: int) -> str:
     ready = sum(point in arm.cells and arm.cells[point].first_s is not None for arm in arms)
     warming = state.progress is not None and state.progress.stage == "warming up"
     return f", {ready + 1} of {len(arms)}" if 0 < ready < len(arms) and not warming else ""
-
-
-def brief(state: RunState) -> Brief:
-    """Return the fastest arm, and the slowdown of the arm that readers will compare with it.
-
-    That is the fastest on the other kind of device, else the runner-up. A sweep counts at its headline point.
-    """
-    point = summary_point(state)
-    swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""
-    arms = next(iter(comparable(state, point)), [])
-    if not arms:
-        return Brief(state.rounds, swept=swept)
-    found = estimate_at(arms[0], point)
-    assert found is not None
-    if len(arms) == 1:
-        return Brief(state.rounds, name_of(arms[0], point), found.median, swept=swept)
-    other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
-    second = (other or arms[1:])[0]
-    ratio = compare(second, arms[0], point)
-    low, high = (ratio.interval or (None, None)) if ratio else (None, None)
-    return Brief(
-        rounds=state.rounds,
-        fastest=name_of(arms[0], point),
-        median_s=found.median,
-        next=name_of(second, point),
-        ratio=ratio.ratio if ratio else None,
-        low=low,
-        high=high,
-        swept=swept,
-    )

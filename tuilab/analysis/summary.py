@@ -20,7 +20,6 @@ from tuilab.analysis.reading import (
     arm_status,
     axes,
     beyond_peak,
-    by_rounds,
     comparable,
     compare,
     device_of,
@@ -36,16 +35,15 @@ from tuilab.analysis.reading import (
     value_at,
 )
 from tuilab.analysis.roofline_words import against_roof
+from tuilab.analysis.summary_words import at_place, elsewhere_words, together_sentence
 from tuilab.analysis.sweeps import alike, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
-from tuilab.analysis.words import listed
 from tuilab.model.claims import Claim
 from tuilab.model.datasheets import SHEETS, USUAL
 from tuilab.model.events import Caveat, Fact, Point
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import Value
-from tuilab.model.quantity import median_of
 from tuilab.model.result import (
     SCHEMA,
     ArmResult,
@@ -82,10 +80,6 @@ def _contention(
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
     assert with_others is not None and by_itself is not None  # a ratio has both
-    words = _words(found)
-    apart = by_rounds(found, arm, alone, point) if found.differs else ""
-    figures = f"{median_of(with_others.median, with_others.half_width)} against "
-    figures += f"{median_of(by_itself.median, by_itself.half_width)} alone"
     return Contention(
         arm=alone.arm.id,
         device=arm.arm.device,
@@ -93,16 +87,8 @@ def _contention(
         together_s=with_others.median,
         ratio=found.ratio,
         ci95=interval,
-        sentence=f"{alone.label} next to the other devices: {words} ({figures}{apart}).",
+        sentence=together_sentence(arm, alone, found, point),
     )
-
-
-def _words(found: RatioEstimate) -> str:
-    if not found.differs:
-        return "no difference beyond the noise"
-    if found.ratio > 1:
-        return f"{found.words} slower {found.span}"
-    return f"{found.turned.words} faster {found.turned.span}"
 
 
 def summarise(
@@ -218,8 +204,7 @@ def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]
     if (apart := undisturbed(state, arm, point)) is not None:
         lines.insert(0, CaveatLine("undisturbed", apart.sentence))
     if elsewhere(arm, point):
-        message = f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
-        lines.insert(0, CaveatLine("other-device", message))
+        lines.insert(0, CaveatLine("other-device", elsewhere_words(arm, point)))
     if beyond := beyond_peak(state, arm, point):
         lines.insert(0, CaveatLine(VANISHED, beyond))
     return tuple(dict.fromkeys(lines))
@@ -230,9 +215,7 @@ def _located(state: RunState, flag: Caveat, point: int) -> str:
     place = next((p for p in state.points if p.index == flag.point), None)
     if place is None or flag.point == point or not axes(state):
         return flag.message
-    return (
-        f"at {listed([f'{name} {value}' for name, value in _values(state, place).items()])}: {flag.message}"
-    )
+    return at_place(_values(state, place), flag.message)
 
 
 def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
-from tuilab.analysis.answer import brief
 from tuilab.analysis.compare import Across, ArmAcross, Comparison, Figure, across, compare
+from tuilab.analysis.ranking import brief
 from tuilab.history import browse, spool
 from tuilab.history.browse import Entry, Extent
 from tuilab.history.check import Checked, Repaired

@@ -160,7 +160,7 @@ class RunRecorder:
 
         None if there is no other, or for a user's code, which may change each time.
         """
-        from tuilab.analysis.answer import brief
+        from tuilab.analysis.ranking import brief
         from tuilab.analysis.reading import measured, name_of
 
         line = brief(run)
@@ -178,7 +178,7 @@ class RunRecorder:
 
     def conclude(self, run: RunState, claims: Sequence[Claim]) -> RunResult:
         """Return the result of a finished run, and save it with its answer."""
-        from tuilab.analysis.answer import brief
+        from tuilab.analysis.ranking import brief
         from tuilab.analysis.summary import summarise
 
         result = summarise(run, claims)

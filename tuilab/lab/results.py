@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from tuilab.analysis.answer import brief
 from tuilab.analysis.machines import machine_summaries
+from tuilab.analysis.ranking import brief
 from tuilab.analysis.summary import summarise
 from tuilab.history.lines import UNATTENDED, RunLine
 from tuilab.history.machine_summaries import keep

@@ -1,0 +1,168 @@
+"""Which arms of a run are fastest, tied or too noisy to compare. The words are in `analysis.answer`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuilab.analysis.reading import (
+    account_at,
+    arm_status,
+    comparable,
+    compare,
+    estimate_at,
+    family_of,
+    has_gpu,
+    name_of,
+    summary_point,
+)
+from tuilab.analysis.statistics import MIN_SAMPLES
+from tuilab.model.account import COPIES, NOT_KNOWN, Part
+from tuilab.model.brief import Brief
+from tuilab.model.run import ArmState, RunState
+
+LEAST = 1.005
+"""A smaller ratio prints as 1.00×, so it is not reported as slower, however certain it is."""
+LOOK = 3
+"""Number of warm-up calls that give a provisional figure until a counted one exists."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Arms that do the same work, fastest first.
+
+    tied: of `arms`, those that may be the fastest. wild: too noisy to compare with it. few: with too few
+    rounds to compare.
+    """
+
+    arms: list[ArmState]
+    tied: list[ArmState]
+    wild: list[ArmState]
+    few: list[ArmState]
+    apart: bool
+    """True if arms were left out because they could not be compared."""
+
+    def runner_up(self, point: int) -> ArmState:
+        """Return the fastest arm of another device kind than the tied ones, else the next arm."""
+        behind = [arm for arm in self.arms if arm not in self.tied]
+        here = {family_of(arm, point) for arm in self.tied}
+        return next((arm for arm in behind if family_of(arm, point) not in here), behind[0])
+
+
+def ranked(arms: list[ArmState], point: int) -> Ranking:
+    """Rank arms, given by median."""
+    known = [arm for arm in arms[1:] if _interval(arm, arms[0], point) is not None]
+    # Until any two arms can be compared, name all; later, list separately those that still cannot be.
+    short_of = [arm for arm in arms[1:] if arm not in known] if known else []
+    arms = [arm for arm in arms if arm not in short_of]
+    tied, wild = _tied(arms, point)
+    few = [arm for arm in wild if (found := compare(arm, arms[0], point)) and found.n < MIN_SAMPLES]
+    return Ranking(
+        arms=[arm for arm in arms if arm not in wild],
+        tied=tied,
+        wild=[arm for arm in wild if arm not in few],
+        few=[*few, *short_of],
+        apart=bool(wild),
+    )
+
+
+def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmState]]:
+    """Return the arms that may be the fastest, by median, and those slower by median but too noisy to
+    separate.
+
+    An arm between two that are known to be nearly equal counts as one of them, however precise its figure is.
+    """
+    level = [arm for arm in arms if not _slower(arm, arms[0], point)]
+    first = next((i for i, arm in enumerate(arms) if arm not in level), len(arms))
+    late = [arm for arm in arms[first:] if arm in level]
+    near = [arm for arm in late if close(arm, arms[0], point)]
+    last = max((arms.index(arm) for arm in near), default=first - 1)
+    wild = [arm for arm in late if arm not in near]
+    return [arm for arm in arms[: last + 1] if arm not in wild], wild
+
+
+def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
+    """Return True if an arm with a greater median is also slower round by round."""
+    found = compare(arm, first, point)
+    return found is not None and found.is_slower and found.ratio >= LEAST
+
+
+def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
+    found = compare(arm, other, point)
+    return found.interval if found is not None else None
+
+
+def close(arm: ArmState, other: ArmState, point: int) -> bool:
+    found = compare(arm, other, point)
+    return found is not None and found.alike
+
+
+def copying(arm: ArmState, point: int) -> float:
+    """Return the share (0 to 1) of a call that its copies take; 0 without an account."""
+    account = account_at(arm, point)
+    return account.share(*COPIES) if account is not None else 0.0
+
+
+def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
+    """Return arms that raised, or that could not run although there is a GPU, with status and reason."""
+    found = [(arm, *arm_status(state, arm, point)) for arm in state.arms.values()]
+    may = has_gpu(state)
+    return [
+        (arm, status, reason)
+        for arm, status, reason in found
+        if status == "failed" or (status == "unavailable" and (may or arm.arm.device[:3] == "CPU"))
+    ]
+
+
+def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Part] | None:
+    """Return the part of a call with most of what `after` saves, in both arms; None if none has half."""
+    one, other = account_at(before, point), account_at(after, point)
+    if one is None or other is None:
+        return None
+    left = {part.phase: part for part in other.parts}
+    both = [(part, left[part.phase]) for part in one.parts if part.phase in left]
+    if not both:
+        return None
+    was, now = max(both, key=lambda pair: pair[0].seconds - pair[1].seconds)
+    if was.phase == NOT_KNOWN or was.seconds - now.seconds < (one.total_s - other.total_s) / 2:
+        return None
+    return was, now
+
+
+def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
+    """Return one arm per device with the seconds of its fastest warm-up call, once it has a few."""
+    found: dict[str, tuple[ArmState, float]] = {}
+    for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
+        warming = arm.cells[point].warming if point in arm.cells else ()
+        if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
+            # The minimum, because other activity at the start slows most of these calls down.
+            found.setdefault(arm.arm.device, (arm, min(warming)))
+    return list(found.values())
+
+
+def brief(state: RunState) -> Brief:
+    """Return the fastest arm, and the slowdown of the arm that readers will compare with it.
+
+    That is the fastest on the other kind of device, else the runner-up. A sweep counts at its headline point.
+    """
+    point = summary_point(state)
+    swept = ", ".join(axis.parameter.replace("_", " ") for axis in state.sweep.axes) if state.sweep else ""
+    arms = next(iter(comparable(state, point)), [])
+    if not arms:
+        return Brief(state.rounds, swept=swept)
+    found = estimate_at(arms[0], point)
+    assert found is not None
+    if len(arms) == 1:
+        return Brief(state.rounds, name_of(arms[0], point), found.median, swept=swept)
+    other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
+    second = (other or arms[1:])[0]
+    ratio = compare(second, arms[0], point)
+    low, high = (ratio.interval or (None, None)) if ratio else (None, None)
+    return Brief(
+        rounds=state.rounds,
+        fastest=name_of(arms[0], point),
+        median_s=found.median,
+        next=name_of(second, point),
+        ratio=ratio.ratio if ratio else None,
+        low=low,
+        high=high,
+        swept=swept,
+    )

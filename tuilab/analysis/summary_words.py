@@ -1,0 +1,40 @@
+"""The sentences of a run's summary. The numbers come from `analysis.summary`."""
+
+from collections.abc import Mapping
+
+from tuilab.analysis.ratios import RatioEstimate
+from tuilab.analysis.reading import by_rounds, device_of, estimate_at
+from tuilab.analysis.words import listed
+from tuilab.model.parameters import Value
+from tuilab.model.quantity import median_of
+from tuilab.model.run import ArmState
+
+
+def together_sentence(arm: ArmState, alone: ArmState, found: RatioEstimate, point: int) -> str:
+    """Compare an arm that ran while other devices measured with the same arm alone."""
+    apart = by_rounds(found, arm, alone, point) if found.differs else ""
+    figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
+    return f"{alone.label} next to the other devices: {_difference(found)} ({figures}{apart})."
+
+
+def _figure(arm: ArmState, point: int) -> str:
+    found = estimate_at(arm, point)
+    return median_of(found.median, found.half_width) if found is not None else "–"
+
+
+def _difference(found: RatioEstimate) -> str:
+    if not found.differs:
+        return "no difference beyond the noise"
+    if found.ratio > 1:
+        return f"{found.words} slower {found.span}"
+    return f"{found.turned.words} faster {found.turned.span}"
+
+
+def elsewhere_words(arm: ArmState, point: int) -> str:
+    """Describe an arm that computed on another device than the requested one."""
+    return f"asked for {arm.arm.device}, computed on {device_of(arm, point)}"
+
+
+def at_place(values: Mapping[str, Value], message: str) -> str:
+    """Put the place in a sweep before a caveat: `at samples 256: …`."""
+    return f"at {listed([f'{name} {value}' for name, value in values.items()])}: {message}"
