@@ -13,7 +13,7 @@ from tuilab.catalogue.validate import validate
 from tuilab.cli.exits import BAD_INPUT, DONE, FINDINGS
 from tuilab.cli.lab import columns, file_or_output, not_over
 from tuilab.cli.said import tell
-from tuilab.documents import RULES
+from tuilab.documents import RULES, read
 from tuilab.documents.api.versions import check_version, table_of
 from tuilab.documents.checker import fix, output, settings
 from tuilab.documents.checker.files import (
@@ -219,8 +219,6 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
     """Fix the files, or show how. Returns True if anything changed or would."""
-    from tuilab.documents import read
-
     if list(paths) == [STDIN]:
         raise InputError("--fix", STDIN, "files, which can be written")
     changed, unread = 0, list[InputError]()

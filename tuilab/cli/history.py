@@ -15,7 +15,7 @@ from tuilab.model import moments
 from tuilab.model.errors import InputError
 from tuilab.model.moments import when
 from tuilab.model.program import PREFIX
-from tuilab.model.quantity import plural
+from tuilab.model.quantity import plural, seconds
 from tuilab.report.rows import cut, wrapped
 
 SHORTEST_ID = 4
@@ -126,7 +126,6 @@ def pin(run: str, as_: str) -> None:
 def programs_(limit: int, as_json: bool) -> None:
     """List the watched programs, latest first."""
     from tuilab.lab.watch import earlier
-    from tuilab.model.quantity import seconds
     from tuilab.report.program import called, headline
 
     found = earlier(limit)

@@ -7,6 +7,7 @@ from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
 from tuilab.model.files import open_regular, shown, written
 from tuilab.model.sanitize import sanitize
+from tuilab.version import __version__
 
 LONGEST_LINE = 64 * 2**20
 
@@ -18,8 +19,6 @@ def write(file: Path, events: Iterable[e.Event]) -> None:
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
     """Write encoded events, without line ends, like `write`."""
-    from tuilab.version import __version__
-
     with written(file) as stream:
         stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=__version__, pid=0)))
         for line in lines:

@@ -25,6 +25,7 @@ from tuilab.history.recovery import cramped, taken
 from tuilab.history.runs import UNDO_DAYS, PruneCandidates
 from tuilab.history.schema import OtherVersion
 from tuilab.history.store import Store
+from tuilab.lab.settings import claims_of
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief
@@ -158,7 +159,6 @@ class History:
         Judges the claims of the current version of the run's preset.
         """
         from tuilab.lab.results import document_of
-        from tuilab.lab.settings import claims_of
 
         line = self.find(start)
         return document_of(format, self.store, line.run, claims_of(line.preset))
@@ -236,7 +236,6 @@ class History:
         at: called with the number done and the total. Raises InputError.
         """
         from tuilab.lab.results import work_out
-        from tuilab.lab.settings import claims_of
 
         runs = import_file(self.store, file, at)
         for run in runs:
@@ -300,7 +299,6 @@ class History:
         None if the history is in memory.
         """
         from tuilab.lab.results import work_out_unattended
-        from tuilab.lab.settings import claims_of
 
         if self.store.file is None:
             return None

@@ -21,11 +21,12 @@ from tuilab.lab import marks, roofs
 from tuilab.lab.changes import Change
 from tuilab.lab.controller import RunController
 from tuilab.lab.devices import Devices
+from tuilab.lab.files import remember_environment
 from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.naming import resolve
 from tuilab.lab.questions import Questions
 from tuilab.lab.recorder import RunRecorder
-from tuilab.lab.replay import Replay
+from tuilab.lab.replay import Replay, recorded
 from tuilab.lab.replay import load as load_recording
 from tuilab.lab.runner import Runner, RunnerFactory
 from tuilab.lab.settings import (
@@ -68,6 +69,7 @@ from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
 from tuilab.model.subject import PresetFile
 from tuilab.model.workload import Declaration
+from tuilab.workloads import find
 
 if TYPE_CHECKING:
     from tuilab.analysis.compare import Comparison
@@ -286,7 +288,6 @@ class Lab(RunController):
         Returns its name and saves it. Raises InputError.
         """
         from tuilab.interpreter import environments
-        from tuilab.lab.files import remember_environment
 
         (one,) = await run_in_daemon_thread(environments, [word])
         known = self.state.hosts.known.get(one.name)
@@ -374,8 +375,6 @@ class Lab(RunController):
         if isinstance(what, Settings):
             return what
         if isinstance(what, Preset):
-            from tuilab.workloads import find
-
             return replace(Settings.of(what, find(what.workload).declaration), hosts=self.hosts)
         subject = resolve(what)
         if file := subject.place:
@@ -626,8 +625,6 @@ class Lab(RunController):
 
     async def recorded(self) -> "list[Offer]":
         """Return the latest saved runs for `replay`, newest first."""
-        from tuilab.lab.replay import recorded
-
         return await run_in_daemon_thread(recorded, self.store)
 
     async def machines(self) -> "tuple[list[MachineLine], str]":

@@ -7,6 +7,7 @@ import msgspec
 
 from tuilab.analysis.bound import bounds
 from tuilab.analysis.bound_words import sweep_bound
+from tuilab.analysis.reading import summary_point
 from tuilab.analysis.roofline import better
 from tuilab.history import roofs as store
 from tuilab.model.datasheets import SHEETS
@@ -53,7 +54,6 @@ def held_against(state: RunState, result: RunResult, gpu: str) -> RunResult:
     if not gpu:
         return result
     from tuilab.analysis.answer import answer
-    from tuilab.analysis.reading import summary_point
 
     found = SHEETS[gpu]
     return msgspec.structs.replace(

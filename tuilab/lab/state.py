@@ -42,6 +42,7 @@ from tuilab.model.rounds import Rounds
 from tuilab.model.run import ArmSamples, ArmState, RunState
 from tuilab.model.sanitize import sanitize_block
 from tuilab.model.scenario import BUDGET, IMPORT_S, BudgetName, Sweep
+from tuilab.workloads import find
 
 MOST_GHOSTS = 3
 LEAST_GHOST = 5
@@ -174,8 +175,6 @@ class LabState:
 
     def choose(self, preset: Preset) -> None:
         """Apply a preset."""
-        from tuilab.workloads import find
-
         self.replay = ""
         own = self.own.get(preset.name) or Own(find(preset.workload).declaration, "")
         settings = replace(Settings.of(preset, own.declaration, own.file), opening=own.opening)
@@ -186,8 +185,6 @@ class LabState:
 
         None if neither is known.
         """
-        from tuilab.workloads import find
-
         known = next((p for p in self.presets if p.name == preset and p.workload == workload), None)
         try:
             if known is not None:

@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.markup import escape
 from textual.theme import Theme
 
+from tuilab.lab.files import keep_fault, preferences, remember_theme
 from tuilab.tui.keys import declared, key_name
 from tuilab.tui.lasting import Forgiving, LastingApp, lasting, watch
 from tuilab.tui.options import Options
@@ -80,8 +81,6 @@ class LabApp(LastingApp):
 
     def _wanted_theme(self) -> str:
         """Return the requested theme, else the last one chosen, else dark. Raises InputError."""
-        from tuilab.lab.files import preferences
-
         if asked := self.options.theme:
             named = {"light": LIGHT.name, "dark": DARK.name, **{name: name for name in self.available_themes}}
             if asked not in named:
@@ -227,8 +226,6 @@ class LabApp(LastingApp):
 
     def remember_theme(self, theme: Theme) -> None:
         """Save the chosen theme for the next start."""
-        from tuilab.lab.files import remember_theme
-
         remember_theme(theme.name)
 
     def _signalled(self, number: signal.Signals) -> None:
@@ -274,8 +271,6 @@ class LabApp(LastingApp):
 
     def fault(self, error: BaseException | None) -> None:
         """Write the details of an internal error to a file, and store a one-sentence message."""
-        from tuilab.lab.files import keep_fault
-
         self.last_words, self.faulty = keep_fault(error), True
 
     async def action_quit(self) -> None:

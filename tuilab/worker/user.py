@@ -57,6 +57,8 @@ from tuilab.worker.arguments import (
     with_own,
 )
 from tuilab.worker.context import Context, Tell
+from tuilab.worker.models import open_model
+from tuilab.worker.models.inputs import Given
 from tuilab.worker.tracebacks import PACKAGE, owns, text_of, told
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Mark, Workload
@@ -99,7 +101,6 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
     if isinstance(subject_of(file), Model):
         if opening.code:
             _module(expanded(opening.code))
-        from tuilab.worker.models import open_model
 
         return open_model(file, opening, tell)
     parts = name.split(".")
@@ -421,7 +422,6 @@ def _takes(step: Any, names: Mapping[Any, Any]) -> bool:
 
 def _model_case(b: Build, model: Any) -> Case:
     """Return a case that calls the model on random inputs of the scenario's batch size."""
-    from tuilab.worker.models.inputs import Given
     from tuilab.worker.models.keras_file import inputs_of, packed
 
     batch = b.integer("batch") if "batch" in b.values else BATCH.default

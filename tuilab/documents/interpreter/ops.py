@@ -4,6 +4,7 @@ Functions not in the table are in `tf_calls`, `keras_calls`, `dataset_calls` and
 something other than making a tensor; any other TensorFlow name is an op of unknown shape.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -547,8 +548,6 @@ def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("math.")
 def mathematics(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    import math
-
     word = name.removeprefix("math.")
     values = [v.value for v in args.values.values() if isinstance(v, Known)]
     known = ("ceil", "floor", "sqrt", "log2", "log10", "log", "prod", "gcd")

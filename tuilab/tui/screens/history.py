@@ -27,7 +27,7 @@ from tuilab.lab.history import (
 )
 from tuilab.lab.offers import Offer
 from tuilab.model.errors import InputError
-from tuilab.model.files import expanded
+from tuilab.model.files import expanded, write_text
 from tuilab.model.quantity import plural, size
 from tuilab.model.sanitize import sanitize_line
 from tuilab.presentation.run_list import RunList
@@ -427,7 +427,6 @@ are compared with it. Neither is ever pruned.
 
     def _picture(self) -> None:
         from tuilab.lab.export import free
-        from tuilab.model.files import write_text
 
         path = free(Path.cwd() / "tuilab-history.svg")
         try:

@@ -12,6 +12,7 @@ from textual.reactive import Reactive
 from textual.widget import Widget
 
 from tuilab.lab.changes import Change
+from tuilab.lab.files import keep_command, preferences
 from tuilab.lab.offers import Offer
 from tuilab.tui.actions import ACTIONS, USERS_WORDS, by_line
 from tuilab.tui.keys import keys_of, spoken
@@ -340,7 +341,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_hosts(self) -> None:
         """List the other machines and environments to measure in, with a line to add one."""
-        from tuilab.lab.files import preferences
         from tuilab.lab.hosts import about
         from tuilab.tui.screens.menu import MenuScreen
 
@@ -371,8 +371,6 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_copy(self) -> None:
         """Copy the equivalent command line, to the clipboard and to a file."""
-        from tuilab.lab.files import keep_command
-
         settings, told = self.lab.state.settings, ""
         if settings is None:
             return

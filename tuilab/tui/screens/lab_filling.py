@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical
 
 from tuilab.lab.changes import Change
+from tuilab.lab.files import first_visit
 from tuilab.presentation import titles
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.panels.presets import PresetsPanel
@@ -84,7 +85,6 @@ class Filling(Opening):
         await lab.start()
 
         from tuilab.lab import devices
-        from tuilab.lab.files import first_visit
         from tuilab.tui.panels.controls import Controls
         from tuilab.tui.views.placement import PlacementLog
         from tuilab.tui.widgets.answer import AnswerPanel

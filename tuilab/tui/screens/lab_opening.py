@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tuilab.lab.files import from_here, remember_opened, reopened
 from tuilab.lab.offers import Offer
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.presentation import titles
@@ -32,7 +33,6 @@ class Opening(Playing):
 
     def action_open(self) -> None:
         """Open a document, a preset file or the user's own code."""
-        from tuilab.lab.files import from_here, reopened
         from tuilab.tui.screens.menu import MenuScreen, Paths
 
         recent = [Offer(path, from_here(path)) for path in reopened()]
@@ -48,7 +48,6 @@ class Opening(Playing):
     async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
         """Open what a path names, and report problems. taken: called with a preset."""
         from tuilab.lab import opening
-        from tuilab.lab.files import remember_opened
         from tuilab.lab.naming import resolve
         from tuilab.lab.questions import RefusedInput, Unanswered
         from tuilab.model.errors import InputError

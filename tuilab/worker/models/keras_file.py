@@ -1,5 +1,6 @@
 """A Keras model from a `.keras` or `.h5` file: inference and a training step, in three precisions."""
 
+import importlib
 import io
 import json
 import math
@@ -645,8 +646,6 @@ def _is_function(function: Any, module: Any, registered: Any) -> bool:
 
 def _found(module: Any, kind: str) -> Any:
     """Return the object with this name in a Keras module; None for other modules."""
-    import importlib
-
     if not isinstance(module, str) or not re.fullmatch(r"keras(\.\w+)*", module):
         return None
     try:
