@@ -74,6 +74,16 @@ def test_times_measured_by_the_device_are_not_scaled_with_the_host() -> None:
     assert of_profile(calls, 5e-3, on_device=timed).seconds("compute") == pytest.approx(2e-3)
 
 
+def test_profiled_calls_that_another_program_interrupted_are_left_out() -> None:
+    """An emulated kernel of 0.5 ms that waits for a processor: as a mean, it would outlast a plain call."""
+    calls = [{"compute": 0.5e-3, "dispatch": 1e-3}] * 9 + [{"compute": 20e-3, "dispatch": 40e-3}]
+    found = of_profile(calls, 1.4e-3, on_device={"compute": 2.45e-3})
+    assert found.seconds("compute") == pytest.approx(0.5e-3) and found.calls == 9
+    waiting = [{"compute": 0.5e-3, "input": 0.1e-3}] * 9 + [{"compute": 0.5e-3, "input": 10e-3}]
+    found = of_profile(waiting, 1.5e-3)
+    assert found.calls == 10 and found.share("input_wait") > 0.6, "plain calls wait for their input too"
+
+
 def test_python_inside_tensorflow_counts_as_dispatch() -> None:
     found = of_profile(
         [{"python": 5e-3, "dispatch": 1e-3, "compute": 1e-3}] * 3, 7e-3, own_python_s=[2e-3, 2e-3]

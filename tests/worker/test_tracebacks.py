@@ -3,7 +3,7 @@
 import sys
 
 from tuilab.worker import tracebacks
-from tuilab.worker.tracebacks import cause, told
+from tuilab.worker.tracebacks import cause, lacks_memory, told
 
 
 class Mute(Exception):
@@ -45,3 +45,12 @@ def test_errors_in_traced_code_show_the_own_lines_named_by_tensorflow(monkeypatc
         assert cause(error) == "Cannot reshape (mine.py, line 12, in step)"
     assert "mine.py" in shown and "test_tracebacks" not in shown and "Traceback" not in shown.splitlines()[-1]
     assert shown.strip().splitlines()[-1].strip() == "ValueError: Cannot reshape"
+
+
+def test_a_copy_without_room_lacks_memory_like_an_op(tf) -> None:
+    copying = (
+        "Failed copying input tensor from CPU:0 to GPU:0 in order to run Mul: Dst tensor is not initialized."
+    )
+    assert lacks_memory(tf, tf.errors.InternalError(None, None, copying))
+    assert lacks_memory(tf, tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor"))
+    assert not lacks_memory(tf, tf.errors.InternalError(None, None, "Graph execution error"))

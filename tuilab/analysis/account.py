@@ -18,6 +18,8 @@ from tuilab.model.account import NOT_KNOWN, STALL, Account, Part, Source, in_ord
 
 EVENT_S = 2.5e-6
 """Upper limit of the time that recording one event costs the thread."""
+STRETCHED = 2.0
+"""A profiled call longer than this multiple of the median may have been interrupted."""
 
 NAMES = {"input": "input_wait", "scheduling": "dispatch", "sync": "dispatch"}
 """Profile phases that have another name in an account; the others keep theirs."""
@@ -54,6 +56,9 @@ def of_profile(
     TensorFlow's own. opaque: the profiler could not see into the device, so waiting for it is unknown.
     drained: the input buffers were empty when the calls began. Raises ValueError if no call took time.
     """
+    kept = _undisturbed(calls, plain_s) if plain_s else calls
+    on_device = {name: spent * _part(kept, calls, name) for name, spent in (on_device or {}).items()}
+    calls = kept
     steps = [math.fsum(call.values()) for call in calls]
     step_s = math.fsum(steps) / max(1, len(steps))
     if step_s <= 0:
@@ -74,7 +79,27 @@ def of_profile(
             off = min(found[name].seconds, overhead)
             overhead -= off
             found[name] = replace(found[name], seconds=found[name].seconds - off)
-    return _filled(found, total_s, len(calls), on_device or {})
+    return _filled(found, total_s, len(calls), on_device)
+
+
+def _undisturbed(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
+    """Leave out calls that another program interrupted.
+
+    A call is left out if it took more than twice the median and the others explain a plain call's length.
+    A call that waits for its input every few calls is kept, because plain calls wait as well.
+    """
+    lengths = [math.fsum(call.values()) for call in calls]
+    longest = STRETCHED * statistics.median(lengths or [0.0])
+    kept = [call for call, length in zip(calls, lengths, strict=True) if length <= longest]
+    whole = math.fsum(length for length in lengths if length <= longest)
+    return kept if whole >= plain_s * len(kept) > 0 else list(calls)
+
+
+def _part(kept: Sequence[Mapping[str, float]], calls: Sequence[Mapping[str, float]], phase: str) -> float:
+    """Return a phase's mean over the kept calls as a multiple of its mean over all calls."""
+    if not (whole := math.fsum(call.get(phase, 0.0) for call in calls)):
+        return 1.0
+    return math.fsum(call.get(phase, 0.0) for call in kept) / whole * len(calls) / len(kept)
 
 
 def _half(each: Sequence[float], steps: Sequence[float]) -> float | None:

@@ -3,6 +3,7 @@
 import re
 import traceback
 from pathlib import Path
+from typing import Any
 
 from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_block, sanitize_line
@@ -62,6 +63,11 @@ def _place(error: BaseException) -> str:
     # AutoGraph and Python give a lambda no usable name.
     within = f", in {sanitize_line(name, 80)}" if name.isidentifier() and name != "None" else ""
     return f" ({sanitize_line(Path(file).name, 80)}, line {line}{within})"
+
+
+def lacks_memory(tf: Any, error: BaseException) -> bool:
+    """Return True if a device had no memory left: for an op, or for a copy from the host."""
+    return isinstance(error, tf.errors.ResourceExhaustedError) or _NO_ROOM in text_of(error)
 
 
 def text_of(error: BaseException) -> str:

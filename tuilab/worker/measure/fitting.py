@@ -15,7 +15,7 @@ from tuilab.model.scenario import BudgetName
 from tuilab.worker.build import ArmBuild
 from tuilab.worker.measure.bench import Bench
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
-from tuilab.worker.tracebacks import text_of
+from tuilab.worker.tracebacks import lacks_memory, text_of
 from tuilab.workloads.base import Workload
 
 SECONDS: dict[BudgetName, float] = {"quick": 8.0, "standard": 20.0, "publish": 40.0}
@@ -166,7 +166,9 @@ class _Search:
                 bench.stopwatch.sync()
             self._call_s = time.monotonic() - begun
             return int(memory.get_memory_info(self._arm.device)["peak"])
-        except self._tf.errors.ResourceExhaustedError:
+        except self._tf.errors.OpError as error:
+            if not lacks_memory(self._tf, error):
+                raise
             return None
         finally:
             if case is not None:
