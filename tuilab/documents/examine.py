@@ -13,6 +13,7 @@ from tuilab.documents.api.versions import installed_by, minor, table_of
 from tuilab.documents.example import Example, examples
 from tuilab.documents.interpreter.program import Code, read_program
 from tuilab.documents.interpreter.trace import Trace
+from tuilab.documents.judge import decide
 from tuilab.documents.presets import build
 from tuilab.documents.reading.dialect import Plain, plain
 from tuilab.documents.reading.document import Document
@@ -165,13 +166,15 @@ def _read(
     everywhere = ignored_everywhere(document.lines)
     missing = _undefined(document, plains, parsed)
     within = " ".join(folder.parts[-_FOLDERS:]) if folder is not None else ""
-    for example, part, text in zip(found, parsed, plains, strict=True):
+    for example, text in zip(found, plains, strict=True):
         example.undefined = [(line, name) for line, name in missing if example.holds(line)]
         if not text.session:
             example.magics = [(example.block.line + number, name_) for number, name_ in text.magics]
         example.ignored = everywhere | ignored(document.lines, example.block)
         example.installs = installs
         example.document_title = f"{document.title} {document.id} {within} {stem}"
+    decide(found)
+    for example, part in zip(found, parsed, strict=True):
         reports.append(_examine(document, example, part, validate, preview))
     notes = tuple(Unresolved(note.line, note.text) for note in document.notes)
     broken = tuple(

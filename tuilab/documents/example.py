@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.trace import DeviceScope, Loop, Misfit, Region
 from tuilab.documents.interpreter.unread import OTHERS
 from tuilab.documents.interpreter.values import Listing, Mapping, OpaqueObject, Tensor, Value
 from tuilab.documents.reading.document import Block, Passage
+from tuilab.documents.timing import Timing
 from tuilab.model.api import ApiTable
 
 _HIDDEN = re.compile(r"^[^#\n]*CUDA_VISIBLE_DEVICES[\"']?\]?\s*=\s*[\"']?(?:-1)?[\"']?[ \t]*$", re.MULTILINE)
@@ -54,6 +55,10 @@ class Example:
     ignored: frozenset[str] = frozenset()
     document_title: str = ""
     installs: int = 0
+    timings: tuple[Timing, ...] = ()
+    """What is known of each of its times that somebody reads; set by `judge.decide`."""
+    timing_of: dict[Region, Timing] = field(default_factory=dict)
+    """The timings of the whole document, also those that nobody reads."""
 
     @property
     def target(self) -> str:

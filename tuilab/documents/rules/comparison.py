@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, inputs
-from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.values import (
     Known,
@@ -14,13 +13,14 @@ from tuilab.documents.interpreter.values import (
     Tensor,
     Value,
     elements,
-    integer,
 )
-from tuilab.documents.rules.purpose import are_alike, label
-from tuilab.documents.rules.regions import makes_data, regions
+from tuilab.documents.judge.purpose import are_alike
+from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
-from tuilab.documents.rules.warmth import SMALL
+from tuilab.documents.timing import Timing
 
+# Elements up to which an eager op's time is its dispatch.
+_SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")
 
@@ -56,47 +56,36 @@ def unlike_work(example: Example) -> Iterator[Hit]:
             b = time.perf_counter() - u
     """
     told: set[tuple[int, int]] = set()
-    for one, before, other, after in _pairs(example):
-        if (one.line, other.line) in told or any(may_run(e) for e in before + after):
+    for one, other in _pairs(example):
+        lines = one.region.line, other.region.line
+        if lines in told or one.unresolved or other.unresolved:
             continue
-        message, remedy = _difference(example, (one, before), (other, after))
+        message, remedy = _difference(example, one, other)
         if message:
-            told.add((one.line, other.line))
-            yield Hit(other.line, message, remedy, region=other)
+            told.add(lines)
+            yield Hit(other.region.line, message, remedy, timing=other)
 
 
-_WHOLE = re.compile(
-    r"(?:\b|_)(?:total|overall|whole|all|end|full|sum|elapsed|since|cumulative|pipeline)(?:\b|_)",
-    re.IGNORECASE,
-)
-
-
-# Timings that are looked through for a training of PyTorch's.
-_MOST_SEARCHED = 64
-
-
-Timing = tuple[Region, list[TraceEvent]]
-
-
-def _pairs(example: Example) -> Iterator[tuple[Region, list[TraceEvent], Region, list[TraceEvent]]]:
+def _pairs(example: Example) -> Iterator[tuple[Timing, Timing]]:
     """Yield consecutive timings, and those whose times are compared."""
-    known = list(regions(example))
-    trace = example.trace
+    known, trace = example.timings, example.trace
     if len(known) == 1 and example.block.notebook:
         # A cell's time is compared with the previous cell's if each is for its own device.
-        earlier = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
-        if len(earlier) == 1 and _family(earlier[0], trace.inside(earlier[0])):
-            yield earlier[0], trace.inside(earlier[0]), *known[0]
-    called = Counter(_bare(region) for region, _ in known)
-    for (one, before), (other, after) in pairwise(known):
+        before = [r for r in trace.regions if r.block == example.block.number - 1 and not r.discarded]
+        earlier = [example.timing_of[region] for region in before if region in example.timing_of]
+        if len(earlier) == 1 and earlier[0].device:
+            yield earlier[0], known[0]
+    called = Counter(_bare(timing.region) for timing in known)
+    for one, other in pairwise(known):
         # If each label resembles another one, the comparison is with that one.
-        if _bare(one) == _bare(other) or called[_bare(one)] != 2 or called[_bare(other)] != 2:
-            yield one, before, other, after
-    for other, after in known:
-        for number in sorted(other.beside):
-            one = trace.regions[number]
-            if one.first < other.first:
-                yield one, trace.inside(one), other, after
+        names = _bare(one.region), _bare(other.region)
+        if names[0] == names[1] or any(called[name] != 2 for name in names):
+            yield one, other
+    for other in known:
+        for number in sorted(other.region.beside):
+            region = trace.regions[number]
+            if region.first < other.region.first and region in example.timing_of:
+                yield example.timing_of[region], other
 
 
 def _bare(region: Region) -> str:
@@ -106,39 +95,34 @@ def _bare(region: Region) -> str:
 
 def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]:
     """Return how the work of two compared times differs, and what to do; "" if it does not."""
-    first, second = _signature(one[1]), _signature(other[1])
+    first, second = _signature(one.events), _signature(other.events)
     if not first or not second:
         return "", ""
-    places = {_family(*one), _family(*other)}
     # One line that times each size in turn is a sweep.
-    sweeps = one[0].line == other[0].line and {k[:2] for k in first} == {k[:2] for k in second}
+    sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
     apart = _of_every_size(example, one) ^ _of_every_size(example, other)
-    if places == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
+    if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
         less = sorted(_words(apart))
         return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
-    makes = [any(makes_data(event) for event in events) for _, events in (one, other)]
-    computes = [any(e.kind in _COMPUTES for e in events) for _, events in (one, other)]
-    if makes[0] != makes[1] and all(computes) and are_alike(label(one[0]), label(other[0])):
+    makes = [any(makes_data(event) for event in timing.events) for timing in (one, other)]
+    computes = [any(e.kind in _COMPUTES for e in timing.events) for timing in (one, other)]
+    if makes[0] != makes[1] and all(computes) and are_alike(one.label, other.label):
         return "of the two times that are compared only one holds making its data", ""
-    precisions = _precisions(example, one[1], other[1])
+    precisions = _precisions(example, one.events, other.events)
     if precisions:
         return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
-    if set(first) != set(second) or one[0].divided or other[0].divided:
+    if set(first) != set(second) or one.region.divided or other.region.divided:
         return "", ""
-    if not _is_meant(one[0], other[0]):
+    if not _is_meant(one, other):
         return "", ""
-    counts = _count(example, *one), _count(example, *other)
+    counts = one.repetitions, other.repetitions
     if None not in counts and counts[0] != counts[1]:
-        what = "epochs" if any(e.kind == "train" for e in other[1]) else "iterations"
+        what = "epochs" if any(e.kind == "train" for e in other.events) else "iterations"
         return (
             f"totals of {counts[0]:,} and of {counts[1]:,} {what} are compared",
             f"Divide each time by its {what}.",
         )
     return "", ""
-
-
-_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "pytorch": "torch", "np": "numpy"}
-_LIBRARIES = re.compile(r"\b(tensor ?flow|tf|py ?torch|torch|numpy|np|keras|jax|cupy)\b", re.IGNORECASE)
 
 
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
@@ -182,9 +166,9 @@ _OTHER_PART = re.compile(
 )
 
 
-def _is_meant(one: Region, other: Region) -> bool:
+def _is_meant(one: Timing, other: Timing) -> bool:
     """Return True if totals are compared, and are not two parts of one program."""
-    return not (_OTHER_PART.search(label(one)) or _OTHER_PART.search(label(other)))
+    return not (_OTHER_PART.search(one.label) or _OTHER_PART.search(other.label))
 
 
 Signature = Counter[tuple[str, str, object]]
@@ -203,9 +187,10 @@ def _signature(events: list[TraceEvent]) -> Signature:
 
 def _of_every_size(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
     """The work of a timing, and of those that the same line takes of it at other sizes."""
-    region, found = timing[0], set(_signature(timing[1]))
+    found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
-    others = (set(_signature(events)) for other, events in regions(example) if other.line == region.line)
+    same = (other for other in example.timings if other.region.line == timing.region.line)
+    others = (set(_signature(other.events)) for other in same)
     return found.union(*(work for work in others if {key[:2] for key in work} == kinds))
 
 
@@ -217,27 +202,7 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
     return words
 
 
-def _family(region: Region, events: list[TraceEvent]) -> str:
-    """Return the device of a timing: from its scope or label."""
-    found = {e.place.families[0] for e in events if e.kind in _COMPARED and len(e.place.families) == 1}
-    if not found:
-        found = {word.upper() for word in _DEVICES.findall(region.name)}
-    return found.pop() if len(found) == 1 else ""
-
-
 _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
-
-
-def _count(example: Example, region: Region, events: list[TraceEvent]) -> int | None:
-    """Return how often the region's work runs; None if its parts differ or are not known."""
-    outside = len(example.trace.events[region.first].place.loops)
-    counts: set[int | None] = set()
-    for event in events:
-        if event.kind in ("op", "graph", "train") and event.place.traced is None:
-            repeats = event.place.repeats_inside(outside)
-            epochs = integer(event.arguments.get("epochs", Known(1))) if event.kind == "train" else 1
-            counts.add(None if repeats is None or epochs is None else repeats * epochs)
-    return counts.pop() if len(counts) == 1 else None
 
 
 @rule("TL117", "Comparison in which nothing differs", "warning")
@@ -271,10 +236,12 @@ def nothing_differs(example: Example) -> Iterator[Hit]:
         f(x, y).numpy()
         print('with XLA', time.perf_counter() - t)
     """
-    for (one, before), (other, after) in pairwise(regions(example)):
-        if one.last > other.first or one.line == other.line or any(may_run(e) for e in before + after):
+    for before, after in pairwise(example.timings):
+        one, other = before.region, after.region
+        if one.last > other.first or one.line == other.line or before.unresolved or after.unresolved:
             continue
-        if _same(before) != _same(after) or not _same(after) or not _are_ways(example, one, other):
+        work = _same(after.events)
+        if not work or _same(before.events) != work or not _are_ways(example, before, after):
             continue
         between = example.trace.events[one.last : other.first]
         code = "\n".join(example.uncommented(n) for n in range(one.last_line + 1, other.line))
@@ -283,7 +250,7 @@ def nothing_differs(example: Example) -> Iterator[Hit]:
         yield Hit(
             other.line,
             f"this is the work of line {one.line} once more: nothing between the two changes how it runs",
-            region=other,
+            timing=after,
         )
 
 
@@ -299,11 +266,11 @@ _WAYS = re.compile(
 )
 
 
-def _are_ways(example: Example, one: Region, other: Region) -> bool:
+def _are_ways(example: Example, one: Timing, other: Timing) -> bool:
     """Return True if the labels or comments name two ways of doing something."""
-    if bool(one.told) != bool(other.told):
+    if bool(one.region.told) != bool(other.region.told):
         return False
-    first, second = (f"{label(region)} {_above(example, region)}" for region in (one, other))
+    first, second = (f"{timing.label} {_above(example, timing.region)}" for timing in (one, other))
     ways = {w.lower() for w in _WAYS.findall(first)} ^ {w.lower() for w in _WAYS.findall(second)}
     return bool(ways) and not _OTHER_PART.search(f"{first} {second}")
 
@@ -381,25 +348,25 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
         a.numpy()
         two = time.perf_counter() - t
     """
-    known = list(regions(example))
     # One of several sizes is part of a sweep.
-    swept = {region.line for region, events in known if not _is_tiny(events)}
-    for (first, before), (second, after) in pairwise(known):
-        tiny = _is_tiny(before) and _is_tiny(after) and not {first.line, second.line} & swept
-        if tiny and {_family(first, before), _family(second, after)} == {"CPU", "GPU"}:
-            names = " and ".join(dict.fromkeys(e.name for e in after if e.kind in _COMPARED))
+    swept = {timing.region.line for timing in example.timings if not _is_tiny(timing.events)}
+    for first, second in pairwise(example.timings):
+        # Both are tiny if no timing of their lines is not.
+        tiny = not {first.region.line, second.region.line} & swept
+        if tiny and {first.device, second.device} == {"CPU", "GPU"}:
+            names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in _COMPARED))
             yield Hit(
-                second.line,
+                second.region.line,
                 f"the devices are compared where neither computes much: the times are what it costs to call "
                 f"{names}, and say nothing about CPU or GPU",
                 "Compare at sizes at which the arithmetic shows, and sweep the size.",
             )
             continue
-        one, other = _single(before), _single(after)
+        one, other = _single(first.events), _single(second.events)
         if one is None or other is None or one.name == other.name:
             continue
         sizes = [elements(e.result.shape) for e in (one, other) if isinstance(e.result, Tensor)]
-        if len(sizes) == 2 and all(size is not None and size <= SMALL for size in sizes):
+        if len(sizes) == 2 and all(size is not None and size <= _SMALL for size in sizes):
             shape = one.result.shape if isinstance(one.result, Tensor) else ()
             side = "× ".join(str(s) for s in shape or ())
             yield Hit(
@@ -418,7 +385,7 @@ def _is_tiny(events: list[TraceEvent]) -> bool:
         if event.kind not in ("op", "create") or event.place.traced is not None:
             return False
         sizes = [elements(t.shape) for t in (event.result, *inputs(event)) if isinstance(t, Tensor)]
-        if not sizes or any(size is None or size > SMALL for size in sizes):
+        if not sizes or any(size is None or size > _SMALL for size in sizes):
             return False
     return bool(work)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example, tensors_in
 from tuilab.documents.facts import is_training
-from tuilab.documents.interpreter.trace import Region, TraceEvent
+from tuilab.documents.interpreter.trace import TraceEvent
 from tuilab.documents.interpreter.values import Model, Tensor, elements
-from tuilab.documents.rules.purpose import compares, is_log, label, trains
-from tuilab.documents.rules.regions import regions, runs_on_cpu
+from tuilab.documents.judge.waits import runs_on_cpu
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.timing import Timing
 
 # Elements from which a copy takes longer than calling an op.
 _MUCH = 1 << 16
@@ -48,10 +48,11 @@ def copied_input(example: Example) -> Iterator[Hit]:
     """
     if not _GPU.search(f"{example.block.code} {example.document_title}"):
         return
-    for region, events in regions(example):
-        if is_log(example, region) or not compares(example, region) or _is_said(example, region):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
+        if timing.role == "log" or not timing.compared or _is_said(example, timing):
             continue
-        if trains(events) or any(
+        if timing.trains or any(
             e.kind in ("train", "iterate", "opaque") or is_training(example.trace, e) for e in events
         ):
             continue
@@ -67,20 +68,17 @@ def copied_input(example: Example) -> Iterator[Hit]:
                     event.line if here else region.line,
                     "the host's array is copied to the GPU inside the timed region, and counts as if it were "
                     "the work",
-                    region=region,
+                    timing=timing,
                     severity="note" if by_keras else None,
                 )
                 break
 
 
-# A run in a line of its own, whose result is given no name, or one of a throw-away.
-_ALONE = re.compile(r"\s*(?:_\s*=\s*)?[\w.]+\.run\(")
-
-
-def _is_said(example: Example, region: Region) -> bool:
+def _is_said(example: Example, timing: Timing) -> bool:
+    region = timing.region
     lines = range(region.line - 3, min(region.last_line, region.line + 40) + 4)
-    function = example.trace.events[region.first].place.function.replace("_", " ")
-    return bool(_SAID.search(" ".join((label(region), function, *map(example.comment, lines)))))
+    function = timing.begins.function.replace("_", " ")
+    return bool(_SAID.search(" ".join((timing.label, function, *map(example.comment, lines)))))
 
 
 def _copies(event: TraceEvent, by_keras: bool) -> bool:

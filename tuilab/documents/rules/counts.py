@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Loop, Region
-from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.timing import Timing
 
 # Relative error of the count from which the figure is noticeably wrong.
 _SHOWS = 0.02
@@ -38,9 +38,10 @@ def another_count(example: Example) -> Iterator[Hit]:
             tf.matmul(x, y).numpy()
         print((time.perf_counter() - t) / n)
     """
-    for region, _ in regions(example):
+    for timing in example.timings:
+        region = timing.region
         # A subtracted time may be that of one iteration.
-        loop = _counted(example, region) if region.by and not region.beside else None
+        loop = _counted(timing) if region.by and not region.beside else None
         if loop is None:
             continue
         ran = _iterations(example, region, loop)
@@ -53,21 +54,20 @@ def another_count(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     loop.line,
                     f"the time of one iteration {which} than {divisor} is divided by {divisor}",
-                    region=region,
+                    timing=timing,
                     severity=None if few else "note",
                 )
                 break
 
 
-def _counted(example: Example, region: Region) -> Loop | None:
+def _counted(timing: Timing) -> Loop | None:
     """Return the loop whose iterations a time covers: the only inner loop, or the loop that gathers it."""
-    trace = example.trace
-    around = trace.events[region.first].place.loops
-    if region.gathered and around:
+    around = timing.begins.loops
+    if timing.region.gathered and around:
         return around[-1]
     inside = [
         event.place.loops[len(around)]
-        for event in trace.inside(region)
+        for event in timing.events
         if len(event.place.loops) > len(around) and event.place.loops[: len(around)] == around
     ]
     return inside[0] if inside and all(loop.line == inside[0].line for loop in inside) else None

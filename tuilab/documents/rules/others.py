@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Region, TraceEvent
-from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
 
 
@@ -75,7 +74,8 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
         torch.cuda.synchronize()
         print('PyTorch', time.perf_counter() - t)
     """
-    for region, events in regions(example):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
         calls = [e for e in events if e.kind in ("opaque", "host-op")]
         library = next((x for x in _LIBRARIES if any(x.calls.match(e.name) for e in calls)), None)
         if library is None or (library.on is not None and not library.on.search(example.facts.code)):
@@ -86,7 +86,7 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
             region.last_line,
             f"the clock is read without waiting for {library.name}'s device",
             f"Call {library.how} before each reading.",
-            region=region,
+            timing=timing,
         )
 
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import WORK, DeviceScope, Region, TraceEvent
+from tuilab.documents.interpreter.trace import WORK, DeviceScope, TraceEvent
 from tuilab.documents.interpreter.values import Bound, Dataset, Function, Model, Value
-from tuilab.documents.rules.purpose import label
-from tuilab.documents.rules.regions import regions
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.timing import Timing
 
 
 @rule("TL301", "Device scope around no op", "warning")
@@ -73,20 +72,19 @@ def soft_placement(example: Example) -> Iterator[Hit]:
             yield Hit(
                 scope.line,
                 "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",
-                region=timed,
+                timing=timed,
             )
             return
     if checked is not None or example.facts.shows_placement or _LOOKS.search(example.block.code):
         return
-    for region, events in regions(example):
-        told = label(region)
-        computes = any(e.kind in ("op", "graph", "train") and not e.place.families for e in events)
-        if computes and _CALLED.search(told) and not _ELSE.search(told):
+    for timing in example.timings:
+        computes = any(e.kind in ("op", "graph", "train") and not e.place.families for e in timing.events)
+        if computes and _CALLED.search(timing.label) and not _ELSE.search(timing.label):
             yield Hit(
-                region.line,
+                timing.region.line,
                 "the time is called the GPU's, and nothing shows that one computed it: without a visible GPU "
                 "the CPU does, silently",
-                region=region,
+                timing=timing,
             )
             return
 
@@ -100,44 +98,38 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
 
 def _called_the_cpu(example: Example) -> Iterator[Hit]:
     """Yield a time that no scope puts on the CPU, but that is labelled CPU and compared with the GPU's."""
-    trace = example.trace
-    if not any(_is_of_gpu(region, trace.inside(region)) for region in trace.regions[:_MOST_SEARCHED]):
+    if not any(map(_is_of_gpu, example.timing_of.values())):
         return
-    for region, events in regions(example):
-        told = _own_label(region)
-        place = example.trace.events[region.first].place
+    for timing in example.timings:
+        told, place = _own_label(timing), timing.begins
         if not _CPU.search(told) or _CALLED.search(told) or place.branches or place.uncalled:
             continue
-        work = [e for e in events if e.kind in ("op", "graph", "train") and e.place.traced is None]
+        work = [e for e in timing.events if e.kind in ("op", "graph", "train") and e.place.traced is None]
         models = [m for e in work if isinstance(m := e.arguments.get("self"), Model)]
         made = [event for m in models if (event := example.facts.weights_made(m)) is not None]
         # A session's nodes were placed when they were created.
         placed = any(e.place.devices or e.name == "sess.run" for e in (*work, *made))
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
-                region.line,
+                timing.region.line,
                 "the time is called the CPU's, and no scope puts the work there: where a GPU is visible, it "
                 "computes this too",
                 "Call it in tf.device('/CPU:0'), and make what it takes there.",
-                region=region,
+                timing=timing,
             )
             return
 
 
-# Maximum number of timings to search for a GPU timing.
-_MOST_SEARCHED = 64
+def _is_of_gpu(timing: Timing) -> bool:
+    called = _own_label(timing)
+    named = bool(_CALLED.search(called)) and not _CPU.search(called)
+    return named or any(event.place.families == ("GPU",) for event in timing.events)
 
 
-def _is_of_gpu(region: Region, events: list[TraceEvent]) -> bool:
-    return any(e.place.families == ("GPU",) for e in events) or (
-        bool(_CALLED.search(_own_label(region))) and not _CPU.search(_own_label(region))
-    )
-
-
-def _own_label(region: Region) -> str:
+def _own_label(timing: Timing) -> str:
     """Return a time's label: by its name if that includes the device, because a line may print several."""
-    name = region.name.replace("_", " ")
-    return name if _CPU.search(name) or _CALLED.search(name) else label(region)
+    name = timing.region.name.replace("_", " ")
+    return name if _CPU.search(name) or _CALLED.search(name) else timing.label
 
 
 _CPU = re.compile(
@@ -156,7 +148,7 @@ _CALLED = re.compile(r"\bgpus?\b", re.IGNORECASE)
 _ELSE = re.compile(r"\bcpus?\b|\bgpus?[ -](?:pre\w*|aug\w*|input\w*|data\w*|pipeline|memory)", re.IGNORECASE)
 
 
-def _timing_of(example: Example, scope: DeviceScope) -> Region | None:
+def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
     """Return the first timing that includes a scope with work in it."""
     events = example.trace.events[scope.first : scope.last + 1]
     # A template with a comment in place of the work has no figure.
@@ -164,7 +156,7 @@ def _timing_of(example: Example, scope: DeviceScope) -> Region | None:
         event.kind not in ("clock", "print", "python", "query", "config", "may-wait") for event in events
     )
     over = (r for r in example.clocked if r.first <= scope.last and scope.first <= r.last)
-    return next(over, None) if holds else None
+    return next((example.timing_of[region] for region in over), None) if holds else None
 
 
 @rule("TL309", "Model made for another device", "warning")
@@ -192,8 +184,8 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
             m(x).numpy()
             print(time.perf_counter() - t)
     """
-    for region, events in regions(example):
-        for event in events:
+    for timing in example.timings:
+        for event in timing.events:
             # A graph may receive the model that it runs.
             given = event.arguments.values() if event.kind == "graph" else (event.arguments.get("self"),)
             model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
@@ -209,7 +201,7 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
                     scope.line,
                     f"the model that is timed here was made {where} (line {made.line}), where its variables "
                     f"stay: the time is not that of the {here[0]} alone",
-                    region=region,
+                    timing=timing,
                     severity="note" if there else None,
                 )
                 break
@@ -436,8 +428,8 @@ def just_written(example: Example) -> Iterator[Hit]:
     writer = example.facts.writer
     if writer is None:
         return
-    for _, events in regions(example):
-        for event in events:
+    for timing in example.timings:
+        for event in timing.events:
             dataset = event.arguments.get("dataset", event.arguments.get("x"))
             if not isinstance(dataset, Dataset) or event.kind not in ("iterate", "train"):
                 continue

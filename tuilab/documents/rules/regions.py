@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from tuilab.documents.example import Example, tensors_in
-from tuilab.documents.facts import ON_HOST, has_weights, is_training, may_run, validates
+from tuilab.documents.facts import has_weights, is_training, may_run, validates
 from tuilab.documents.interpreter.names import CLOCKS, CPU_TIME
-from tuilab.documents.interpreter.trace import ASYNCHRONOUS, WORK, Region, TraceEvent
+from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
 from tuilab.documents.interpreter.unread import (
     callee,
     calls_model,
@@ -19,17 +19,17 @@ from tuilab.documents.interpreter.unread import (
 from tuilab.documents.interpreter.values import (
     NONE,
     Dataset,
-    Known,
     Listing,
-    Number,
     OpaqueObject,
     Tensor,
     Value,
     elements,
     integer,
 )
-from tuilab.documents.rules.purpose import ANSWER, CALLS, compares, is_log, is_long, is_said, label
+from tuilab.documents.judge.purpose import ANSWER, CALLS, is_long
+from tuilab.documents.judge.waits import MAY_WAIT
 from tuilab.documents.rules.rule import Hit, rule
+from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
@@ -37,32 +37,6 @@ from tuilab.model.found import Severity
 _TINY, _LARGE = 16, 1 << 20
 # Elements from which NumPy's own ops may be the subject of a timing.
 _MUCH = 100_000
-
-
-def regions(example: Example) -> Iterator[tuple[Region, list[TraceEvent]]]:
-    """Yield the regions that start in this example, with their events."""
-    for region in example.clocked:
-        # A time that only controls a loop is not a figure.
-        shown = region.told or region.gathered or region.beside or not region.paces
-        if shown and not region.discarded and example.trace.events[region.first].place.traced is None:
-            yield region, example.trace.inside(region)
-
-
-def holds_others(example: Example, region: Region) -> bool:
-    """Return True if other timings are inside: then it is a program's total, and the parts are the
-    figures.
-    """
-    if example.facts.first_end_after(region.first) > region.last:
-        return False
-    trace = example.trace
-    begins = trace.events[region.first].place
-    if not begins.branches:
-        return True
-    # A timing in another branch is not one of its parts.
-    return any(
-        region.first < r.first and r.last <= region.last and trace.events[r.first].place.may_follow(begins)
-        for r in trace.regions
-    )
 
 
 def _is_opaque(events: list[TraceEvent]) -> bool:
@@ -98,61 +72,62 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         w.numpy()
         print(time.perf_counter() - t)
     """
-    for region, events in regions(example):
-        if _only_describes(events) and not _BUILDS.search(label(region)):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
+        names_a_build = bool(_BUILDS.search(timing.label))
+        if _only_describes(events) and not names_a_build:
             yield Hit(
                 next(event.line for event in events if event.kind == "dataset"),
                 "what is timed only describes a pipeline: nothing goes through it until somebody takes its "
                 "elements",
                 "Time a loop over its elements.",
-                region=region,
+                timing=timing,
                 severity="warning",
             )
+        elif _may_work(example, timing):
             continue
-        if any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events):
-            continue  # it loads a model
-        if works(events) or _is_opaque(events) or is_lap(example, region):
-            continue
-        if (region.via != "clock" and not events) or any(_read_before(example, region, events)):
-            continue
-        if any(event.kind == "node" for event in events):
-            if not _BUILDS.search(label(region)) and not example.facts.is_eager:
+        elif any(event.kind == "node" for event in events):
+            if not names_a_build and not example.facts.is_eager:
                 yield Hit(
                     region.line,
                     "what is timed adds nodes to a graph: nothing computes until a session runs them",
                     "Time sess.run(…).",
-                    region=region,
+                    timing=timing,
                 )
-            continue
-        if not _does_something(example, region, events):
-            continue
-        loop = next((x for x in example.loops if region.line <= x.line <= region.last_line), None)
-        line = loop.line if loop is not None else region.line
-        if any(event.kind == "sync" for event in events):
-            yield Hit(
-                line,
-                "what is timed only reads a value that is already there: nothing is computed",
-                region=region,
-            )
-        elif region.via != "clock" and any(event.kind == "bind" for event in events):
-            named = next(event.name for event in events if event.kind == "bind")
-            yield Hit(
-                line,
-                f"what is timed is the name {named}, which is looked up and not called",
-                f"Time {named}(…), with the result's .numpy() to wait for it.",
-                at=named,
-                region=region,
-            )
-        elif loop is not None:
-            maker = next(_made_before(example, region, events), None)
-            made = f" to what {maker.name} made on line {maker.line}" if maker is not None else ""
-            yield Hit(
-                line,
-                f"the timed loop computes nothing: it only binds names{made}, so the time is an empty loop's",
-                region=region,
-            )
-        else:
-            yield Hit(line, "nothing is computed between the two readings of the clock", region=region)
+        elif _does_something(example, region, events):
+            yield _empty(example, timing)
+
+
+def _may_work(example: Example, timing: Timing) -> bool:
+    """Return True if a timing works, may work, or only reads what was computed before it (TL102)."""
+    region, events = timing.region, timing.events
+    loads_model = any(e.kind == "config" and e.name.endswith(_INTERPRETERS) for e in events)
+    if loads_model or works(events) or _is_opaque(events) or timing.extent == "lap":
+        return True
+    return (region.via != "clock" and not events) or any(_read_before(example, region, events))
+
+
+def _empty(example: Example, timing: Timing) -> Hit:
+    """Return the hit for a timing without work."""
+    region, events = timing.region, timing.events
+    loop = next((x for x in example.loops if region.line <= x.line <= region.last_line), None)
+    line = loop.line if loop is not None else region.line
+    named = next((event.name for event in events if event.kind == "bind"), "")
+    remedy = at = ""
+    if any(event.kind == "sync" for event in events):
+        message = "what is timed only reads a value that is already there: nothing is computed"
+    elif region.via != "clock" and named:
+        message = f"what is timed is the name {named}, which is looked up and not called"
+        remedy, at = f"Time {named}(…), with the result's .numpy() to wait for it.", named
+    elif loop is not None:
+        maker = next(_made_before(example, region, events), None)
+        made = f" to what {maker.name} made on line {maker.line}" if maker is not None else ""
+        message = (
+            f"the timed loop computes nothing: it only binds names{made}, so the time is an empty loop's"
+        )
+    else:
+        message = "nothing is computed between the two readings of the clock"
+    return Hit(line, message, remedy, at, timing)
 
 
 def _only_describes(events: list[TraceEvent]) -> bool:
@@ -167,14 +142,6 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
 # Labels of a time that is meant to be that of building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
-
-
-def is_lap(example: Example, region: Region) -> bool:
-    """Return True if the region ends in a loop that started after it, so that it includes earlier
-    iterations.
-    """
-    events = example.trace.events
-    return len(events[region.last].place.loops) > len(events[region.first].place.loops)
 
 
 def _does_something(example: Example, region: Region, events: list[TraceEvent]) -> bool:
@@ -205,7 +172,8 @@ def computed_before(example: Example) -> Iterator[Hit]:
         tf.matmul(x, y).numpy()
         print(time.perf_counter() - t)
     """
-    for region, events in regions(example):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
         if any(event.kind not in _CHEAP or event.name == "invoke" for event in works(events)):
             continue
         if works(events) and not any(m.name == "invoke" for m in _made_before(example, region, events)):
@@ -214,7 +182,7 @@ def computed_before(example: Example) -> Iterator[Hit]:
             yield Hit(
                 maker.line,
                 f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
-                region=region,
+                timing=timing,
             )
 
 
@@ -242,28 +210,6 @@ def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> 
             yield maker
 
 
-def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
-    """Return True if the op can only run on the CPU, where eager ops finish before their call returns."""
-    # An integer product has no GPU kernel; elsewhere only int32 stays on the host.
-    of_whole = event.kind in ("graph", "create") or event.name == "tf.matmul"
-    kinds = _WHOLE_NUMBERS if event.name == "tf.matmul" else _WHOLE_NUMBERS[:1]
-    tensors = [v for v in (event.result, *event.arguments.values()) if isinstance(v, Tensor)]
-    whole = of_whole and bool(tensors) and all(tensor.dtype in kinds for tensor in tensors)
-    # A Python number returned unchanged by a graph runs on no device.
-    given_back = isinstance(event.result, Known | Number) and any(
-        v is event.result for v in event.arguments.values()
-    )
-    # What is worked out of Python numbers alone is a constant of the graph.
-    given_back = given_back or (
-        isinstance(event.result, Known) and isinstance(event.result.value, int | float)
-    )
-    whole = whole or (event.kind == "graph" and given_back)
-    return whole or event.name.startswith(ON_HOST) or event.place.families == ("CPU",) or example.hides_gpu
-
-
-_WHOLE_NUMBERS = ("int32", "int64", "int16", "int8", "uint8", "uint16")
-
-
 @rule("TL103", "No wait for the device", "error")
 def no_sync(example: Example) -> Iterator[Hit]:
     """The clock is read while a GPU may still be at work.
@@ -287,44 +233,32 @@ def no_sync(example: Example) -> Iterator[Hit]:
         tf.test.experimental.sync_devices()
         took = time.perf_counter() - t
     """
-    for region, events in regions(example):
-        # A wait in another branch does not count here.
-        waiting: list[TraceEvent] = []
-        for event in events:
-            if event.kind in ASYNCHRONOUS and event.place.traced is None and not runs_on_cpu(example, event):
-                waiting = [e for e in waiting if e.place.branches != event.place.branches]
-                waiting.append(event)
-            elif event.kind in _MAY_WAIT:
-                waiting = [e for e in waiting if not event.place.may_follow(e.place)]
-        if _BUILDS_MODEL.search(label(region)):
-            # Graph ops compute only when the graph runs.
+    for timing in example.timings:
+        # Graph ops compute only when the graph runs.
+        if _BUILDS_MODEL.search(timing.label):
             continue
+        waiting, given = timing.unfinished, _given_back(timing.events)
+        copies = all(e.kind == "copy" for e in waiting)
         # NumPy's result is already there; converting it to a tensor is not what is timed.
-        heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in events)
-        if heavy and all(e.kind == "copy" for e in waiting):
-            waiting = []
-        if waiting:
+        heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in timing.events)
+        if waiting and not (heavy and copies):
             # A copy that ends later matters only if the GPU is meant.
-            copies = all(e.kind == "copy" and not e.place.families for e in waiting)
-            said = f"{label(region)} {example.block.heading} {example.document_title}"
+            said = f"{timing.label} {example.block.heading} {example.document_title}"
+            meant = not copies or any(e.place.families for e in waiting) or _GPUS.search(said)
             yield Hit(
-                region.last_line,
+                timing.region.last_line,
                 "the clock is read without waiting: a GPU's calls return before their work is done",
-                region=region,
-                severity="note" if copies and not _GPUS.search(said) else None,
+                timing=timing,
+                severity=None if meant else "note",
             )
-            continue
-        given = _given_back(events)
-        meant = compares(example, region) and not example.hides_gpu and not example.is_of_others
-        if given is not None and meant:
+        elif given and timing.compared and not example.hides_gpu and not example.is_of_others:
             yield Hit(
-                region.last_line,
+                timing.region.last_line,
                 f"nothing waits for what {callee(given.name)}() gives, so far as can be seen: where a GPU "
                 "computes it, the clock is read before that is done",
-                region=region,
+                timing=timing,
                 severity=None if is_on_tensorflow(given.name) else "note",
             )
-            continue
 
 
 _BUILDS_MODEL = re.compile(
@@ -342,22 +276,13 @@ def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
             return None
         if event.kind == "opaque" and calls_model(event.name) and event.place.families != ("CPU",):
             return event
-        if event.kind in _MAY_WAIT:
+        if event.kind in MAY_WAIT:
             return None
     return None
 
 
 # Methods that return a finished value to the host.
 _HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
-# Number of iterations up to which unfinished earlier work affects their time.
-_FEW = 10
-
-
-def _called(event: TraceEvent) -> str:
-    return "the model" if event.name == "tf.keras.Model" else event.name
-
-
-_MAY_WAIT = ("sync", "may-wait", "opaque", "train", "host-op")
 
 
 @rule("TL107", "Coarse or wrong clock", "warning")
@@ -381,25 +306,27 @@ def bad_clock(example: Example) -> Iterator[Hit]:
         tf.matmul(x, y).numpy()
         print(time.perf_counter() - t)
     """
-    found: dict[str, list[tuple[Region, list[TraceEvent]]]] = {}
-    for region, events in regions(example):
+    found: dict[str, list[Timing]] = {}
+    for timing in example.timings:
         # A module's clock is reported when the module is checked.
-        if CLOCKS.get(region.clock, "") and not region.file:
-            found.setdefault(region.clock, []).append((region, events))
+        if CLOCKS.get(timing.region.clock, "") and not timing.region.file:
+            found.setdefault(timing.region.clock, []).append(timing)
     for clock, timed in found.items():
-        region = next((r for r, events in timed if not _is_casual(example, r, events)), timed[0][0])
-        lines = {example.trace.events[at].line for r, _ in timed for at in (r.first, r.last)}
-        line = example.trace.events[region.first].line
-        dated = any(at in example.trace.dated for r, _ in timed for at in (r.first, r.last))
+        serious = [timing for timing in timed if not _is_casual(example, timing)]
+        timing = serious[0] if serious else timed[0]
+        readings = [at for t in timed for at in (t.region.first, t.region.last)]
+        lines = {example.trace.events[at].line for at in readings}
+        line = example.trace.events[timing.region.first].line
+        dated = any(at in example.trace.dated for at in readings)
         # For code without TensorFlow, this clock is as good as any other.
         coarse = clock in ("time.time", "time.time_ns") or not example.facts.is_of_tensorflow
         # This clock suffices if no TensorFlow is timed, or only seconds of training.
-        casual = coarse and all(_is_casual(example, r, events) for r, events in timed)
+        casual = coarse and not serious
         yield Hit(
             line,
             f"{clock}() is the wrong clock for this: {CLOCKS[clock]}",
             at=clock,
-            region=region,
+            timing=timing,
             # Even for a training, CPU time is not what the user waits for.
             severity="note" if casual else "warning" if CLOCKS[clock] == CPU_TIME else None,
             also=tuple(sorted(n for n in lines - {line} if example.holds(n))),
@@ -440,23 +367,23 @@ _DATES = ("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetim
 _REPLACED = ("time.time", "time.clock", "time.process_time")
 
 
-def _is_casual(example: Example, region: Region, events: list[TraceEvent]) -> bool:
-    if is_log(example, region) or any(is_long(e) for e in events):
+def _is_casual(example: Example, timing: Timing) -> bool:
+    if timing.role == "log" or any(is_long(e) for e in timing.events):
         return True
-    outside = len(example.trace.events[region.first].place.loops)
-    if not compares(example, region) and not any(_is_call(e, outside) for e in events):
+    outside = len(timing.begins.loops)
+    if not timing.compared and not any(_is_call(e, outside) for e in timing.events):
         return True
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
-    if _CALLBACK.match(example.trace.events[region.last].place.function):
+    if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
         # Between the calls of a callback or session hook, it trains.
         return False
     # Without visible computation, it may be the time of anything.
-    named = bool(ANSWER.search(label(region)))
+    named = bool(ANSWER.search(timing.label))
     return not any(
         e.kind in _COMPUTES
         or (e.kind == "opaque" and (is_on_tensorflow(e.name) or named) and computes(e.name))
-        for e in events
+        for e in timing.events
     )
 
 
@@ -508,90 +435,119 @@ def set_up_timed(example: Example) -> Iterator[Hit]:
         tf.matmul(x, w).numpy()
         print(time.perf_counter() - t)
     """
-    for region, events in regions(example):
-        called = label(region)
-        tested = _tested(example, region, events)
-        if tested is not None and not _WHOLE.search(called):
-            where, line = _where_tested(example, region, tested)
-            yield Hit(
-                line,
-                f"{_TESTED}{where} inside the timed region, and counts as if it were the training",
-                region=region,
-                severity="warning"
-                if region.divided or region.rate or _OF_TRAINING.search(called)
-                else "note",
-            )
+    for timing in example.timings:
+        yield from _tests_in_training(example, timing)
         # A time labelled as one answer is not a total, even if a part of it is timed too.
-        if _MAKES.search(called) or (holds_others(example, region) and not _ONE_ANSWER.search(called)):
+        is_total = timing.extent == "total" and not _ONE_ANSWER.search(timing.label)
+        if _MAKES.search(timing.label) or is_total:
             continue
-        measured = any(_measures(event) or _calls_model(event) for event in events)
-        trained = measured and all(event.kind == "train" for event in events if _measures(event))
-        # A time labelled as training does not include testing.
-        fits = any(e.name == "fit" for e in events) and not _WHOLE.search(called)
-        timer = example.trace.events[region.first].place.function
-        outside = len(example.trace.events[region.first].place.loops)
-        told: set[str] = set()
-        others: dict[str, TraceEvent] = {}
-        # A subtracted time is not part of the result.
-        less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
-        models = any(e.kind == "build" and e.name in _MODELS for e in events)
-        called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
-        for event in events:
-            if any(r.first < event.index < r.last for r in less):
-                continue
-            # In a loop, the training may learn from it.
-            again = len(event.place.loops) > outside
-            what = _set_up(example, event, measured, timer, fits and not (again and event.name == "predict"))
-            if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
-                what = f"a layer and its weights are made ({event.name})"
-            # A few numbers do not show beside a training's steps.
-            what = "" if trained and is_few(event) else what
-            if what.endswith(_EACH_EPOCH) and is_log(example, region) and not is_said(example, region):
-                what = ""
-            beside = "" if what or not measured else _beside(event)
-            kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
-            if what and not (kind in told and event.kind in ("python", "import", "train")):
-                told.add(kind)
-                here = example.holds(event.line)
-                what += "" if here else f" (on line {event.line})"
-                yield Hit(
-                    event.line if here else region.line,
-                    f"{what} inside the timed region, and counts as if it were the work",
-                    region=region,
-                    severity=_how_bad(example, region, what),
-                )
-            elif beside:
-                others.setdefault(beside, event)
-        talk = _talks(example, region, events) if measured else ""
-        asked = talk and (compares(example, region) or any(e.name == "invoke" for e in events))
-        if asked and not is_log(example, region) and not _is_video(example, region):
-            # A print is one line; TensorFlow's log is one line per op.
-            quiet = talk.startswith("print")
-            yield Hit(
-                region.line,
-                f"{talk} while the clock runs",
-                region=region,
-                severity="note" if quiet else None,
-            )
-        if others:
-            first = next(iter(others.values()))
-            here = example.holds(first.line)
-            what = ", ".join(f"{what} ({callee(event.name)})" for what, event in others.items())
-            away = "" if here else f" on line {first.line}"
-            yield Hit(
-                first.line if here else region.line,
-                f"{what}{away} inside the timed region, and counts as if it were the work",
-                region=region,
-                severity="note" if _WHOLE.search(called) or _is_video(example, region) else None,
-            )
+        measured = any(_measures(event) or _calls_model(event) for event in timing.events)
+        prepared = list(_prepared(example, timing, measured))
+        yield from _set_up_hits(example, timing, prepared)
+        if measured:
+            yield from _talk_hits(example, timing)
+            yield from _beside_hits(example, timing, [event for event, what in prepared if not what])
 
 
-def _tested(example: Example, region: Region, events: list[TraceEvent]) -> TraceEvent | None:
+def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
+    """Yield a test of the model in the time of a training's iteration."""
+    region, tested = timing.region, _tested(example, timing)
+    if tested is None or _WHOLE.search(timing.label):
+        return
+    where, line = _where_tested(example, region, tested)
+    shows = region.divided or region.rate or _OF_TRAINING.search(timing.label)
+    yield Hit(
+        line,
+        f"{_TESTED}{where} inside the timed region, and counts as if it were the training",
+        timing=timing,
+        severity="warning" if shows else "note",
+    )
+
+
+def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tuple[TraceEvent, str]]:
+    """Yield a timing's events, each with what it prepares; "" for nothing.
+
+    measured: something in the timing is the work.
+    """
+    events, region = timing.events, timing.region
+    trained = measured and all(event.kind == "train" for event in events if _measures(event))
+    # A time labelled as training does not include testing.
+    fits = any(e.name == "fit" for e in events) and not _WHOLE.search(timing.label)
+    # A subtracted time is not part of the result.
+    less = [r for r in map(example.trace.regions.__getitem__, region.beside) if _is_within(r, region)]
+    models = any(e.kind == "build" and e.name in _MODELS for e in events)
+    called_here = {id(e.arguments.get("self")) for e in events if e.kind == "op" and not models}
+    for event in events:
+        if any(r.first < event.index < r.last for r in less):
+            continue
+        # In a loop, the training may learn from it.
+        learns = len(event.place.loops) > len(timing.begins.loops) and event.name == "predict"
+        what = _set_up(example, event, measured, timing.begins.function, fits and not learns)
+        if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
+            what = f"a layer and its weights are made ({event.name})"
+        logged = what.endswith(_EACH_EPOCH) and timing.role == "log" and not timing.about_speed
+        # A few numbers do not show beside a training's steps.
+        yield event, "" if logged or (trained and is_few(event)) else what
+
+
+def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEvent, str]]) -> Iterator[Hit]:
+    """Yield what is prepared in a timing; imports, plots and tests only once each."""
+    told: set[str] = set()
+    for event, what in prepared:
+        kind = "imports" if event.kind == "import" else what.partition(" by ")[0]
+        if not what or (kind in told and event.kind in ("python", "import", "train")):
+            continue
+        told.add(kind)
+        here = example.holds(event.line)
+        what += "" if here else f" (on line {event.line})"
+        yield Hit(
+            event.line if here else timing.region.line,
+            f"{what} inside the timed region, and counts as if it were the work",
+            timing=timing,
+            severity=_how_bad(timing, what),
+        )
+
+
+def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
+    """Yield what is printed or logged while the clock runs, if the time is compared or an interpreter's."""
+    talk = _talks(example, timing)
+    asked = talk and (timing.compared or any(e.name == "invoke" for e in timing.events))
+    if asked and timing.role != "log" and not _is_video(example, timing.region):
+        # A print is one line; TensorFlow's log is one line per op.
+        yield Hit(
+            timing.region.line,
+            f"{talk} while the clock runs",
+            timing=timing,
+            severity="note" if talk.startswith("print") else None,
+        )
+
+
+def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
+    """Yield what other libraries and unread calls do beside the work, in one hit."""
+    others: dict[str, TraceEvent] = {}
+    for event in events:
+        if what := _beside(event):
+            others.setdefault(what, event)
+    first = next(iter(others.values()), None)
+    if first is None:
+        return
+    here = example.holds(first.line)
+    listed = ", ".join(f"{what} ({callee(event.name)})" for what, event in others.items())
+    away = "" if here else f" on line {first.line}"
+    yield Hit(
+        first.line if here else timing.region.line,
+        f"{listed}{away} inside the timed region, and counts as if it were the work",
+        timing=timing,
+        severity="note" if _WHOLE.search(timing.label) or _is_video(example, timing.region) else None,
+    )
+
+
+def _tested(example: Example, timing: Timing) -> TraceEvent | None:
     """Return the function that tests the model, by name, in the time of a training iteration."""
-    place = example.trace.events[region.first].place
+    place = timing.begins
     tests: list[TraceEvent] = []
     trained = False
-    for event in events if place.loops else ():
+    for event in timing.events if place.loops else ():
         own = event.place.function == place.function
         if event.place.traced is not None:
             trained = trained or event.name.rpartition(".")[2] == "apply_gradients"
@@ -629,9 +585,9 @@ def _calls_model(event: TraceEvent) -> bool:
     return event.kind == "opaque" and calls_model(event.name)
 
 
-def _talks(example: Example, region: Region, events: list[TraceEvent]) -> str:
+def _talks(example: Example, timing: Timing) -> str:
     """Return what is printed meanwhile: by each iteration, or by TensorFlow for each op; "" for nothing."""
-    outside = len(example.trace.events[region.first].place.loops)
+    region, events, outside = timing.region, timing.events, len(timing.begins.loops)
     prints = (e for e in events if e.kind == "print" and e.place.traced is None and not e.place.branches)
     written = next(
         (e for e in prints if len(e.place.loops) > outside or region.line < e.line < region.last_line), None
@@ -652,17 +608,17 @@ def _is_within(part: Region, region: Region) -> bool:
     return region.first <= part.first and part.last < region.last
 
 
-def _how_bad(example: Example, region: Region, what: str) -> Severity | None:
+def _how_bad(timing: Timing, what: str) -> Severity | None:
     """Return the severity of this being in the time: testing is a note unless the time is labelled as
     training.
     """
     if what == _SHOWS:
         return "warning"
     if what.endswith(_EACH_EPOCH):
-        return "warning" if region.rate else "note"
+        return "warning" if timing.region.rate else "note"
     if what.startswith(_TESTED):
         return "note"
-    return "warning" if _LASTS.match(what) and is_said(example, region) else None
+    return "warning" if _LASTS.match(what) and timing.about_speed else None
 
 
 _SHOWS = "a plot is shown until somebody closes its window"
@@ -687,7 +643,6 @@ _MAKES = re.compile(
 # Actions that take long even compared with training minutes.
 _LASTS = re.compile(r"a plot|the model is (?:tested|saved at)|\S+ is imported")
 _ONE_ANSWER = re.compile(r"\b(?:infer(?:ence|red|ring)?|latency)\b", re.IGNORECASE)
-_TRAINING = re.compile(r"\b(?:train\w*|fit\w*)\b", re.IGNORECASE)
 
 
 def _is_video(example: Example, region: Region) -> bool:
@@ -910,7 +865,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
         m.predict(x)
         print(time.perf_counter() - t)
     """
-    for region, events in regions(example):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
         work = [e for e in works(events) if e.kind in ("train", "graph") or not _prepares(e)]
         for event in work:
             if event.kind != "train" or event.name != "predict":
@@ -922,17 +878,17 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
             # A single call for a known few rows, whose time is a device's or one answer's.
             few = rows_of(event) in _FEW_ROWS
-            again = again or (few and bool(ANSWER.search(label(region))))
+            again = again or (few and bool(ANSWER.search(timing.label)))
             if alone and again and _is_one_batch(event):
-                meant = compares(example, region) or bool(ANSWER.search(label(region)))
-                meant = meant and not is_log(example, region)
+                meant = timing.compared or bool(ANSWER.search(timing.label))
+                meant = meant and timing.role != "log"
                 # A benchmark's mean over batches of any size also includes each call's overhead.
                 unknown = rows_of(event) is None and not _is_video(example, region) and _is_averaged(region)
                 small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
                     event.line,
                     "predict() sets itself up anew at each call: the time is that and the model's together",
-                    region=region,
+                    timing=timing,
                     at="predict",
                     severity="warning" if small else None,
                 )
@@ -985,16 +941,6 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
     if _is_video(example, region):
         return False
     return isinstance(given, Listing)
-
-
-_NEAR_LINES = 40
-
-
-# Arguments of predict() that are one batch or image, by name.
-_ONE = re.compile(
-    r"\.predict\(\s*(?:x\s*=\s*)?(?:\[\[|(?:np\.|tf\.)?\w*(?:batch(?!e)|img|image(?!s)|frame(?!s)|sample(?!s)|single|expand_dims))",
-    re.IGNORECASE,
-)
 
 
 def _is_one_batch(event: TraceEvent) -> bool:

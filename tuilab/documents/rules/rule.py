@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tuilab.documents.example import Example
-from tuilab.documents.interpreter.trace import Region
+from tuilab.documents.timing import Timing
 from tuilab.model.found import Found, Severity
 
 
@@ -40,7 +40,7 @@ class Hit:
     """Replaces the rule's own remedy if the place needs another one."""
     at: str = ""
     """The affected text on the line; if missing, the line's first word."""
-    region: Region | None = None
+    timing: Timing | None = None
     """The timing that it is about."""
     severity: Severity | None = None
     also: tuple[int, ...] = ()

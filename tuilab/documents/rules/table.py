@@ -15,7 +15,6 @@ from tuilab.documents.rules import (  # noqa: F401  (each registers its rules)
     units,
     warmth,
 )
-from tuilab.documents.rules.purpose import is_log
 from tuilab.documents.rules.rule import Finding, Hit, Rule, registered
 from tuilab.documents.rules.suppress import suppressed
 from tuilab.model.found import Severity
@@ -51,12 +50,12 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
     text = example.text(hit.line)
     at = text.find(hit.at) if hit.at else -1
     cell = example.block.cell
-    where = f" (in {hit.region.file})" if hit.region and hit.region.file else ""
+    where = f" (in {hit.timing.region.file})" if hit.timing and hit.timing.region.file else ""
     return Finding(
         known.code,
         sanitize_line(hit.message + where, 400),
         sanitize_line(hit.remedy or known.remedy, 400),
-        hit.severity or _severity(example, known, hit),
+        hit.severity or _severity(known, hit),
         line=hit.line,
         column=1 + (at if at >= 0 else len(text) - len(text.lstrip())),
         also=hit.also,
@@ -67,8 +66,8 @@ def _finding(example: Example, known: Rule, hit: Hit) -> Finding:
     )
 
 
-def _severity(example: Example, known: Rule, hit: Hit) -> Severity:
+def _severity(known: Rule, hit: Hit) -> Severity:
     """A timing that only logs the duration of a training is not a benchmark."""
-    if hit.region is not None and is_log(example, hit.region):
+    if hit.timing is not None and hit.timing.role == "log":
         return "note"
     return known.severity

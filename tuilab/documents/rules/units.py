@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator
 
 from tuilab.documents.example import Example
-from tuilab.documents.facts import may_run, subject_value
+from tuilab.documents.facts import subject_value
 from tuilab.documents.interpreter.values import Graph, Layer, Model, text
-from tuilab.documents.rules.purpose import label
-from tuilab.documents.rules.regions import regions, works
+from tuilab.documents.rules.regions import works
 from tuilab.documents.rules.rule import Hit, rule
 
 # Labels of a time, and the code that each requires.
@@ -61,26 +60,26 @@ def called_otherwise(example: Example) -> Iterator[Hit]:
     """
     yield from _late_policies(example)
     told: set[str] = set()
-    for region, events in regions(example):
+    for timing in example.timings:
+        region, events = timing.region, timing.events
         graph = next((e for e in events if e.kind == "graph" and isinstance(e.runs, Graph)), None)
         if graph is not None and _EAGERLY.findall(example.facts.code) == ["True"]:
             yield Hit(
                 region.line,
                 f"run_functions_eagerly(True) stands in the code: {graph.name} runs op by op, as no graph",
-                region=region,
+                timing=timing,
             )
-        if example.is_of_others or any(may_run(event) for event in events) or not works(events):
+        if example.is_of_others or timing.unresolved or not works(events):
             continue
-        called = label(region)
         for what, (words, code) in _CALLED.items():
-            if what in told or not words.search(called) or _NONE_OF.search(called):
+            if what in told or not words.search(timing.label) or _NONE_OF.search(timing.label):
                 continue
             if not code.search(example.facts.code):
                 told.add(what)
                 yield Hit(
                     region.line,
                     f"the time is called {what}, and nothing in the code turns it on",
-                    region=region,
+                    timing=timing,
                     severity="warning",
                 )
 
@@ -138,7 +137,8 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
         tf.matmul(x, y).numpy()
         print('took', 1000 * (time.perf_counter() - t), 'ms')
     """
-    for region, _ in regions(example):
+    for timing in example.timings:
+        region = timing.region
         part = next(iter(region.parts), "")
         if len(region.parts) == 1 and example.holds(region.parts[part]) and _DATES.match(region.clock):
             lost = "its seconds are lost" if part == "microseconds" else "what is below a second is lost"
@@ -147,7 +147,7 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
                 f".{part} is one part of a timedelta: {lost}",
                 "Take its total_seconds().",
                 at=part,
-                region=region,
+                timing=timing,
                 severity="warning" if part == "microseconds" else "note",
             )
         # If something is divided by the time, the nearby words are not its unit.
@@ -158,7 +158,7 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
                 yield Hit(
                     line,
                     "these are seconds, and they are called milliseconds",
-                    region=region,
+                    timing=timing,
                     severity="error",
                 )
                 break

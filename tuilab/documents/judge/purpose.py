@@ -1,6 +1,8 @@
 """The purpose of a time: a comparison, or only a log."""
 
 import re
+from collections import Counter
+from functools import lru_cache
 
 from tuilab.documents.example import Example
 from tuilab.documents.facts import may_run
@@ -48,34 +50,26 @@ def trains(events: list[TraceEvent]) -> bool:
     return ("gradient" in known and uses) or any(name.startswith(_OPTIMIZERS) for name in unread)
 
 
-def is_log(example: Example, region: Region) -> bool:
-    """Return True if a time is only logged: for a training or a whole cell without any mention of speed."""
-    events = example.trace.inside(region)
-    place = example.trace.events[region.first].place
-    whole_cell = region.via == "magic" and not region.repeats
+def may_log(example: Example, region: Region, events: list[TraceEvent]) -> bool:
+    """Return True if something trains or is written, or if the words near a time are those of a log."""
     # A training loop prints its number of epochs and its loss.
     is_training = trains(events) or any(
         (e.kind == "graph" or may_run(e)) and _TRAINS.search(e.name) for e in events
     )
-    if whole_cell:
-        return not is_said(example, region)
-    written = any(e.name == "tf.io.TFRecordWriter" for e in events)
-    called = label(region)
+    called, function = label(region), example.trace.events[region.first].place.function
     # A function with a training name may still measure: gathered times are figures if nothing is trained.
-    called = called if region.gathered and not is_training else f"{called} {place.function}"
-    logged = _LOGS.search(called) or _LOSS.search(example.printed(region))
-    if not is_training and not written and not logged:
-        return False
-    # For a training, a title, a rate or another time shows that speed matters.
-    if _is_placed(events) or _RATE.search(example.printed(region)):
-        return False
-    if is_beside(example, region):
-        return False
-    return any(is_long(e) for e in events) or not is_said(example, region)
+    called = called if region.gathered and not is_training else f"{called} {function}"
+    logged = bool(_LOGS.search(called) or _LOSS.search(example.printed(region)))
+    return is_training or logged or any(e.name == "tf.io.TFRecordWriter" for e in events)
 
 
-# What a time is called that is a device's, or a way's of computing.
-_DEVICE = re.compile(r"\b(?:[cgtn]pus?|m[1-5](?: ?(?:pro|max|ultra))?|cuda|metal|rocm|xla)\b", re.IGNORECASE)
+def is_log(
+    example: Example, region: Region, events: list[TraceEvent], about_speed: bool, has_counterpart: bool
+) -> bool:
+    """Return True if a time that may be a log is one, because nothing shows that speed matters."""
+    if _is_placed(events) or _RATE.search(example.printed(region)) or has_counterpart:
+        return False
+    return any(is_long(e) for e in events) or not about_speed
 
 
 def _is_placed(events: list[TraceEvent]) -> bool:
@@ -106,16 +100,13 @@ _LAP = re.compile(
 _TOLD = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
-_MILLISECONDS = re.compile(r"\bm(?:illi)?s(?:ec(?:ond)?s?)?\b", re.IGNORECASE)
-
-
 def label(region: Region) -> str:
     """Return the words printed with a time, and the name that it is bound to."""
     return " ".join((region.name.replace("_", " "), *(words for _, words in region.told)))
 
 
-def is_beside(example: Example, region: Region) -> bool:
-    """Return True if a time is compared with others: in a ratio, a line, a table, or by labels.
+def counterpart(example: Example, region: Region) -> Region | None:
+    """Return a time that it is compared with: in a ratio, a line, a table, or by labels; None if none.
 
     Two trainings are compared if their labels are similar and distinguish ways, models or sizes.
     """
@@ -125,13 +116,9 @@ def is_beside(example: Example, region: Region) -> bool:
     for number in region.beside:
         other = example.trace.inside(regions[number])
         if _trainings(other) == _trainings(own) or (trains(own) and trains(other)):
-            return True
-    return any(
-        other is not region
-        and (other.last < region.first or region.last < other.first)
-        and _is_parallel(example, region, other)
-        for other in regions[:_MOST_SEARCHED]
-    )
+            return regions[number]
+    apart = (r for r in regions[:_MOST_SEARCHED] if r.last < region.first or region.last < r.first)
+    return next((r for r in apart if r is not region and _is_parallel(example, region, r)), None)
 
 
 # Maximum number of timings to search for a comparison.
@@ -174,7 +161,7 @@ def is_long(event: TraceEvent) -> bool:
     return event.kind == "train" and epochs is not None and integer(epochs) != 1
 
 
-def is_said(example: Example, region: Region) -> bool:
+def is_about_speed(example: Example, region: Region) -> bool:
     """Return True if a title or the function's name mentions speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
@@ -188,13 +175,13 @@ _HEAD = 12
 _SAYS = re.compile(r"#[^\n#]{0,200}|\"\"\"[^\"]{0,400}")
 
 
-def compares(example: Example, region: Region) -> bool:
+def compares(example: Example, region: Region, events: list[TraceEvent], about_speed: bool) -> bool:
     """Return True if a figure is meant for comparison: gathered, divided, a rate, or described as speed."""
-    if region.gathered or region.divided or region.rate or region.via != "clock" or is_said(example, region):
+    if region.gathered or region.divided or region.rate or region.via != "clock" or about_speed:
         return True
-    if region.beside or _NAMED.search(label(region)) or is_only_timed(example, region):
+    if region.beside or _NAMED.search(label(region)) or _is_only_timed(example, events):
         return True
-    if any(e.place.families for e in example.trace.inside(region)):
+    if any(e.place.families for e in events):
         return True
     return len(example.clocked) > 1 or bool(_RATE.search(example.printed(region)))
 
@@ -203,9 +190,9 @@ def compares(example: Example, region: Region) -> bool:
 _NAMED = re.compile(r"\b[cg]pus?\b", re.IGNORECASE)
 
 
-def is_only_timed(example: Example, region: Region) -> bool:
+def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
     """Return True if the result of the timed call is not used: then its time is the purpose."""
-    for event in example.trace.inside(region):
+    for event in events:
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
             continue
@@ -217,10 +204,15 @@ def is_only_timed(example: Example, region: Region) -> bool:
             # A call on its own line: a training call is made for its effect.
             return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
         if example.block.cell == 0:
-            return len(re.findall(rf"\b{name}\b", example.block.code)) == len(
-                re.findall(rf"\b{name}\b\s*=[^=]", example.block.code)
-            )
+            used, bound = _names(example.block.code)
+            return used[name] == bound[name]
     return False
+
+
+@lru_cache(maxsize=4)
+def _names(code: str) -> tuple[Counter[str], Counter[str]]:
+    """Return how often each name stands in the code, and how often it is assigned."""
+    return Counter(re.findall(r"\w+", code)), Counter(re.findall(r"\b\w+\b(?=\s*=[^=])", code))
 
 
 _GIVES = re.compile(r"\s*(?:(?P<name>\w+)\s*=\s*)?(?:\w+\.)*(?P<last>\w+)\(")

@@ -1,0 +1,228 @@
+"""First calls: work that never ran before the clock starts."""
+
+import re
+from functools import lru_cache
+from math import inf
+
+from tuilab.documents.example import Example
+from tuilab.documents.facts import is_subject, may_run, subject_value
+from tuilab.documents.interpreter.names import SAVED
+from tuilab.documents.interpreter.trace import WORK, Region, TraceEvent
+from tuilab.documents.interpreter.unread import callee, computes
+from tuilab.documents.interpreter.values import Graph, Model, OpaqueObject, Value
+from tuilab.documents.judge.purpose import ANSWER
+from tuilab.documents.timing import FirstCall, Timing
+
+# Number of eager calls after which the first call's overhead is negligible.
+MANY, MANY_ON_GPU = 1_000, 100_000
+# Number of graph runs that take longer than tracing.
+MANY_RUNS = 50_000
+# Dropped samples, statistics that a slow first sample does not affect, and one that it does.
+_TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
+_LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
+# Names to which a time or a benchmark's result is added, or a list is given: samples may be gathered in them.
+_GATHERS = re.compile(
+    r"(\w+)(?:\.(?:append|extend)\("
+    r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
+    r"|\s*\+?=\s*(?:\[(?!\s*\])|list\((?!\))|np\.|sorted\())",
+    re.IGNORECASE,
+)
+_ROBUST = re.compile(
+    rf"\b(?:median|percentile|quantile)\s*\(|\b(?:np\.)?min\(\s*{_TIMES}|\.min\(\)", re.IGNORECASE
+)
+_MEAN = re.compile(
+    rf"\b(?:mean|average|fmean)\(\s*(?:\w+\.)?{_TIMES}|\bsum\(\s*(?:\w+\.)?{_TIMES}\s*\)\s*/", re.IGNORECASE
+)
+
+
+def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | None:
+    """Return the first call if a timing's work never ran before, as far as the trace shows.
+
+    None if the work is warm, if the first call is meant, or if its cost does not show.
+
+    numbered: an earlier time is called that of a first call.
+    """
+    region, work, lap = timing.region, timing.work, timing.extent == "lap"
+    if (
+        work is None
+        or region.repeats
+        or timing.extent == "total"
+        or (lap and not _is_of_steps(example, region))
+    ):
+        return None
+    # If the clock starts in a loop and continues after it, earlier iterations may have run before.
+    starts_later = len(timing.begins.loops) > len(example.trace.events[region.last].place.loops)
+    if starts_later or _is_meant(example, timing, numbered):
+        return None
+    anew = _leaves_out(example)
+    # Unknown code may have run it before, in this function or in its caller; except for a session created
+    # while the clock runs, or work created by an uncalled function.
+    uncalled = timing.begins.uncalled
+    cold = work.name == "sess.run" and _makes_session(timing.events)
+    if not cold and example.facts.ran_before(work, region.first, anew):
+        return None
+    answers = bool(ANSWER.search(f"{timing.label} {callee(work.name).replace('_', ' ')}"))
+    if work.kind == "opaque" and (example.is_of_others or not (uncalled or answers or timing.compared)):
+        return None
+    own = not uncalled or example.facts.is_own(work, region.first)
+    if not cold and not own and not timing.compared:
+        return None
+    # An unknown call cannot run a model that it never received.
+    value = subject_value(work)
+    known = _is_known(example, region, work, value)
+    unclear = example.facts.may_have_run(work, region.last if known else region.first)
+    unclear = unclear or (not known and bool(timing.unresolved))
+    # If the example says that it omits the creation of its subject, nothing ran it before.
+    unclear = unclear and not (anew and known and not uncalled)
+    sure = cold or (own and not unclear)
+    likely = own and not lap and not example.facts.is_run_by_others(work, region.first)
+    likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
+    # An article may omit earlier runs; a script or notebook is complete.
+    whole = example.block.script or example.block.notebook
+    made = example.facts.is_made(value)
+    likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
+    count = work.place.repeats_inside(len(timing.begins.loops))
+    if count is not None and count >= _negligible_from(work):
+        return None
+    # A loop around the region takes several samples.
+    if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
+        remade = example.facts.is_made_anew(work, region.first)
+        # Each time by itself, only some of them, or a statistic that the first does not move.
+        if (is_robust(example.block.code) or region.picked) and not remade:
+            return None
+        sure = sure and (region.gathered or remade)
+        likely = likely and (region.gathered or remade)
+        count = None
+    # The first lap of a loop includes that cost.
+    return FirstCall(None if lap else count, sure and not lap, likely)
+
+
+def _is_known(example: Example, region: Region, work: TraceEvent, value: Value | None) -> bool:
+    """Return True if the document shows what the work runs, and who receives it."""
+    if work.name == SAVED or _is_own_interpreter(value):
+        return True
+    if work.name == "sess.run":
+        return example.facts.is_session_kept(work, region.last)
+    return isinstance(value, Graph | Model)
+
+
+def _negligible_from(work: TraceEvent) -> float:
+    """Return the number of calls from which the first one's overhead is negligible."""
+    if work.kind == "graph":
+        return MANY_RUNS
+    if work.kind == "train":
+        return MANY
+    if work.kind in ("op", "create", "host-op") and work.name != SAVED:
+        # On a GPU the first call starts the device, as long as ten thousand small ones take.
+        return MANY_ON_GPU if "GPU" in work.place.families else MANY
+    return inf
+
+
+def _is_own_interpreter(value: Value | None) -> bool:
+    """Return True for a TFLite interpreter that the document creates."""
+    return isinstance(value, OpaqueObject) and value.kind == "lite" and "given" not in value.data
+
+
+@lru_cache(maxsize=8)
+def is_robust(code: str) -> bool:
+    """Return True if the statistics of several samples are not affected by a slow first one."""
+    gathers = set(_GATHERS.findall(code))
+    cut = any(name in gathers or re.fullmatch(_TIMES, name, re.I) for name in _LEFT_OUT.findall(code))
+    return cut or "trim" in code or bool(_ROBUST.search(code) and not _MEAN.search(code))
+
+
+def _is_of_steps(example: Example, region: Region) -> bool:
+    """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
+    if region.by or region.rate:
+        return True
+    events = example.trace.events
+    loop = events[region.last].place.loops[-1]
+    again = (e for e in events[region.last + 1 : loop.last + 1] if e.kind == "clock")
+    return any(e.place.loops and e.place.loops[-1] is loop for e in again)
+
+
+def _leaves_out(example: Example) -> bool:
+    """Return True if an example of a page says that its objects are made as in an earlier one."""
+    block = example.block
+    if block.script or block.notebook:
+        return False
+    comments = (example.comment(n) for n in range(block.line, block.last_line + 1))
+    return any(_AS_BEFORE.search(comment) for comment in comments)
+
+
+_AS_BEFORE = re.compile(
+    r"(?:\.\.\.|…|\bsame\b).{0,40}\b(?:model|interpreter|network|load\w*|creat\w*|defin\w*|data|setup|code)\b"
+    r"|\b(?:model|interpreter|network|creation|definition|setup|code)\b.{0,40}\b(?:as|from|same)\b.{0,20}"
+    r"\b(?:before|above|example|previous|earlier)",
+    re.IGNORECASE,
+)
+
+
+# Words in a label or comment which say that first calls are intended.
+_MEANT = re.compile(
+    r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
+    r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"
+    r"|\bstart-?up\b|\bone[- ]time\b|\bstaging\b",
+    re.IGNORECASE,
+)
+# Numbered calls: the cost of each is shown.
+_NUMBERED = re.compile(
+    r"\b(?:second|third|fourth|fifth|2nd|3rd|4th|5th) (?:call|run|execution|inference)\b", re.IGNORECASE
+)
+_WARM = re.compile(r"\bwarm(?:ed|s|ing)?(?:[- _]?up)?\b|\bburn[- _]?in\b|\bdry[- ]run\b", re.IGNORECASE)
+# Maximum distance of a warm-up comment above a reading, and of its call below it.
+_ABOVE, _BELOW = 40, 3
+
+
+def means_first_call(words: str) -> bool:
+    """Return True if a label or comment says that a first call is intended."""
+    return bool(_MEANT.search(words))
+
+
+def _is_meant(example: Example, timing: Timing, numbered: bool) -> bool:
+    """Return True if the first call is intended, or was warmed up by an unknown call.
+
+    A comment is not a call: a warm-up comment counts if the following code may be one.
+    """
+    region, called = timing.region, timing.label
+    beside = [example.comment(n) for n in range(region.line - 2, min(region.last_line, region.line + 20) + 1)]
+    if means_first_call(" ".join((called, *beside))) or _WARM.search(called):
+        return True
+    if numbered and _NUMBERED.search(called):
+        return True
+    unknown = {e.line for e in example.trace.events[: region.first] if e.kind == "opaque"}
+    for line in range(max(1, region.line - _ABOVE), region.line):
+        comment = example.comment(line)
+        if comment and _WARM.search(comment) and any(n in unknown for n in range(line, line + _BELOW + 1)):
+            return True
+    return any(_WARM.search(example.text(n).replace("_", " ")) for n in unknown if example.holds(n))
+
+
+def main_work(events: list[TraceEvent]) -> TraceEvent | None:
+    """Return the purpose of the region: a graph, a training, or eager ops."""
+    if _makes_session(events):
+        events = [event for event in events if event.name == "sess.run"] or events
+    unclear = any(may_run(event) for event in events)
+    for kind in ("graph", "train", "op", "host-op", "create"):
+        # Next to an unknown call, single ops do not show whether the whole ran before.
+        found = [e for e in events if e.kind == kind and is_subject(e)]
+        if kind in ("op", "create") and unclear:
+            found = [e for e in found if e.name in (SAVED, "tf.keras.Model")]
+            if not found:
+                continue
+        # Generated data is only what is timed if nothing else is.
+        if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
+            return None
+        if found:
+            # The most frequent work is meant, not the slice that feeds it.
+            return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
+    # An unread call runs a model, judging by its name.
+    return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)
+
+
+def _makes_session(events: list[TraceEvent]) -> bool:
+    """Return True if a session is created, in which nothing has run before."""
+    return any(event.kind == "build" and event.name.endswith("Session") for event in events)
+
+
+_MINOR = ("tf.strided_slice", "tf.reshape", "tf.cast", "tf.squeeze", "tf.expand_dims", "tf.transpose")
