@@ -23,6 +23,7 @@ OWN = {
     "streams.py": "the standard streams",
     "runner/watched.py": "what a profiler has written into a temporary folder",
     "worker/api_table.py": "the sources of the installed TensorFlow",
+    "worker/changed_step.py": "a copy that it has just made",
     "worker/measure/memory.py": "this process's own figures in /proc",
     "worker/profile/record.py": "what the profiler has just written",
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tuilab.captured import AS_CALLED, MANIFEST, SIGNATURE
+from tuilab.model.files import write_bytes, write_text
 
 Change = Literal["xla", "graph", "float32", "mixed"]
 
@@ -57,7 +58,7 @@ def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
     shutil.copytree(folder, out)
     if change == "mixed":
         manifest = json.loads((out / MANIFEST).read_text())
-        (out / MANIFEST).write_text(json.dumps({**manifest, "mixed": True}))
+        write_text(out / MANIFEST, [json.dumps({**manifest, "mixed": True})])
         return
     from tensorflow.core.protobuf import saved_model_pb2
 
@@ -65,7 +66,7 @@ def write(tf: Any, folder: Path, out: Path, change: Change) -> None:
     model = saved_model_pb2.SavedModel.FromString((out / "saved_model.pb").read_bytes())
     types = {tf.float64.as_datatype_enum: tf.float32, tf.complex128.as_datatype_enum: tf.complex64}
     narrow(tf, model, types)
-    (out / "saved_model.pb").write_bytes(model.SerializeToString())
+    write_bytes(out / "saved_model.pb", model.SerializeToString())
     prefix = str(out / "variables" / "variables")
     reader = tf.train.load_checkpoint(prefix)
     names = sorted(reader.get_variable_to_shape_map())
