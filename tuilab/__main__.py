@@ -4,12 +4,12 @@ import os
 import signal
 import sys
 
-from tuilab.streams import mend
+from tuilab.streams import repair_streams
 
 
 def main() -> None:
     """Open the lab, or run the command in the arguments."""
-    mend()
+    repair_streams()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a parent that ignores it would never see a child's end
     # Shell completion calls without arguments and sets this variable.
     if len(sys.argv) == 1 and "_TUILAB_COMPLETE" not in os.environ:

@@ -53,10 +53,10 @@ class Manifest:
         if found["version"] != VERSION:
             raise ValueError(found["version"])
         words = {key: tuple(str(each) for each in found[key]) for key in ("arguments", "results", "said")}
-        said = tuple(sanitize_line(each, 300) for each in words["said"][:10])
+        lines = tuple(sanitize_line(each, 300) for each in words["said"][:10])
         batch = int(found.get("batch", 0))
         name, mixed = sanitize_line(str(found["name"]), 100), found.get("mixed") is True
-        return cls(name, words["arguments"], words["results"], said, batch, mixed=mixed)
+        return cls(name, words["arguments"], words["results"], lines, batch, mixed=mixed)
 
 
 def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: Any) -> Path:
@@ -85,7 +85,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
     if not given:
         raise ValueError(f"tuilab.capture: {name} was given no tensor or array to call it with")
     words = _words(target, arguments, named, len(given), tf)
-    said: list[str] = []
+    lines: list[str] = []
 
     def called(*tensors: Any) -> Any:
         left = iter(tensors)
@@ -96,7 +96,7 @@ def capture(target: Any, *arguments: Any, folder: "str | Path" = "", **named: An
         again, by_name = tf.nest.pack_sequence_as((arguments, named), filled, expand_composites=True)
         return _named(tf, target(*again, **by_name))
 
-    return _write(tf, called, given, words, name, folder, said, next(map(_drawn_at_once, drawn), 0))
+    return _write(tf, called, given, words, name, folder, lines, next(map(_drawn_at_once, drawn), 0))
 
 
 def _model(tf: Any, model: Any, folder: "str | Path") -> Path:
@@ -200,7 +200,7 @@ def _remove_left(whole: Path) -> None:
     left = re.compile(re.escape(f".{whole.name}.") + r"[0-9]+\.(part|old)")
     for name in os.listdir(str(whole.parent)) if whole.parent.is_dir() else ():
         # Until the rename, the old one is the only copy.
-        if (found := left.fullmatch(name)) and (found[1] == "part" or whole.exists()):
+        if (match := left.fullmatch(name)) and (match[1] == "part" or whole.exists()):
             with _held(whole.parent / name) as dead:
                 if dead:
                     shutil.rmtree(str(whole.parent / name), ignore_errors=True)

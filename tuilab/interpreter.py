@@ -102,7 +102,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     clean["PYTHONDONTWRITEBYTECODE"] = "1"
     try:
-        code, printed, complained = _said_by([python, "-c", _LOOK], clean)
+        code, printed, complained = _capture_output([python, "-c", _LOOK], clean)
         known: dict[str, Any] = json.loads(printed.splitlines()[-1])
     except TimeoutError:
         raise InputError(where, python, f"a Python that answers within {LOOK_S:.0f} s") from None
@@ -117,7 +117,7 @@ def look(python: str, where: str = "--python") -> dict[str, Any]:
     return known
 
 
-def _said_by(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
+def _capture_output(command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes, bytes]:
     """Run a program until it ends, and end its children; returns exit code, output and errors.
 
     Raises TimeoutError, OverflowError if it prints too much, and OSError if it cannot be started.
@@ -187,10 +187,10 @@ def _named(word: str) -> Environment:
         expected = "NAME=PATH, such as old=~/venvs/tf216; NAME=PATH,VARIABLE=VALUE sets something for it"
         raise InputError("--env", sanitize_line(word, 300), expected)
     place, *settings = _VARIABLE.split(rest)
-    return named(name, place, settings, "--env")
+    return environment_at(name, place, settings, "--env")
 
 
-def named(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
+def environment_at(name: str, place: str, settings: Sequence[str], where: str) -> Environment:
     """Return the environment at a path, also for the lab's own. settings: `NAME=VALUE`. Raises InputError."""
     variables = dict(setting.split("=", 1) for setting in settings)
     found = environment(place, where)
@@ -198,7 +198,7 @@ def named(name: str, place: str, settings: Sequence[str], where: str) -> Environ
     return Environment(name=name, python=own.python, folder=own.folder, variables=variables)
 
 
-def alike(every: Sequence[Environment]) -> str:
+def describe_same(every: Sequence[Environment]) -> str:
     """Describe which of them are the same; "" if none."""
     seen: dict[object, str] = {}
     for one in every:
@@ -209,7 +209,7 @@ def alike(every: Sequence[Environment]) -> str:
     return ""
 
 
-def started(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
+def worker_command(environment: Environment | None, module: str) -> tuple[list[str], dict[str, str]]:
     """Return the command that runs a lab module there, and its environment variables."""
     if environment is None:
         return guest.command(module), {}

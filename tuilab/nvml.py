@@ -20,7 +20,7 @@ REASONS = {
     0x2: "clocks set by an application",
     0x4: "at its power limit",
     0x8: "hardware slowdown (heat, power brake or supply)",
-    0x10: "held to the pace of its group of GPUs (sync boost)",
+    0x10: "limited to the clock of its GPU group (sync boost)",
     0x20: "hot: slowed by the driver",
     0x40: "hot: slowed by the hardware",
     0x80: "power brake from the supply",
@@ -39,7 +39,7 @@ UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
 POLICIES = {
     0: "at its power limit",
     1: "slowed by its heat",
-    2: "held to the pace of its group of GPUs (sync boost)",
+    2: "limited to the clock of its GPU group (sync boost)",
     3: "at the limit of its board",
     5: "held back for reliability",
 }

@@ -96,7 +96,7 @@ def descendants(pid: int) -> list[Process]:
     return out
 
 
-def marked(mark: str) -> list[Process]:
+def find_marked(mark: str) -> list[Process]:
     """Return this user's other processes whose environment starts with that mark or one below it.
 
     A worker appends its own mark to the one it was started with: `run/worker/nested worker`.
@@ -134,7 +134,7 @@ def end_all(
     ended: dict[Process, None] = {}
     spared, before = {process[:2] for process in spare}, list(known)
     for _ in range(_ROUNDS):
-        found = [*before, *descendants(pid), *(p for p in marked(mark) if p.pid != pid)]
+        found = [*before, *descendants(pid), *(p for p in find_marked(mark) if p.pid != pid)]
         killed = kill(p for p in dict.fromkeys(found) if p[:2] not in spared and not _is_guard(p.pid))
         for process in killed:
             with contextlib.suppress(ChildProcessError):

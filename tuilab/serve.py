@@ -48,7 +48,7 @@ SCRIPT = """<script>
   const Socket = window.WebSocket;
   const comeBack = async () => {
     const message = document.querySelector(".closed-dialog .message");
-    message.textContent = "The connection is lost. The lab goes on; this page comes back to it.";
+    message.textContent = "The connection is lost. The lab keeps running; this page reconnects.";
     for (let tried = 0; tried < 300; tried++) {
       await new Promise((done) => setTimeout(done, 2000));
       const answer = await fetch("/", {cache: "no-store"}).catch(() => null);

@@ -77,7 +77,7 @@ class Spool:
             self._give_up()
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """True if the file has every round so far."""
         return self._fd is not None
 

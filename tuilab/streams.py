@@ -8,7 +8,7 @@ LARGEST_SCREEN = 2_000
 """Maximum columns or lines."""
 
 
-def mend() -> None:
+def repair_streams() -> None:
     """Open closed streams, buffer unbuffered ones, and ignore impossible screen sizes.
 
     Services and cron jobs start programs with closed streams. Python then has None for them, and the next

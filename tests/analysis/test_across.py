@@ -57,8 +57,8 @@ def test_a_measured_arm_without_an_interval_is_named_as_not_compared():
 def test_different_machines_are_named():
     here, there = run_state(20, run="a"), run_state(20, run="b")
     there.machine = msgspec.structs.replace(MACHINE, host="laptop", tensorflow="2.20.0")
-    said = " | ".join(across([here, there]).warnings[1])
-    assert "host is gpu-07 against laptop" in said and "tensorflow is 2.21.0 against 2.20.0" in said
+    text = " | ".join(across([here, there]).warnings[1])
+    assert "host is gpu-07 against laptop" in text and "tensorflow is 2.21.0 against 2.20.0" in text
 
 
 def ran_on(arm: Arm, seconds: float) -> RunState:

@@ -97,8 +97,8 @@ def test_a_slightly_lower_op_count_is_not_given_as_the_reason() -> None:
         (GRAPH, made.account(dispatch=1e-4, compute=7e-4)),
     ):
         state.apply(e.Accounted(run="r", arm=arm.id, point=0, account=account))
-    said = r": dispatch takes 10\d µs instead of 3(\.\d+)? ms; it launches 9 ops instead of 13\."
-    assert re.search(said, answer(state))
+    text = r": dispatch takes 10\d µs instead of 3(\.\d+)? ms; it launches 9 ops instead of 13\."
+    assert re.search(text, answer(state))
     state.apply(
         e.Accounted(
             run="r", arm=EAGER.id, point=0, account=made.account(dispatch=1e-3, python=1e-3, copy=2e-3)
@@ -245,11 +245,11 @@ def test_in_a_sweep_of_different_work_both_ends_belong_to_one_arm() -> None:
             work = Work(flop=1e6, does=does)
             state.apply(e.WorkKnown(run="r", arm=arm.id, point=point.index, work=work))
     said = answer(finish(state))
-    found = re.search(r"(CPU [ab]) takes ([\d.]+) (µs|ms) \[.*\] at 256 samples and ([\d.]+) (µs|ms)", said)
-    assert found, said
+    match = re.search(r"(CPU [ab]) takes ([\d.]+) (µs|ms) \[.*\] at 256 samples and ([\d.]+) (µs|ms)", said)
+    assert match, said
     scale = {"µs": 1e-6, "ms": 1e-3}
-    ends = float(found[2]) * scale[found[3]], float(found[4]) * scale[found[5]]
-    own = times["ab".index(found[1][-1])]
+    ends = float(match[2]) * scale[match[3]], float(match[4]) * scale[match[5]]
+    own = times["ab".index(match[1][-1])]
     assert ends == (pytest.approx(own(256), rel=0.1), pytest.approx(own(65_536), rel=0.1))
 
 
@@ -434,7 +434,7 @@ def test_an_xla_program_counts_as_one_and_an_endless_loop_as_at_least_one_pass()
     placed(loop, EAGER, e.Node("a", "Mul", "CPU:0", count=90))
     placed(loop, GRAPH, e.Node("w/body/_1/a", "Mul", "CPU:0", count=8), e.Node("w/enter", "Enter", "CPU:0"))
     assert ": it launches 8 ops instead of 90." in answer(loop)
-    work = Work(uncounted=("StatelessWhile (its trips depend on the data)",))
+    work = Work(uncounted=("StatelessWhile (its number of iterations depends on the data)",))
     loop.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=work))
     assert ": it launches at least 8 ops instead of 90." in answer(finish(loop))
 

@@ -139,7 +139,7 @@ class TestGpu:
         state = measure(begun([GRAPH], gpu=False), {GRAPH: 1e-3})
         state.apply(e.WorkKnown(run="r", arm=GRAPH.id, point=0, work=Work(flop=1e3, inputs=1, outputs=1)))
         assert {b.verdict for b in bounds(state, 0, SHEETS["h100"])} == {"not known"}
-        assert "to start a call here is not measured yet" in summarise(state, against="h100").answer
+        assert "TensorFlow call here is not measured yet" in summarise(state, against="h100").answer
 
     def test_an_uninformative_ceiling_is_stored_but_not_printed(self) -> None:
         state = without_gpu(1e4, Work(flop=1e3, inputs=1, outputs=1))
@@ -390,5 +390,5 @@ def test_the_table_of_bounds_in_the_papers_is_current() -> None:
         rows.append(f"| {kind} | {len(names)} | {low if low == high else f'{low} to {high}'} |")
         counted += len(names)
     assert counted == len(PROGRAMS)
-    told = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
-    assert [row for row in rows if row not in told] == [], "\n".join(rows)
+    text = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+    assert [row for row in rows if row not in text] == [], "\n".join(rows)

@@ -90,7 +90,7 @@ def test_two_lines_cross_within_the_bounds_set_by_two_ratios(
         st.tuples(st.floats(-5, 5), st.floats(0, 2), st.integers(2, 60)), min_size=1, max_size=12, unique=True
     )
 )
-def test_every_crossing_lies_in_its_interval_and_bracket(rows: list[tuple[float, float, int]]) -> None:
+def test_every_crossing_is_in_its_interval_and_bracket(rows: list[tuple[float, float, int]]) -> None:
     at = [place(4**i, mean, error, n) for i, (mean, error, n) in enumerate(rows)]
     for found in crossings(at):
         values = (found.at, found.low, found.high, found.curvature)

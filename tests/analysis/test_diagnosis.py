@@ -61,7 +61,7 @@ def test_code_that_failed_as_a_graph_is_not_advised_to_be_one() -> None:
 def test_without_a_known_part_no_shares_are_mentioned() -> None:
     state = phases(measure(begun([GRAPH]), {GRAPH: 1e-3}), GRAPH, residual=9e-1, compute=1e-1)
     (one,) = found(state, "not-known")
-    assert "100% is not known" in one.message and "other shares" not in one.remedy
+    assert "100% of a call" in one.message and "other shares" not in one.remedy
 
 
 def test_advice_for_a_step_agrees_with_other_arms_of_the_run() -> None:
@@ -198,7 +198,7 @@ def test_a_slow_first_call_is_reported() -> None:
 def test_a_large_unknown_part_is_reported(arm: Arm) -> None:
     state = phases(measure(begun([arm]), {arm: 1.0}), arm, 0.3, compute=0.7)
     (one,) = found(state, "not-known")
-    assert one.message == f"Of a call of CPU {arm.mode}, 30% is not known."
+    assert one.message == f"30% of a call of CPU {arm.mode} is not accounted for."
     assert not found(state, "dispatch-bound")
     assert not found(phases(measure(begun([arm]), {arm: 1.0}), arm, 0.1, compute=0.9), "not-known")
 

@@ -77,10 +77,10 @@ def test_ops_that_moved_appeared_or_vanished_are_listed():
     state = run(processes=1)
     place(state, "old", [node("MatMul", "CPU:0"), node("RFFT", "GPU:0"), node("BiasAdd", "CPU:0")])
     place(state, "new", [node("MatMul", "CPU:0"), node("RFFT", "CPU:0"), node("_FusedMatMul", "CPU:0")])
-    said = " ".join(sentences(state, 0))
-    assert "CPU graph: RFFT runs on GPU:0 in old, on CPU:0 in new." in said
-    assert "CPU graph: only old runs BiasAdd, only new runs _FusedMatMul." in said
-    assert "MatMul runs" not in said
+    text = " ".join(sentences(state, 0))
+    assert "CPU graph: RFFT runs on GPU:0 in old, on CPU:0 in new." in text
+    assert "CPU graph: only old runs BiasAdd, only new runs _FusedMatMul." in text
+    assert "MatMul runs" not in text
 
 
 def test_differing_first_calls_and_import_times_are_reported():

@@ -47,9 +47,9 @@ def test_serial_and_parallel_pipelines_are_distinguished() -> None:
     [(0.14, ""), (0.16, "moderately"), (0.196, "(20%): the call is highly"), (0.21, "highly")],
 )
 def test_input_bound_is_reported_from_the_thresholds(waits: float, words: str) -> None:
-    told = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
-    assert ("input-bound" in told) == bool(words)
-    assert words in told
+    text = " ".join(diagnose(profile((op("A", 1 - waits),), input_wait=waits, compute=1 - waits)))
+    assert ("input-bound" in text) == bool(words)
+    assert words in text
 
 
 def test_copies_are_compared_with_the_compute() -> None:
@@ -57,7 +57,7 @@ def test_copies_are_compared_with_the_compute() -> None:
     assert "Copies take 2.10 ms of 3.10 ms, 2.10× the compute; keep the data on the device." in told
 
 
-def test_the_time_of_copies_beside_the_links_own_is_accounted_for() -> None:
+def test_copy_time_outside_the_link_is_accounted_for() -> None:
     copy = msgspec.structs.replace(op("MemcpyH2D", 10e-6, "copy"), device="GPU:0")
     said = copying(profile((op("A", 1e-3), copy), copy_in=116e-6, compute=1e-3))
     assert said.startswith(

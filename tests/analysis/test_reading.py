@@ -28,7 +28,7 @@ def test_an_account_that_contradicts_the_run_is_dropped() -> None:
     assert arm.account is not None and arm.account.not_known == 1
     assert arm.phases_s == {"not_known": arm.median_s}
     line, known = phase_lines(summarise(state))
-    assert "not known" in line and "28.7 ms, more apart from this run's 9.1" in known
+    assert "not known" in line and "28.7 ms, which differs from this run's 9.1" in known
 
 
 @pytest.mark.parametrize("total", [7.5e-3, 9.0e-3, 13.0e-3, 16.0e-3])

@@ -42,7 +42,7 @@ def export() -> None:
     from tuilab.lab.history import CancellableProgress, History
     from tuilab.report.formats import FORMATS
 
-    with lab.kept_runs() as kept:
+    with lab.open_history() as kept:
         assert isinstance(kept, History)
         for key in (*FORMATS, "recording"):
             print(write_kept(key, "run1", (), Path("own"), CancellableProgress("Writing"), kept))

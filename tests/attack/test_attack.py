@@ -208,10 +208,10 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             for name_of, value in environment.items():
                 patch.setenv(name_of, value)
             done = here("history", "unattended")
-        said = (place / "log").read_text(errors="replace")
-        tracebacks += "Traceback" in said + done.stdout + done.stderr
+        text = (place / "log").read_text(errors="replace")
+        tracebacks += "Traceback" in text + done.stdout + done.stderr
         # A screen's output consists of escapes.
-        plain = done.stdout + done.stderr + (said if face.begin is piped else "")
+        plain = done.stdout + done.stderr + (text if face.begin is piped else "")
         escapes += bool(ESCAPE.search(plain))
         kept = [rounds_of(folder) for folder in (place / "data", far)]
         for file in place.glob("truth.*"):
@@ -220,7 +220,7 @@ def test_kills_at_random_moments_lose_no_round_and_leave_no_process(name, tmp_pa
             rounds += measured
             if there < measured:
                 lost += measured - there
-                print(f"trial {trial}: {there} of {measured}", said[-800:], done.stdout, done.stderr)
+                print(f"trial {trial}: {there} of {measured}", text[-800:], done.stdout, done.stderr)
     table(
         f"kills, {name}",
         trials=len(trials),
@@ -269,16 +269,16 @@ def test_a_watched_program_ends_normally_whichever_watcher_is_killed(tmp_path, l
         ended = watcher.wait(60)
         while (ours(OBSERVED) or os.listdir(windows)) and time.monotonic() < deadline:
             time.sleep(0.02)
-        said = (place / "log").read_text(errors="replace")
+        text = (place / "log").read_text(errors="replace")
         orphans += len(ours(OBSERVED)) + len(os.listdir(windows))
         shutil.rmtree(windows)
-        tracebacks += "Traceback" in said
+        tracebacks += "Traceback" in text
         # Nothing asked it to end, or it was asked before it got that far.
-        lost += "end" not in said and (number == signal.SIGKILL or ended not in (-number, 128 + number))
+        lost += "end" not in text and (number == signal.SIGKILL or ended not in (-number, 128 + number))
         Store.open(place / "data").close()
         unsound += bool(check(place / "data" / FILE).findings)
-        if said not in ("", "end\n"):
-            print(trial, number, ended, said)
+        if text not in ("", "end\n"):
+            print(trial, number, ended, text)
     table(
         "watchers killed", trials=trials, lost=lost, orphans=orphans, tracebacks=tracebacks, escapes=unsound
     )
@@ -539,8 +539,8 @@ def test_a_remote_host_cannot_write_into_another_run(tmp_path):
     ]
     begun = [msgspec.json.decode(e.encode(own_start))]
     machine = {"type": "ready", "machine": begun[0]["machine"], "import_s": 0, "start_s": 0}
-    said = [[*hello, *forged, machine], [*begun, *forged]]
-    first, second = ("\n".join(json.dumps(line) for line in lines) for lines in said)
+    messages = [[*hello, *forged, machine], [*begun, *forged]]
+    first, second = ("\n".join(json.dumps(line) for line in lines) for lines in messages)
     code = f"import sys; print({first!r}, flush=True); sys.stdin.readline(); print({second!r}, flush=True)"
     recorder = Recorder(store)
 

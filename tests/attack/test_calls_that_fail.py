@@ -332,10 +332,10 @@ class Attack:
             with contextlib.suppress(OSError):
                 spool.collect_all(store, data)
             store.close()
-        told = done.said + "".join(words for words in store.messages)
+        text = done.said + "".join(words for words in store.messages)
         there: dict[str, int] = {}
         for file in data.glob("history*.db"):
-            if file.name == FILE or file.name in told or "20260101" in file.name or "recovered" in file.name:
+            if file.name == FILE or file.name in text or "20260101" in file.name or "recovered" in file.name:
                 for run, count in rounds_in(file).items():
                     there[run] = max(count, there.get(run, 0))
         wanted = {**RUNS, "gone": 300, "half": 3, "aside": 300, "left": LEFT}
@@ -359,10 +359,10 @@ class Attack:
         if elsewhere := re.search(r"runs are kept in (\S+) for now", done.said):
             file = Path(elsewhere[1]) / FILE
             return rounds_in(file).get(run, 0) if file.exists() else 0
-        found = re.search(r"is saved in (\S+\.jsonl)", done.said)
-        if found is None or not Path(found[1]).exists():
+        match = re.search(r"is saved in (\S+\.jsonl)", done.said)
+        if match is None or not Path(match[1]).exists():
             return 0
-        return sum(b'"type":"round"' in line[:40] for line in Path(found[1]).read_bytes().splitlines())
+        return sum(b'"type":"round"' in line[:40] for line in Path(match[1]).read_bytes().splitlines())
 
     def undone(self, file: Path, done: Outcome) -> Iterator[str]:
         """Yield what the command claimed to do but did not."""
@@ -376,8 +376,8 @@ class Attack:
             "history check --repair": "SELECT 1 FROM runs WHERE run = 'aside'",
             "watch -o --json": "SELECT 1 FROM programs WHERE program != 'w0000'",
         }.get(self.name)
-        said = done.said + (self.place / "own/page.html").read_text()
-        if wanted and not any(w in said for w in ("not kept in the history", "in memory", "for now")):
+        text = done.said + (self.place / "own/page.html").read_text()
+        if wanted and not any(w in text for w in ("not kept in the history", "in memory", "for now")):
             with contextlib.closing(sqlite3.connect(file)) as connection:
                 if not connection.execute(wanted).fetchone():
                     yield "done, it says, but it is not"

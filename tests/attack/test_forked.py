@@ -145,8 +145,8 @@ def test_killing_any_process_of_a_forked_run_loses_no_round_and_leaves_none(tmp_
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TUILAB_DATA", str(place / "data"))
             done = here("history", "unattended")
-        said = (place / "log").read_text(errors="replace")
-        tracebacks += "Traceback" in said + done.stdout + done.stderr
+        text = (place / "log").read_text(errors="replace")
+        tracebacks += "Traceback" in text + done.stdout + done.stderr
         kept = rounds_of(place / "data")
         unsound += bool(check(place / "data" / FILE).findings)
         measured = {file.name.partition(".")[2]: file.stat().st_size for file in place.glob("truth.*")}
@@ -159,7 +159,7 @@ def test_killing_any_process_of_a_forked_run_loses_no_round_and_leaves_none(tmp_
             sum(measured.values()),
             missing,
             f"{alone_s:.1f} s",
-            said.strip()[-160:].replace("\n", " | "),
+            text.strip()[-160:].replace("\n", " | "),
         )
     table(
         "kills, forked",

@@ -94,19 +94,19 @@ def test_a_watched_program_ends_as_it_does_alone(tmp_path, long):  # noqa: F811
         done = call(
             folder, [*TUILAB, "watch", "--plain", "-o", str(page), "--json", str(pages), "--", *program]
         )
-        said = done.stderr.decode("utf-8", "replace")
+        output = done.stderr.decode("utf-8", "replace")
         wanted = {"ends by a code": 255, "ends by a signal": -signal.SIGKILL, "has the page's name": 2}.get(
             name, 0
         )
-        told = msgspec.json.decode(pages.read_bytes()) if pages.exists() else {}
+        text = msgspec.json.decode(pages.read_bytes()) if pages.exists() else {}
         found = [
-            done.returncode != wanted or b"end" not in done.stdout or not told,
+            done.returncode != wanted or b"end" not in done.stdout or not text,
             len(ours(str(file))) + len(os.listdir(folder / "tmp")),
-            "Traceback" in said,
-            bool(ESCAPE.search(said + (page.read_text() if page.is_file() else "") + str(told))),
+            "Traceback" in output,
+            bool(ESCAPE.search(output + (page.read_text() if page.is_file() else "") + str(text))),
         ]
         if any(found):
-            print(name, done.returncode, found, said[-1_000:])
+            print(name, done.returncode, found, output[-1_000:])
         lost, orphans, tracebacks, escapes = (
             a + b for a, b in zip((lost, orphans, tracebacks, escapes), found, strict=True)
         )

@@ -62,10 +62,10 @@ def judge(name: str, way: str, outcome: Outcome, allowed: int) -> list[str]:
         wrong.append("control characters in its output")
     if "Traceback" in outcome.said:
         wrong.append("a traceback")
-    said = " ".join(outcome.said.split())
-    if name in NAMED and (outcome.code == 0 or not re.search(NAMED[name], said)):
+    text = " ".join(outcome.said.split())
+    if name in NAMED and (outcome.code == 0 or not re.search(NAMED[name], text)):
         wrong.append(f"{NAMED[name]!r} is not named")
-    if re.search("ops that|part of Keras that|layer, which", said) and "--trust" not in said:
+    if re.search("ops that|part of Keras that|layer, which", text) and "--trust" not in text:
         wrong.append("what --trust would allow is not said")
     return [f"{name} by {way}: {each}\n    {outcome.said[-600:]}" for each in wrong]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.attack.test_attack import ESCAPE, EXTREMES, RECORDINGS, TEXTS, long, part, table  # noqa: F401
 from tests.tui.lab import lab, text
 from tests.tui.test_watching import opened, press
-from tuilab.lab.several import opened as kept
+from tuilab.lab.several import open_pages as kept
 from tuilab.model.errors import InputError
 from tuilab.tui.screens.watching import TITLES
 

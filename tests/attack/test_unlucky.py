@@ -112,7 +112,7 @@ def test_a_deeply_nested_settings_file_is_tolerated(place):
     kept = titles._file()
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(DEEP)
-    assert titles.kept(()) == ()
+    assert titles.read_saved_titles(()) == ()
 
 
 def test_own_code_that_python_cannot_compile_is_reported(place):
@@ -140,7 +140,7 @@ def test_the_run_id_of_a_recording_cannot_name_another_folder(place, run):
     assert here("history", "import", "own/theirs.jsonl").returncode == 0
     before = {str(file) for file in place.parent.rglob("*")}
     kept = Spool(run, str(folder(place / "data")))
-    assert kept.whole
+    assert kept.is_complete
     store = Store.open()
     path = write_kept("json", run, (), place / "own", CancellableProgress("Writing"), History(store))
     store.close()
@@ -187,9 +187,9 @@ def test_a_deleted_working_folder_is_named(place, monkeypatch, line):
 def test_characters_outside_the_encoding_are_replaced_by_a_mark(place, line):
     about = {**os.environ, **environment(place), "PYTHONIOENCODING": "iso-8859-1"}
     done = subprocess.run([*TUILAB, *line.split()], env=about, capture_output=True, timeout=120)
-    said = done.stdout.decode("iso-8859-1")
-    assert done.returncode == 0 and said and not TRACE.search(done.stderr.decode("iso-8859-1")), done
-    assert "json" not in line or isinstance(json.loads(said), dict)
+    text = done.stdout.decode("iso-8859-1")
+    assert done.returncode == 0 and text and not TRACE.search(done.stderr.decode("iso-8859-1")), done
+    assert "json" not in line or isinstance(json.loads(text), dict)
 
 
 DOCUMENT = "```python\nimport tensorflow as tf, time\nt = time.time()\ntf.ones((9, 9)) @ tf.ones((9, 9))\nprint(time.time() - t)\n```\n"

@@ -203,8 +203,8 @@ def main() -> None:
                 out.write(msgspec.json.encode(runs[-1]) + b"\n")
             passed = time.monotonic() - start
             print(f"run {number + 1}, {passed:.0f} s, {len(runs[-1])} processes", file=sys.stderr, flush=True)
-    said = watch.said() if count else ""
-    written.show(f"{report(runs)}\n{said}\n", "Coverage", __file__, __doc__)
+    text = watch.said() if count else ""
+    written.show(f"{report(runs)}\n{text}\n", "Coverage", __file__, __doc__)
 
 
 if __name__ == "__main__":

@@ -118,8 +118,8 @@ def pairs(name: str, count: int) -> list[tuple[Figures, Figures]]:
             found = {way: run(Path(folder), name, watched=way) for way in rng.sample([False, True], 2)}
             out.append((found[False], found[True]))
             alone, watched = (found[way] for way in (False, True))
-            said = ", ".join(f"{key} {alone[key]:.2f} → {watched[key]:.2f}" for key in alone)
-            print(f"{name}, pair {number + 1} of {count}: {said}", file=sys.stderr, flush=True)
+            text = ", ".join(f"{key} {alone[key]:.2f} → {watched[key]:.2f}" for key in alone)
+            print(f"{name}, pair {number + 1} of {count}: {text}", file=sys.stderr, flush=True)
     return out
 
 

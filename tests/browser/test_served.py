@@ -208,8 +208,8 @@ def test_the_server_survives_a_stopped_or_killed_lab(tmp_path):
         port = url.split(":")[2].partition("/")[0]
         (process,) = [p for p in psutil.Process().children() if port in p.cmdline()]
         asyncio.run(pages(url, process))
-    said = (tmp_path / "said").read_text()
-    assert "characters at once" in said and "raised" not in said and "Traceback" not in said, said
+    text = (tmp_path / "said").read_text()
+    assert "characters at once" in text and "raised" not in text and "Traceback" not in text, text
 
 
 def last_run(data: Path) -> dict:

@@ -132,7 +132,7 @@ def test_no_argument_ends_in_a_traceback(name, place, monkeypatch, request):
 def test_a_parameter_given_as_an_option_shows_the_right_syntax():
     for words, said in (("--batch", "4"), "4"), (("--batch=8",), "8"), (("--batch",), "VALUE"):
         done = here("run", "stft-small", *words)
-        assert done.returncode == 2 and f"A parameter is changed with --set batch={said}." in done.stderr
+        assert done.returncode == 2 and f"Set a parameter with --set batch={said}." in done.stderr
     assert "Did you mean" not in done.stderr
     assert "--set" not in here("history", "--batch", "4").stderr
 

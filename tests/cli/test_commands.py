@@ -101,7 +101,7 @@ def test_a_worker_proves_a_finding(tmp_path, monkeypatch):
     assert (proof["code"], proof["line"]) == ("TL105", 6), proof
     said, true = proof["said_s"], proof["true_s"]
     assert said > 0 and true > 0 and proof["factor"] == pytest.approx(max(said, true) / min(said, true))
-    assert "the first call against later ones" in proof["sentence"]
+    assert "it is the first call, not a later one" in proof["sentence"]
     runs = json.loads(calling.here("history", "--json").stdout)
     assert proof["run"] in {entry["run"] for entry in runs}
     raw = calling.here("export", proof["run"][:8], "--format", "json").stdout

@@ -97,9 +97,9 @@ def test_a_call_without_a_gpu_kernel_gets_no_ceiling(own):
         "-q",
     )
     assert done.returncode == 0, done.stderr
-    said = " ".join(done.stdout.split())
-    assert "CombinedNonMaxSuppression, all of this call, has no GPU kernel and runs on the CPU" in said
-    assert "h100 could be" not in said.lower()
+    text = " ".join(done.stdout.split())
+    assert "CombinedNonMaxSuppression, all of this call, has no GPU kernel and runs on the CPU" in text
+    assert "h100 could be" not in text.lower()
     explained = calling.run(own, "explain", f"{own}/own.py:suppress", "-q")
     assert "no GPU kernel" in explained.stdout
 
@@ -116,7 +116,7 @@ def test_other_commands_take_shapes_too(own, command):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("stft-small", "--input", "a=float32[2]"), "--set changes the sizes"),
+        (("stft-small", "--input", "a=float32[2]"), "for a preset, use --set"),
         (("own.py:loss", "--input", "a=float32[2"), "expected a shape as in float32[batch=32,64]"),
         (("own.py:loss", "--input", "elsewhere"), "'resident', 'copied' or a shape"),
     ],

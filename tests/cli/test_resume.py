@@ -81,11 +81,11 @@ def test_an_imprecise_complete_run_is_resumed_in_further_processes():
     assert more is not None and more.budget.workers == more.budget.forks == 6
     most = further(precise, 0.5, BUDGET["standard"])
     assert most.budget.workers == 21, "no more than twenty at once"
-    assert resume.told(more, MACHINE).startswith("± 2% in about ")
-    assert resume.told(most, MACHINE).startswith("nearer to ± 2% in about ")
+    assert resume.describe_rest(more, MACHINE).startswith("± 2% in about ")
+    assert resume.describe_rest(most, MACHINE).startswith("closer to ± 2% in about ")
     publish = further(precise, 0.04, BUDGET["publish"])
-    each = publish.budget.of_process(1).limit_s
-    assert each == BUDGET["publish"].of_process(1).limit_s, "each process has the time that it always has"
+    each = publish.budget.for_process(1).limit_s
+    assert each == BUDGET["publish"].for_process(1).limit_s, "each process has the time that it always has"
 
 
 OLD, NEW = Arm("CPU:0", "graph", host="old"), Arm("CPU:0", "graph", host="new")
@@ -153,7 +153,7 @@ def test_a_run_ends_with_the_command_that_makes_it_precise(capsys):
         with click.Context(run):
             assert exit_code(state, summarise(state, ())) == 0
         said = capsys.readouterr().err
-        assert bool(re.search(r"tuilab resume r goes on: ± 5% in about \d+ s\n", said)) is told, said
+        assert bool(re.search(r"tuilab resume r continues: ± 5% in about \d+ s\n", said)) is told, said
 
 
 def test_a_host_that_has_changed_begins_a_new_run():
@@ -184,7 +184,7 @@ def test_resumed_rounds_are_stored_after_the_earlier_ones(tmp_path):
     recorder.close()
     store = Store.open(tmp_path)
     recorder = Recorder(store)
-    recorder.go_on("r")
+    recorder.continue_run("r")
     for event in [
         begun(THERE, swept=False, worker=1),
         *rounds("r", 5, THERE),

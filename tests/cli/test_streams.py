@@ -58,7 +58,7 @@ def test_an_output_file_never_takes_the_number_of_a_closed_stream(data, tmp_path
     assert done.returncode == 0 and file.read_text().startswith("run,arm"), done
     assert len(file.read_text().splitlines()) == 901
     assert shell(data, f"history tag run1 x {closed}").returncode == 0
-    opens = "from tuilab.streams import mend; import os; mend(); os._exit(os.open('/', 0) > 2)"
+    opens = "from tuilab.streams import repair_streams; import os; repair_streams(); os._exit(os.open('/', 0) > 2)"
     words = f'{sys.executable} -c "{opens}" {closed}'
     assert subprocess.run(["bash", "-c", words], timeout=60).returncode == 1, "an opened file is not a stream"
 
@@ -87,7 +87,7 @@ def test_a_dash_means_standard_output(data, tmp_path, monkeypatch):
 def test_an_impossible_screen_size_is_ignored(data, size):
     done = shell(data, "history", COLUMNS=size, LINES=size)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 3, done
-    code = "from tuilab.streams import mend; import os; mend(); print({'COLUMNS', 'LINES'} & set(os.environ))"
+    code = "from tuilab.streams import repair_streams; import os; repair_streams(); print({'COLUMNS', 'LINES'} & set(os.environ))"
     told = subprocess.run(
         [sys.executable, "-c", code],
         env=environment(data, COLUMNS=size, LINES=size),
@@ -108,5 +108,5 @@ def test_a_tag_is_one_word(data):
 @pytest.mark.parametrize("closed", ["</dev/null", "<&-", "2>&-", "2>/dev/full", "<&- >&- 2>&-"])
 def test_the_lab_without_a_terminal_is_bad_input_whichever_streams_are_closed(data, closed):
     done = shell(data, closed)
-    said = "tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n"
-    assert done.returncode == 2 and done.stderr == said * ("2>" not in closed), done
+    text = "tuilab: the lab needs a terminal; `tuilab run PRESET` works without one\n"
+    assert done.returncode == 2 and done.stderr == text * ("2>" not in closed), done

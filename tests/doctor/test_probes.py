@@ -192,7 +192,7 @@ def test_a_library_that_is_not_a_driver_is_reported(machine: Machine):
 
 
 def test_lines_cut_off_by_a_kill_are_dropped():
-    assert children.known(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
+    assert children.merge_lines(b'{"a": 1}\nnoise\n{"b": 2, "a": 3}\n[1]\n{"c":') == {"a": 3, "b": 2}
 
 
 def test_the_log_keeps_relevant_lines_once_without_prefixes():

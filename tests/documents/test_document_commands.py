@@ -107,7 +107,7 @@ def test_import_of_a_document_without_benchmarks(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_without_names_it_goes_on_and_says_so(monkeypatch):
+def test_without_names_it_continues_and_reports_that(monkeypatch):
     monkeypatch.setattr(opening.tables, "for_installed", lambda: None)
     result = call(check, ARCHIVE, "--no-worker", "--json")
     assert "not checked" in json.loads(result.stdout)["files"][0]["examples"][0]["unresolved"][0]["reason"]

@@ -57,7 +57,7 @@ def test_what_the_lab_remembers_may_be_a_pipe(place):
     environment = {**os.environ, **homes, "TUILAB_DATA": str(place / "data"), "TMPDIR": str(place)}
     done = calling.run(place / "other", "history", seconds=SECONDS, env=environment)
     assert done.returncode == 0 and "history.db cannot be opened: it is a pipe" in done.stderr, done
-    code = "from tuilab.lab.files import preferences; from tuilab.history.roofs import known; print(preferences(), known())"
+    code = "from tuilab.lab.files import preferences; from tuilab.history.roofs import load_roofs; print(preferences(), load_roofs())"
     done = calling.subprocess.run(
         [sys.executable, "-c", code], env=environment, timeout=SECONDS, capture_output=True, text=True
     )
@@ -93,7 +93,7 @@ def mended(file, monkeypatch, then):
     return fixed
 
 
-def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, monkeypatch):
+def test_a_file_saved_during_a_fix_keeps_its_content(place, monkeypatch):
     file = place / "x.py"
     for moment in ("read", "worked out"):
         file.write_text(CLOCK)
@@ -105,7 +105,7 @@ def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, mon
 
         fixed = mended(file, monkeypatch, then)
         if fixed is not None:
-            with pytest.raises(OSError, match="changed while it was being fixed"):
+            with pytest.raises(OSError, match="changed during the fix"):
                 fixed.write()
         assert file.read_text() == later, moment
     file.write_text(CLOCK)
@@ -114,7 +114,7 @@ def test_a_file_that_is_saved_while_it_is_mended_keeps_what_was_saved(place, mon
     assert "perf_counter" in file.read_text()
 
 
-def test_a_file_that_goes_while_a_folder_is_read_is_told(place):
+def test_a_file_that_disappears_during_reading_is_reported(place):
     from tuilab.documents.checker.files import CheckJob
 
     result = check_file(place / "gone.md", CheckJob(None, CheckSettings()), named=False)

@@ -1,4 +1,4 @@
-"""What an expert sees in somebody's benchmark: a probe for each rule and decision, and the nearest that is no fault."""
+"""Probes: a mistake that an expert would see for each rule and decision, and the nearest code without a mistake."""
 
 import json
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ t = time.perf_counter()
 for _ in range(10):
     fast(x).numpy()
 print(time.perf_counter() - t)
-""", says="nothing ran fast"),
+""", says="no warm-up of fast"),
     Probe("a training for each device", "TL105", "begin = time.perf_counter()", MODEL + """
 took = {}
 for device in ('/CPU:0', '/GPU:0'):
@@ -214,7 +214,7 @@ with tf.device('/GPU:0'):
     gpu = time.perf_counter() - u
 print(cpu, gpu)
 """),
-    # Not told at all.
+    # Not reported at all.
     Probe("an item of a tensor is assigned", "TL003", "z[0]", "z = tf.zeros((3,))\nz[0] = 1.0\n"),
     Probe("TFLite is invoked before the clock", "TL102", "invoke()", """
 lite = tf.lite.Interpreter(model_path='m.tflite')
@@ -237,7 +237,7 @@ fast(x).numpy()
 gpu_time = time.perf_counter() - u
 print('CPU', cpu_time, 'GPU', gpu_time)
 """),
-    Probe("NumPy's data beside NumPy's product", "TL108", "np.random.normal", """
+    Probe("NumPy's data next to NumPy's product", "TL108", "np.random.normal", """
 t = time.perf_counter()
 z = np.dot(np.random.normal(size=(512, 512)), np.ones((512, 512)))
 numpy_time = time.perf_counter() - t
@@ -245,7 +245,7 @@ t = time.perf_counter()
 tf.matmul(x, y).numpy()
 print('numpy', numpy_time, 'tf', time.perf_counter() - t)
 """),
-    Probe("a graph made anew after each epoch", "TL202", "@tf.function", """
+    Probe("a graph recreated after each epoch", "TL202", "@tf.function", """
 class Times(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         @tf.function
@@ -306,7 +306,7 @@ with tf.device('/GPU:0'):
     print('GPU time', time.perf_counter() - u)
 ```
 """, head="", file="x.md"),
-    Probe("threads are set anew in a loop", "TL009", "set_inter_op", """
+    Probe("threads are set again in a loop", "TL009", "set_inter_op", """
 for n in range(1, 9):
     tf.config.threading.set_inter_op_parallelism_threads(n)
     s = time.perf_counter()
@@ -325,7 +325,7 @@ two.compile(adam, 'mse')
 one.fit(np.zeros((64, 8)), np.zeros((64, 1)))
 two.fit(np.zeros((64, 8)), np.zeros((64, 1)))
 """),
-    Probe("a model is compiled anew for each size", "TL104", "s = time.perf_counter()", MODEL + """
+    Probe("a model is compiled again for each size", "TL104", "s = time.perf_counter()", MODEL + """
 m = made()
 m.fit(data, goal)
 for size in range(8, 640, 8):
@@ -363,7 +363,7 @@ b = f(a)
 took = time.perf_counter() - t
 print('JAX', took)
 """),
-    Probe("an estimator makes its graph anew", "TL108", "model.train(feed, steps=100)", """
+    Probe("an estimator rebuilds its graph", "TL108", "model.train(feed, steps=100)", """
 model = tf.estimator.Estimator(build)
 model.train(feed, steps=1)
 t = time.time()
@@ -423,7 +423,7 @@ try:
 except Exception as e:
     print(e)
 """),
-    Probe("a second run with no first beside it", "TL105", "start = time.perf_counter()", """
+    Probe("a second run without a first", "TL105", "start = time.perf_counter()", """
 f = tf.function(tf.matmul)
 start = time.perf_counter()
 z = f(x, y).numpy()
@@ -549,7 +549,7 @@ h = m.fit(data, goal, epochs=30)
 plt.plot(h.history['loss'])
 plt.show()
 print('elapsed time', time.perf_counter() - t)
-""", says="closes its window"),
+""", says="a plot window blocks the code"),
     Probe("a model that is made in the time, by its class", "TL108", "PredictionModel", """
 from nets import PredictionModel
 t = time.perf_counter()
@@ -736,7 +736,7 @@ def test_product(benchmark):
     f(x)
     benchmark(lambda: f(x).numpy())
 """),
-    Probe("a module's own faults are told in that module", "TL107", "", """
+    Probe("a module's own faults are reported in that module", "TL107", "", """
 import clocks
 clocks.run()
 """, beside=(("clocks.py", HEAD + TENSORS + "def run():\n    t = time.time()\n    (x @ y).numpy()\n"
@@ -961,7 +961,7 @@ with tf.compat.v1.Session() as sess:
     print(sess.run(c))
 ```
 """, head="", file="x.md"),
-    Probe("so many batches that their start does not show", "TL109", "", """
+    Probe("enough batches to hide the start", "TL109", "", """
 d = tf.data.Dataset.range(1000000)
 t = time.perf_counter()
 for b in d:
@@ -1054,7 +1054,7 @@ for name in ('a.png', 'b.png', 'c.png'):
     image = tf.io.read_file(name)
 print(time.perf_counter() - t)
 """),
-    Probe("Python's printing beside TensorFlow's", "TL201", "", """
+    Probe("Python's printing next to TensorFlow's", "TL201", "", """
 @tf.function
 def f(v):
     print('Python', v)
@@ -1214,7 +1214,7 @@ start = time.perf_counter()
 m.fit(data, goal, epochs=5, validation_data=(data, goal))
 print('epochs done after', time.perf_counter() - start)
 """, file="tf_benchmark.py"),
-    Probe("printing beside an interpreter", "TL108", "start = time.perf_counter()", """
+    Probe("printing next to an interpreter", "TL108", "start = time.perf_counter()", """
 interpreter = tf.lite.Interpreter(model_path='m.tflite')
 interpreter.allocate_tensors()
 interpreter.invoke()
@@ -1245,7 +1245,7 @@ def test_every_name_is_a_probe_of_its_own():
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda p: p.name)
-def test_the_fault_is_told_where_it_stands(probe):
+def test_fault_is_reported_on_its_line(probe):
     told = found(probe)
     assert [m for code, line, m in told if code == probe.code and probe.at in line and probe.says in m], told
 

@@ -160,7 +160,7 @@ def test_text_for_the_screen_is_clean_and_lines_keep_their_numbers():
     assert report.lines[3] == "x = 1  # "
 
 
-def test_findings_lie_beside_their_lines():
+def test_findings_are_next_to_their_lines():
     from tests.documents.expected import DATA
 
     report = report_of(DATA / "class_benchmark.py")

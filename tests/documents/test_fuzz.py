@@ -13,7 +13,7 @@ from tests.documents.fuzz import inputs, names
 from tuilab.cli.check import full
 from tuilab.documents import DocumentReport, dumps, read
 from tuilab.documents.api.tables import shipped
-from tuilab.documents.api.versions import known
+from tuilab.documents.api.versions import supported_versions
 from tuilab.documents.checker import files, output
 from tuilab.documents.checker.settings import CheckSettings
 from tuilab.documents.reading.parse import NOWHERE
@@ -54,7 +54,7 @@ def warm() -> Iterator[None]:
     """Everything that is loaded when first used is loaded before anybody watches."""
     for document in documents():
         report_of(document)
-    known()  # the names of other versions, which a document may ask for
+    supported_versions()  # the names of other versions, which a document may ask for
     yield
 
 

@@ -123,7 +123,7 @@ def test_names_that_are_real_guarded_or_not_known_are_not_findings(code):
     assert not {"TL001", "TL002"} & set(codes(findings(code)))
 
 
-def test_a_finding_in_a_helper_stands_where_the_helper_does():
+def test_a_finding_in_a_helper_is_on_the_helpers_line():
     text = (
         "```python\n"
         + HEAD
@@ -207,7 +207,7 @@ def test_true_sentences_have_no_findings(sentence):
 
 
 @pytest.mark.parametrize(
-    "code, told",
+    "code, late",
     [
         ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'", True),
         ("import os\nos.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'", False),
@@ -215,5 +215,5 @@ def test_true_sentences_have_no_findings(sentence):
         ("import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\nos.system('python x.py')", False),
     ],
 )
-def test_an_environment_variable_is_told_where_it_comes_too_late(code, told):
-    assert ("TL310" in codes(findings(code))) == told
+def test_late_environment_variable_is_reported(code, late):
+    assert ("TL310" in codes(findings(code))) == late

@@ -56,7 +56,7 @@ def test_each_is_an_error_and_none_a_traceback(name):
     assert isinstance(error, InputError) and str(error).count(name) == 1
 
 
-def test_beside_files_that_can_be_read_all_are_told_and_the_code_is_two():
+def test_unreadable_files_are_reported_with_the_others_and_exit_with_two():
     Path("bad.ipynb").write_text("null")
     Path("good.py").write_text(SCRIPT.replace("matmul", "matmull"))
     done = call("good.py", "bad.ipynb")

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from tuilab.cli.check import check
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped
-from tuilab.documents.api.versions import check_version, installed_by, known, table_of
+from tuilab.documents.api.versions import check_version, installed_by, supported_versions, table_of
 from tuilab.model.errors import InputError
 
 NEW = "import tensorflow as tf\nx = tf.image.decode_webp(tf.io.read_file('a.webp'))\n"
@@ -21,7 +21,7 @@ def found(code: str, tensorflow: str = "", name: str = "x.py") -> list[str]:
 
 
 def test_a_name_that_came_later_is_missing_in_the_version_that_is_asked_for():
-    assert found(NEW) == [] and found(NEW, known()[-1]) == []
+    assert found(NEW) == [] and found(NEW, supported_versions()[-1]) == []
     (message,) = found(NEW, "2.17")
     assert message == "tf.image.decode_webp does not exist in TensorFlow 2.17.1 (new in 2.20)"
 
@@ -35,7 +35,7 @@ def test_what_left_with_a_version_says_so():
     ]
 
 
-def test_of_a_name_that_was_never_there_no_version_is_told():
+def test_a_name_that_never_existed_has_no_version():
     (message,) = found("import tensorflow as tf\ntf.signal.lfilter(1)\n", "2.18")
     assert "(" not in message
 
@@ -89,14 +89,14 @@ def test_what_tells_no_version(lines: list[str]):
 
 
 def test_every_version_that_the_lab_measures_in_is_known_and_a_whole_table():
-    assert known() == ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
-    for version in known():
+    assert supported_versions() == ("2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+    for version in supported_versions():
         table = table_of(version)
         assert table.version.startswith(version) and list(table.names) == sorted(set(table.names))
         assert {"tf.matmul", "tf.keras.Model", "tf.signal.stft"} <= set(table.names)
         assert set(table.signatures) <= set(table.names)
         assert set(table.renames.values()) <= set(table.names)
-    assert table_of(known()[-1]) == shipped()
+    assert table_of(supported_versions()[-1]) == shipped()
 
 
 @pytest.mark.parametrize("version", ["2.15", "3.0", "2", "newest", "2.17 ", "../2.17", "2.17.x"])

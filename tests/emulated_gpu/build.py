@@ -90,13 +90,13 @@ def _install(requirement: str, folder: Path) -> None:
             try:
                 done = subprocess.run(command, capture_output=True, text=True, timeout=900)
             except (OSError, subprocess.TimeoutExpired) as error:
-                said = str(error)
+                text = str(error)
                 continue
             if done.returncode == 0:
                 place.rename(folder)
                 return
-            said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-    raise Missing(f"{requirement} could not be installed: {said}")
+            text = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    raise Missing(f"{requirement} could not be installed: {text}")
 
 
 def library() -> Path:

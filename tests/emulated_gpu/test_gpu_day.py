@@ -73,9 +73,9 @@ def test_figures_are_printed_with_those_of_the_data_sheet() -> None:
         {"name": "GPU:0", "description": "NVIDIA H100 80GB HBM3"},
     ]
     found = {"machine": {"devices": gpus}, "roofs": {"devices": {"GPU:0": roofs}}}
-    said = list(gpu_day.machine(Outcome(0, 1.0, json.dumps(found), "")))
-    assert "tf32 products: 6e+14 is 121% beyond the data sheet's 4.95e+14" in said
-    assert any(line.startswith("triad: 3e+12 is 90% of") for line in said) and len(said) == 4
+    lines = list(gpu_day.machine(Outcome(0, 1.0, json.dumps(found), "")))
+    assert "tf32 products: 6e+14 is 121% beyond the data sheet's 4.95e+14" in lines
+    assert any(line.startswith("triad: 3e+12 is 90% of") for line in lines) and len(lines) == 4
     gpus[1]["description"] = "EMULATED"
     assert list(gpu_day.machine(Outcome(0, 1.0, json.dumps(found), ""))) == ["no data sheet of EMULATED"]
 
@@ -84,8 +84,8 @@ def test_noise_does_not_change_a_belief_of_the_code() -> None:
     flags = [{"code": "precision", "message": "time ran out"}, {"code": "emulated", "message": "no GPU"}]
     same = {"status": "ok", "device": "GPU:0", "requested_device": "GPU:0", "flags": flags}
     arms = [{"id": "a", **same}, {"id": "b", **same, "status": "failed", "reason": "out of memory"}]
-    said = list(gpu_day.run(Outcome(3, 1.0, json.dumps({"arms": arms}), "x\nthe last line\n")))
-    assert said == ["it ended with 3: the last line", "a: no GPU", "b is failed: out of memory", "b: no GPU"]
+    lines = list(gpu_day.run(Outcome(3, 1.0, json.dumps({"arms": arms}), "x\nthe last line\n")))
+    assert lines == ["it ended with 3: the last line", "a: no GPU", "b is failed: out of memory", "b: no GPU"]
 
 
 def test_a_step_that_fails_or_hangs_does_not_end_the_gpu_day(tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ def test_the_assumptions_about_tf32_are_checked_on_the_gpu(
         "tiny_op_after_profile_s": 1e-4, "details": {"compute_capability": capability},
         "float32_flops": 1e12, "tf32_flops": ratio * 1e12,
     }  # fmt: skip
-    said = list(gpu_day.truths(Outcome(0, 1.0, json.dumps(found), "")))
-    assert [("TF32" in line) for line in said] == ([True] if differs else [])
+    lines = list(gpu_day.truths(Outcome(0, 1.0, json.dumps(found), "")))
+    assert [("TF32" in line) for line in lines] == ([True] if differs else [])

@@ -68,10 +68,10 @@ def test_a_false_sentence_is_noticed() -> None:
     """A recorded run is consistent with its own speed, but not with another, or with exchanged samples."""
     claims = PRESETS["stft-small"].claims
     assert untrue(folded(*events_of("run")), claims, 500e-6) == []
-    assert any("by its pace" in said for said in untrue(folded(*events_of("run")), claims, 800e-6))
+    assert any("by its pace" in lines for lines in untrue(folded(*events_of("run")), claims, 800e-6))
     state = folded(*events_of("run"))
     result = summarise(state, claims)
     slow = next(arm for arm in state.arms.values() if arm.label == "CPU xla")
     slow.cells[0].samples[:] = array("d", [60 * each for each in slow.cells[0].samples])
-    said = list(order(result, measured_by_id(state, 0), 0))
-    assert said and "CPU xla is not the fastest" in said[0]
+    lines = list(order(result, measured_by_id(state, 0), 0))
+    assert lines and "CPU xla is not the fastest" in lines[0]

@@ -152,12 +152,12 @@ def test_a_gpu_without_free_memory_is_skipped_with_a_message(
 
 def test_the_cause_of_a_graph_failure_follows_the_frames_that_made_the_node() -> None:
     """As TensorFlow 2.21 reports it for a product inside a loop on this device."""
-    said = (
+    text = (
         "Graph execution error:\n\nDetected at node while/MatMul defined at (most recent call last):\n"
         '  File "<frozen runpy>", line 198, in _run_module_as_main\n\n  File "own.py", line 3, in body\n\n'
         "CUBLAS_STATUS_EXECUTION_FAILED (emulated)\n\t [[{{node while/MatMul}}]] [Op:__inference_step_43]"
     )
-    assert cause(RuntimeError(said)) == "CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
+    assert cause(RuntimeError(text)) == "CUBLAS_STATUS_EXECUTION_FAILED (emulated)"
 
 
 def test_memory_kept_by_tensorflow_is_reported_and_the_worker_continues(slow: Worker) -> None:

@@ -284,9 +284,9 @@ def lab_has_a_fault_of_its_own(trial: Trial, rng: random.Random) -> None:
     amid(terminal, rng)
     terminal.press("?")
     assert terminal.ended(REACTS_S) == 70
-    said = [line for line in terminal.last_words.splitlines() if line.strip()]
-    assert "stopped on an internal error (ZeroDivisionError: division by zero). Runs are kept" in said[0], (
-        said
+    lines = [line for line in terminal.last_words.splitlines() if line.strip()]
+    assert "stopped on an internal error (ZeroDivisionError: division by zero). Runs are kept" in lines[0], (
+        lines
     )
     assert "Traceback" in (trial.folder / "state" / "tuilab" / "tuilab-fault.txt").read_text()
     gone_alone(trial)
@@ -630,9 +630,9 @@ def command(trial: Trial, *words: str) -> str:
 
 def import_named_file(trial: Trial, terminal: Terminal) -> None:
     """Run the import that the last message names."""
-    found = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
-    assert found, terminal.last_words
-    name = found[1]
+    match = re.search(r"is saved in (\S+): tuilab history import", terminal.last_words)
+    assert match, terminal.last_words
+    name = match[1]
     command(trial, "history", "import", name)
     os.unlink(name)
 

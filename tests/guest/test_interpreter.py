@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.calling import here
-from tuilab.interpreter import alike, environment, environments, look, python_of, started
+from tuilab.interpreter import describe_same, environment, environments, look, python_of, worker_command
 from tuilab.model.errors import InputError
 
 
@@ -113,13 +113,13 @@ def test_invalid_names_and_paths_are_refused(words: list[str], expected: str):
 
 def test_two_names_for_one_environment_are_reported():
     same = "a and b are the same environment: what differs between them is chance"
-    assert alike(environments(["a=.", "b=."])) == same
-    assert alike(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
+    assert describe_same(environments(["a=.", "b=."])) == same
+    assert describe_same(environments(["a=.", "b=.,TF_ENABLE_ONEDNN_OPTS=0"])) == ""
 
 
 def test_a_worker_is_started_by_path_and_writes_no_bytecode(tmp_path: Path):
     found = environment(str(python(tmp_path / "bin" / "python")))
-    command, env = started(found, "tuilab.worker")
+    command, env = worker_command(found, "tuilab.worker")
     assert command[0] == str(tmp_path / "bin" / "python") and command[2] == "tuilab.worker"
     assert Path(command[1], "__main__.py").exists()
     assert env["PYTHONDONTWRITEBYTECODE"] == "1"

@@ -184,8 +184,8 @@ def test_a_prune_is_undone_as_a_whole_except_runs_pinned_since(store):
     store.pin("r2", "ghost")
     hidden = store.soft_delete(found.runs)
     assert set(hidden) == {"r1", "r3", "r4"} and runs(store) == ["r2"]
-    assert set(store.bring_back()) == set(hidden) and browse.extent(store).runs == 4
-    assert store.bring_back() == []
+    assert set(store.undo_delete()) == set(hidden) and browse.extent(store).runs == 4
+    assert store.undo_delete() == []
 
 
 def test_undo_restores_the_last_deletion_first_from_any_program(store, tmp_path):
@@ -195,8 +195,8 @@ def test_undo_restores_the_last_deletion_first_from_any_program(store, tmp_path)
     assert store.soft_delete(["r1", "r2", "gone"], asked=True) == ["r1", "r2"]
     store.delete("r3")
     other = Store.open(tmp_path)
-    assert other.bring_back() == ["r3"]
-    assert set(other.bring_back()) == {"r1", "r2"}
+    assert other.undo_delete() == ["r3"]
+    assert set(other.undo_delete()) == {"r1", "r2"}
     other.close()
 
 

@@ -109,7 +109,7 @@ def test_a_temporary_fault_during_a_run_loses_and_repeats_nothing(data, monkeypa
     monkeypatch.setattr(store, "append", damaged)
     for event in [*some_rounds("r1", 200), e.Finished(run="r1", status="ok")]:
         recorder.record(event)
-    assert recorder.said == ["the history could not be read for a moment; it is whole, and used on"]
+    assert recorder.said == ["the history could not be read for a moment; it is intact and still in use"]
     assert recorder.close() == ""
     assert not list(data.glob("*damaged*"))
     assert rounds(data) == {"run0": 300, "run1": 300, "run2": 300, "r1": 400}
@@ -396,14 +396,14 @@ def test_a_history_on_a_full_disk_is_read_and_pruned(full):
 
 
 def test_an_interrupted_prune_in_place_leaves_a_whole_copy(full, monkeypatch):
-    said = []
+    lines = []
     with pytest.raises(RuntimeError), recovery.cramped(full / FILE) as (connection, copy):
-        said.append(copy)
+        lines.append(copy)
         connection.execute("DELETE FROM runs WHERE run = 'run1'")
         monkeypatch.setattr(recovery, "sound", lambda *_, **__: False)
         raise RuntimeError
     monkeypatch.undo()
-    assert rounds(said[0].parent) == {f"run{number}": 300 for number in range(3)}
+    assert rounds(lines[0].parent) == {f"run{number}": 300 for number in range(3)}
 
 
 def test_a_prune_in_place_that_damages_the_history_leaves_a_whole_copy(data):

@@ -26,7 +26,7 @@ def seen(key: str, flop_per_s: float) -> Roofs:
 
 
 def peaks() -> dict[str, float]:
-    return {each.machine: each.devices["CPU:0"].peaks["float32"] for each in store.known()}
+    return {each.machine: each.devices["CPU:0"].peaks["float32"] for each in store.load_roofs()}
 
 
 def test_each_machine_has_its_own_best_roofs() -> None:

@@ -69,7 +69,7 @@ def test_a_run_stopped_before_its_first_round_is_not_kept(store):
         e.Finished(run="slid", status="cancelled"),
     ):
         recorder.record(event)
-    assert recorder.written("slid") and store.runs() == []
+    assert recorder.has_all("slid") and store.runs() == []
     # A run that failed by itself is kept, because the user looks for its reason.
     for event in (started("failed"), e.Finished(run="failed", status="failed", message="why")):
         recorder.record(event)
@@ -96,7 +96,7 @@ def test_a_profile_that_comes_after_the_end_is_kept_with_its_run(store, tmp_path
     for step_s in (1e-3, 2e-3):
         recorder.record(profiled("r1", step_s))
     recorder.record(profiled("unknown"))
-    assert recorder.written("r1") and not recorder.waiting and not recorder.problem
+    assert recorder.has_all("r1") and not recorder.waiting and not recorder.problem
     (line,) = store.runs()
     assert (line.status, line.rounds) == ("ok", 3)
     state = store.state("r1")

@@ -86,9 +86,9 @@ def test_without_file_locks_a_run_is_not_kept_and_the_exit_code_says_so(data, tm
     """A network file system may have no locks: SQLite can use neither it nor the temporary folder."""
     done = played(faulty, tmp_path, data, ("lock", 1, FOREVER, errno.ENOLCK))
     assert done.code == NOT_KEPT, done
-    said = [line for line in done.said.splitlines() if line.startswith("tuilab:")]
-    assert sum("runs are kept in memory only" in line for line in said) == 1, said
-    assert "history.db cannot be opened (its file system has no locks)" in said[0], said
+    lines = [line for line in done.said.splitlines() if line.startswith("tuilab:")]
+    assert sum("runs are kept in memory only" in line for line in lines) == 1, lines
+    assert "history.db cannot be opened (its file system has no locks)" in lines[0], lines
     (truth,) = tmp_path.glob("truth.*")
     found = here("history", "unattended")
     assert found.returncode == 0, found

@@ -31,14 +31,14 @@ def _faults(sent: bytes, size: tuple[int, int], clipboard: bool) -> Iterator[tup
     while at < len(text):
         character = text[at]
         if character == "\x1b":
-            found = CSI.match(text, at)
+            match = CSI.match(text, at)
             copied = POINTER.match(text, at) or (CLIPBOARD.match(text, at) if clipboard else None)
-            if found is not None:
-                why = _wrong(found, size)
+            if match is not None:
+                why = _wrong(match, size)
                 if why:
                     yield at, why
-                inside = inside or found[0] == "\x1b[?1049h"
-                at = found.end()
+                inside = inside or match[0] == "\x1b[?1049h"
+                at = match.end()
                 continue
             if copied is not None:
                 at = copied.end()

@@ -14,8 +14,8 @@ RIGHT = "\x1b[C"
 
 def slider(lab: Terminal, name: str = "samples") -> str:
     """Return the value next to a slider."""
-    found = re.search(rf"{name} +([\d,]+[kM]?) +┣", lab.text)
-    return found[1].replace(",", "") if found else ""
+    match = re.search(rf"{name} +([\d,]+[kM]?) +┣", lab.text)
+    return match[1].replace(",", "") if match else ""
 
 
 def test_the_first_minute(user: User) -> None:

@@ -193,11 +193,11 @@ class User:
                 f"$ {line}\nnot within {seconds:g} s\n{out[-5_000:]}{err[-5_000:]}"
             ) from None
         done = Done(process.returncode, out or "", err or "")
-        told = f"$ {line}\n{done.out[-5_000:]}{done.err[-5_000:]}\nexit code {done.code}"
-        self._saw.append(lambda: told)
+        text = f"$ {line}\n{done.out[-5_000:]}{done.err[-5_000:]}\nexit code {done.code}"
+        self._saw.append(lambda: text)
         codes = (code,) if isinstance(code, int) else code
-        assert done.code in codes, f"{told}, not {code}"
-        assert own_traceback or TRACEBACK not in done.out + done.err, told
+        assert done.code in codes, f"{text}, not {code}"
+        assert own_traceback or TRACEBACK not in done.out + done.err, text
         self.ends(process)
         if not beside:
             self.nothing_runs()
@@ -224,9 +224,9 @@ class User:
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-        told = f"$ {line}\n{out[-5_000:]}{err[-5_000:]}\nexit code {process.returncode}"
-        self._saw.append(lambda: told)
-        assert process.returncode == INTERRUPTED and TRACEBACK not in out + err, told
+        text = f"$ {line}\n{out[-5_000:]}{err[-5_000:]}\nexit code {process.returncode}"
+        self._saw.append(lambda: text)
+        assert process.returncode == INTERRUPTED and TRACEBACK not in out + err, text
         self.ends(process)
         self.nothing_runs()
         (run,) = measured()

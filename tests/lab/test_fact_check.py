@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab.test_lab import lab
 from tuilab.lab import fact_check
-from tuilab.lab.fact_check import Checker, bundled, opened
+from tuilab.lab.fact_check import Checker, bundled, open_fact_check
 from tuilab.model.errors import InputError
 from tuilab.report.fact_check import FactCheck, html, markdown, stamp, text
 
@@ -58,7 +58,7 @@ async def test_the_page_names_machine_and_date_and_escapes_markup(tmp_path):
 
 def test_an_unknown_document_lists_the_known_ones(tmp_path):
     with pytest.raises(InputError, match=r"000 \("):
-        opened("999")
+        open_fact_check("999")
 
 
 TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time.time()\ntf.matmul(a, a)\n"
@@ -78,7 +78,7 @@ TIMED = "import time\nimport tensorflow as tf\na = tf.ones((200, 200))\nt = time
 def test_a_document_without_measurable_claims_says_what_is_missing(tmp_path, text, says):
     (tmp_path / "article.md").write_text(f"# An article\n\n{text}\n")
     with pytest.raises(InputError) as raised:
-        opened(str(tmp_path / "article.md"))
+        open_fact_check(str(tmp_path / "article.md"))
     assert says in str(raised.value) and "got" not in str(raised.value)
 
 

@@ -64,7 +64,7 @@ def test_unrecognised_code_is_not_measured():
 def test_the_first_call_is_compared_with_later_ones():
     made = shown("TL105", FIRST, arm(first_call_s=0.5, median_s=1e-3))
     assert made.factor == pytest.approx(500)
-    assert made.sentence.startswith("timed that way it is 500 ms, in truth 1.00 ms, 500× too large")
+    assert made.sentence.startswith("this method gives 500 ms, not 1.00 ms: 500× too large")
 
 
 def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
@@ -73,7 +73,7 @@ def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
     loop += "print(time.perf_counter() - t)\n"
     made = shown("TL104", loop, arm(first_call_s=20e-3, median_s=1e-3))
     assert made.factor == pytest.approx((20 + 19) / 20)
-    assert "1.95× too large: the first of 20 takes 20.0 ms" in made.sentence
+    assert "1.95× too large; the first of 20 takes 20.0 ms" in made.sentence
     training = (
         "m = tf.keras.Sequential([tf.keras.layers.Conv2D(8, 3), tf.keras.layers.Flatten()])\n"
         "m.compile('adam', 'mse')\n"
@@ -84,7 +84,7 @@ def test_a_first_call_among_others_counts_as_much_as_it_adds_to_their_figure():
     assert made.factor == pytest.approx((0.5 + 39e-2) / 0.4), made.sentence
     unknown = "from settings import count\n" + loop.replace("range(20)", "range(count)")
     made = shown("TL104", unknown, arm(first_call_s=20e-3, median_s=1e-3))
-    assert made.factor is None and "of how many the figure is was not seen" in made.sentence
+    assert made.factor is None and "does not show how many the figure covers" in made.sentence
 
 
 def test_without_waiting_only_a_gpu_call_returns_early():
@@ -93,7 +93,7 @@ def test_without_waiting_only_a_gpu_call_returns_early():
     )
     made = shown("TL103", NO_WAIT, arm(), gpu)
     assert made.factor == pytest.approx(30)
-    assert made.sentence.startswith("timed that way it is 300 µs, in truth 9.00 ms, 30× too small")
+    assert made.sentence.startswith("this method gives 300 µs, not 9.00 ms: 30× too small")
     cpu = shown("TL103", NO_WAIT, arm())
     assert cpu.factor == 1 and "no GPU computed here" in cpu.sentence
 
@@ -138,7 +138,7 @@ def test_untimed_arms_give_no_factor():
     first = shown("TL105", FIRST, arm(first_call_s=None))
     assert first.factor is None and "a later call takes 1.00 ms; the first was not timed" in first.sentence
     unseen = shown("TL103", NO_WAIT, arm(device="GPU:0", account=None, median_s=2e-3))
-    assert unseen.factor is None and "a call takes 2.00 ms; when it returns was not seen" in unseen.sentence
+    assert unseen.factor is None and "a call takes 2.00 ms; its return was not timed" in unseen.sentence
 
 
 def test_each_pattern_belongs_to_an_existing_rule():

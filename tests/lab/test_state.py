@@ -261,8 +261,8 @@ def test_a_worker_that_dies_in_a_run_is_replaced_and_its_rounds_are_kept():
     made = lab_state()
     play(made, stop_after=20)
     rounds = made.shown.rounds
-    made.apply(WorkerExited(code=-11, message="the worker died of SIGSEGV"))
-    made.apply(Finished(run="run1", status="failed", message="the worker died of SIGSEGV"))
+    made.apply(WorkerExited(code=-11, message="the worker was killed by SIGSEGV"))
+    made.apply(Finished(run="run1", status="failed", message="the worker was killed by SIGSEGV"))
     assert made.shown.rounds == rounds > 0 and not made.running
     assert made.worker.phase == "starting"
     assert "SIGSEGV" in answer(made).detail
@@ -416,11 +416,14 @@ def test_a_stopped_run_continues_only_with_equal_settings(sweep):
     more = made.further()
     assert more is not None and more.id == made.shown.run and more.worker
     assert bool(more.points) == (sweep is not None)
-    assert next_steps(made)[0] == f"{{run}} goes on with {'3 measured too roughly' if sweep else 'this run'}"
+    assert (
+        next_steps(made)[0]
+        == f"{{run}} {'measures 3 that are too imprecise' if sweep else 'continues this run'}"
+    )
     if sweep:  # it was stopped at the first size
         for arm in made.shown.arms.values():
             arm.cells = {point: cell for point, cell in arm.cells.items() if point == 0}
-        assert next_steps(made)[0].endswith("goes on with the 2 sizes left and 1 measured too roughly")
+        assert next_steps(made)[0].endswith("measures the 2 sizes left and 1 that is too imprecise")
     made.change(made.settings.with_value("samples", 512))
     assert made.further() is None
 

@@ -21,10 +21,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_titles_are_kept_for_the_next_start(folder: Path):
-    assert titles.kept([folder]) == ()
+    assert titles.read_saved_titles([folder]) == ()
     titles.keep([folder], ROWS)
-    assert titles.kept([folder]) == ROWS
-    assert titles.kept([]) == (), "of other folders nothing was kept"
+    assert titles.read_saved_titles([folder]) == ROWS
+    assert titles.read_saved_titles([]) == (), "of other folders nothing was kept"
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "damage"])
@@ -42,7 +42,7 @@ def test_a_change_of_any_file_makes_the_titles_stale(folder: Path, change: str):
             file.unlink()
         case "damage":
             (folder.parent / "state" / "titles.json").write_text("{")
-    assert titles.kept([folder]) == ()
+    assert titles.read_saved_titles([folder]) == ()
 
 
 def test_rows_list_documents_and_presets_and_unreadable_files():

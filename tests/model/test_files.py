@@ -13,7 +13,7 @@ from tuilab.catalogue.load import read_bytes, read_file
 from tuilab.documents.reading.source import open_document
 from tuilab.history.recording import read
 from tuilab.model.errors import InputError
-from tuilab.model.files import SHARED, read_regular, write_bytes, write_text, written
+from tuilab.model.files import SHARED, open_atomic, read_regular, write_bytes, write_text
 
 
 @pytest.fixture(params=["pipe", "device", "socket", "folder", "missing"])
@@ -55,14 +55,14 @@ def test_a_circular_link_is_reported_and_a_link_to_a_file_followed(tmp_path):
 def test_a_file_is_completely_written_or_unchanged(tmp_path):
     path = tmp_path / "out.md"
     path.write_text("before")
-    with pytest.raises(RuntimeError), written(path) as stream:
+    with pytest.raises(RuntimeError), open_atomic(path) as stream:
         stream.write(b"half of")
         raise RuntimeError
     assert path.read_text() == "before" and os.listdir(tmp_path) == ["out.md"]
-    with written(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(b"after")
     assert path.read_text() == "after"
-    with written(tmp_path / "new.md") as stream:
+    with open_atomic(tmp_path / "new.md") as stream:
         stream.write(b"a run")
     assert (tmp_path / "new.md").stat().st_mode & 0o777 == 0o600
 
@@ -77,7 +77,7 @@ def test_a_failed_write_leaves_the_file_and_no_temporary_one(tmp_path, monkeypat
 
     if call != "write":
         monkeypatch.setattr(os, call, full)
-    with pytest.raises(OSError, match=r"No space left on device.*article\.md"), written(path) as stream:
+    with pytest.raises(OSError, match=r"No space left on device.*article\.md"), open_atomic(path) as stream:
         stream.write(b"after")
         if call == "write":
             full()
@@ -88,8 +88,8 @@ def test_a_failed_write_leaves_the_file_and_no_temporary_one(tmp_path, monkeypat
 ENDLESS = """
 import sys, time
 from pathlib import Path
-from tuilab.model.files import written
-with written(Path(sys.argv[1])) as stream:
+from tuilab.model.files import open_atomic
+with open_atomic(Path(sys.argv[1])) as stream:
     stream.write(b"half of")
     print(flush=True)
     time.sleep(1_000)
@@ -108,7 +108,7 @@ def test_only_temporary_files_of_dead_writers_are_removed(tmp_path):
     (tmp_path / ".out.md.mine.part").touch()
     (tmp_path / ".other.md.01234567.part").touch()
     others = {".out.md.mine.part", ".other.md.01234567.part"}
-    with written(path) as stream:
+    with open_atomic(path) as stream:
         write_bytes(path, b"meanwhile")
         stream.write(b"after")
         assert left not in os.listdir(tmp_path)
@@ -143,7 +143,7 @@ def test_a_file_that_cannot_be_written_is_reported(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with (
         pytest.raises(OSError),
-        written(tmp_path / name if name[:1] != "/" else type(tmp_path)(name)) as stream,
+        open_atomic(tmp_path / name if name[:1] != "/" else type(tmp_path)(name)) as stream,
     ):
         stream.write(b"x" * 100_000)
 

@@ -39,9 +39,9 @@ def test_a_preset_that_demands_too_much_is_refused_in_one_sentence(tmp_path):
     file.write_text('title = "T"\nworkload = "stft"\n\n[parameters]\nsamples = 9223372036854775807\n')
     with pytest.raises(InputError) as refused:
         preset_file(str(file))
-    said = str(refused.value)
-    assert said.count("expected") == 1 and said.count("got") == 1, said
-    assert "parameters.samples: got 9223372036854775807; expected" in said and "big.toml" in said
+    text = str(refused.value)
+    assert text.count("expected") == 1 and text.count("got") == 1, text
+    assert "parameters.samples: got 9223372036854775807; expected" in text and "big.toml" in text
 
 
 def test_a_hostile_machine_name_is_cut(tmp_path, monkeypatch):

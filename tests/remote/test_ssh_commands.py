@@ -57,7 +57,7 @@ def test_a_dropped_connection_keeps_the_rounds_and_the_run_can_be_resumed(sshd, 
             child.send_signal(signal.SIGKILL)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 3, err
-    assert "gpu-07: the connection dropped: ssh died of SIGKILL" in err
+    assert "gpu-07: the connection dropped: ssh was killed by SIGKILL" in err
     result = json.loads(out)
     assert result["status"] == "failed"
     (measured, *_) = [arm for point in result["points"] for arm in point["arms"] if arm["n"]]

@@ -49,7 +49,7 @@ def test_sizes_are_labelled_as_they_were_counted():
     )
     assert sweep_chart(result).x.kind == "binary"
     axis = sweep_chart(replace(result, points=tens)).x
-    assert axis.kind == "count" and axis.told(2_000) == "samples 2,000"
+    assert axis.kind == "count" and axis.read_out(2_000) == "samples 2,000"
     zero = (replace(tens[0], values={"samples": 0}), *tens[1:])
     assert not sweep_chart(replace(result, points=zero)).x.log
     assert HeatAxis("n", (1_000, 2_000)).labels == HeatAxis("n", (1_024, 2_048)).labels == ("1k", "2k")

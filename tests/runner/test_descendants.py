@@ -12,7 +12,7 @@ import pytest
 from test_supervisor import Rig, measure
 
 from tuilab.model.events import Finished, Log, Round, WorkerExited
-from tuilab.processes import descendants, marked, since
+from tuilab.processes import descendants, find_marked, since
 from tuilab.runner.supervisor import Supervisor
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are identified on Linux only")
@@ -80,15 +80,15 @@ def worker(kind: str, length: str, then: str = "") -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_child_processes_end_with_the_worker(kind, length):
-    said: list[object] = []
-    supervisor = Supervisor(said.append, worker(kind, length))
+    lines: list[object] = []
+    supervisor = Supervisor(lines.append, worker(kind, length))
     await supervisor.start()
     async with asyncio.timeout(60):
-        while not any(isinstance(event, Log) and event.text == "started" for event in said):
+        while not any(isinstance(event, Log) and event.text == "started" for event in lines):
             await asyncio.sleep(0.01)
         assert len(sleeping(length)) > 1
         await supervisor.close()
-    assert gone(length) and isinstance(said[-1], WorkerExited)
+    assert gone(length) and isinstance(lines[-1], WorkerExited)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -114,11 +114,11 @@ def test_child_processes_end_if_the_starter_of_the_worker_is_killed(kind, length
 
 @pytest.mark.parametrize("kind", ["session", "daemon", "fork"])
 async def test_child_processes_end_if_the_worker_is_killed(kind, length):
-    said: list[object] = []
-    supervisor = Supervisor(said.append, worker(kind, length, "os.kill(os.getpid(), signal.SIGKILL)"))
+    lines: list[object] = []
+    supervisor = Supervisor(lines.append, worker(kind, length, "os.kill(os.getpid(), signal.SIGKILL)"))
     await supervisor.start()
     async with asyncio.timeout(60):
-        while not any(isinstance(event, WorkerExited) for event in said):
+        while not any(isinstance(event, WorkerExited) for event in lines):
             await asyncio.sleep(0.01)
     assert gone(length)
     await supervisor.close()
@@ -127,7 +127,7 @@ async def test_child_processes_end_if_the_worker_is_killed(kind, length):
 def test_a_process_is_identified_by_mark_and_start_time():
     child = subprocess.Popen(["sleep", "600"], env={"TUILAB_MARK": f"a test's {os.getpid()}"})
     try:
-        assert [found.pid for found in marked(f"a test's {os.getpid()}")] == [child.pid]
+        assert [found.pid for found in find_marked(f"a test's {os.getpid()}")] == [child.pid]
         assert child.pid in [found.pid for found in descendants(os.getpid())]
         assert since(child.pid) > 0 == since(2**22 + 1)
     finally:

@@ -45,7 +45,7 @@ def test_options_and_commands_are_refused_as_host_names(host):
         (255, "Connection to gpu-07 closed by remote host.", "the connection dropped"),
         (255, "Timeout, server gpu-07 not responding.", "the connection dropped"),
         (139, "Segmentation fault", "ended with code 139"),
-        (-9, "", "ssh died of SIGKILL"),
+        (-9, "", "ssh was killed by SIGKILL"),
         (
             255,
             "2026-11-21 01:00:00.1: W x.cc:64] libcuda.so.1: No such file or directory; Connection refused",

@@ -193,7 +193,7 @@ async def test_another_protocol_is_refused_with_both_versions(rig):
 
 
 @behaves("noisy")
-async def test_noise_becomes_clean_log_lines_and_the_worker_goes_on(rig):
+async def test_noise_becomes_clean_log_lines_and_the_worker_continues(rig):
     await rig.ready()
     log = rig.of(Log)
     assert any(e.level == "warning" and e.text.endswith("[@click=bad]careful") for e in log)
@@ -275,7 +275,7 @@ def test_further_processes_are_short_and_sweeps_have_none():
     one = measure(budget="standard")
     more = following(one, None)
     assert processes(one) == STANDARD and (more.worker, more.phases, more.placement) == (1, False, False)
-    assert more.budget.of_process(1).limit_s < 0.1 * one.budget.of_process(0).limit_s
+    assert more.budget.for_process(1).limit_s < 0.1 * one.budget.for_process(0).limit_s
     swept = replace(one, sweep=Sweep(axes=(Axis("samples", (1, 2)),)))
     assert processes(swept) == 1
     thorough = measure(budget="publish")

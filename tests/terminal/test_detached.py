@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.terminal, linux, pytest.mark.timeout(300)]
 ROUNDS = 1_500
 
 
-def test_a_run_goes_on_while_no_terminal_is_attached(tmp_path, tmux):  # noqa: F811
+def test_a_run_continues_while_no_terminal_is_attached(tmp_path, tmux):  # noqa: F811
     home = tmp_path / "home"
     home.mkdir()
     env = environment(home, ATTACK_ROUNDS=str(ROUNDS), XDG_STATE_HOME=str(tmp_path / "state"))

@@ -30,8 +30,8 @@ def matches(terminal: Terminal, pattern: re.Pattern[str]) -> re.Match[str] | Non
 
 def slider(terminal: Terminal, name: str) -> str:
     """Return the value next to the slider of that name."""
-    found = re.search(rf"{name} +([\d,]+) ", terminal.text)
-    return found[1] if found else ""
+    match = re.search(rf"{name} +([\d,]+) ", terminal.text)
+    return match[1] if match else ""
 
 
 def measured(terminal: Terminal, samples: str, shown: re.Pattern[str] = SAMPLED) -> None:

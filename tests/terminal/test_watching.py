@@ -76,12 +76,12 @@ def test_a_watched_program_takes_input_and_is_stopped(tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-def test_a_program_goes_on_in_the_terminal_after_the_lab_is_left(tmp_path: Path) -> None:
+def test_a_program_continues_in_the_terminal_after_leaving_the_lab(tmp_path: Path) -> None:
     """It reads what is typed there; Ctrl-C works as usual; then its page is printed."""
     with watching(tmp_path, ASKS) as terminal:
         terminal.see("name?")
         terminal.press("q")
-        terminal.see("it goes on")
+        terminal.see("let it continue")
         terminal.press("\r")
         terminal.until(lambda: LEFT in terminal.sent and "name?" in terminal.last_words)
         terminal.press("Eve\r")
@@ -107,7 +107,7 @@ def test_a_program_opened_in_the_lab_keeps_the_terminal_after_it(tmp_path: Path)
         terminal.press("7")
         terminal.see("name?")
         terminal.press("\x11")  # Ctrl-Q
-        terminal.see("it goes on")
+        terminal.see("let it continue")
         terminal.press("\r")
         terminal.until(lambda: LEFT in terminal.sent and "name?" in terminal.last_words)
         terminal.press("Eve\r")
@@ -137,7 +137,7 @@ def test_a_trained_programs_steps_are_seen_while_it_runs(tmp_path: Path) -> None
         terminal.press("3")
         terminal.see("MatMul", "train.py:7")
         terminal.press("q")
-        terminal.see("it goes on")
+        terminal.see("let it continue")
         terminal.press("\x1b[B\r")
         assert terminal.ended(60) == -signal.SIGINT
         assert "KeyboardInterrupt" in terminal.last_words
@@ -151,7 +151,7 @@ def test_a_step_is_caught_by_a_key_and_measured_in_the_lab(tmp_path: Path) -> No
     with watching(tmp_path, text, (80, 24)) as terminal:
         terminal.see("Keras step takes")
         terminal.press("c")
-        terminal.see("It still runs", "multi_step_on_iterator", "ready, r measures", seconds=120)
+        terminal.see("It is still running", "multi_step_on_iterator", "ready, r measures", seconds=120)
         terminal.press("r")
         terminal.see("CPU graph takes", seconds=120)
 
@@ -171,7 +171,7 @@ model.fit(np.ones((2400, 16), "float32"), np.ones((2400, 4), "float32"), batch_s
     with watching(tmp_path, text) as terminal:
         terminal.see("a Keras step takes")
         terminal.press("c")
-        terminal.see("is caught at its next call")
+        terminal.see("will be captured at its next call")
         terminal.see("batch", "24", "ready, r measures", seconds=120)
         terminal.press("r")
         terminal.see("CPU graph takes", "done,", seconds=180)

@@ -1,1 +1,1 @@
-"""Scripts for whoever works on the lab; no test."""
+"""Scripts for developers; no tests."""

@@ -1,12 +1,12 @@
-"""What the checker says of a folder of documents: recorded, compared with an earlier record, scored against labels.
+"""Record the checker's findings in a folder of documents, compare records, score them against labels.
 
     python -m tests.tools.checked record FOLDER RECORD.jsonl
     python -m tests.tools.checked compare OLD.jsonl NEW.jsonl
     python -m tests.tools.checked score FOLDER LABELS.tsv
 
-Documents lie at `FOLDER/<owner>+<name>/<path>`; they are other people's, and are not kept here. A line of labels is
+Documents are in `FOLDER/<owner>+<name>/<path>`; they belong to others and are not part of this repository. A line of labels is
 repository, commit, path, line (0: anywhere in it), code, verdict: `fault` was written down before the checker read
-the document; `right`, `pedantic` and `wrong` judge a finding that is no fault of the list.
+the document; `right`, `pedantic` and `wrong` judge a finding that is not in that list.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from tuilab.documents.api.tables import shipped
 from tuilab.model.errors import InputError
 
 SUFFIXES = (".py", ".md", ".txt", ".ipynb", ".rst")
-# A fault may be told some lines off, and under either code of what one reader sees as one fault.
+# Maximum distance in lines, and codes that readers do not distinguish.
 NEAR = 3
 ALIKE = {"TL105": "TL104", "TL007": "TL001", "TL112": "TL111"}
 KINDS = ("fault", "right", "pedantic", "wrong", "unjudged")
@@ -39,7 +39,7 @@ class Said(msgspec.Struct, frozen=True, order=True):
 
 
 def said(folder: Path) -> Iterator[Said]:
-    """Yield everything that the checker says of a folder's documents, presets too."""
+    """Yield all findings and presets of a folder's documents."""
     for file in sorted(f for f in folder.rglob("*") if f.suffix in SUFFIXES and f.is_file()):
         path = file.relative_to(folder).as_posix()
         try:
@@ -95,7 +95,7 @@ def fits(label: Label, finding: Said) -> bool:
 
 
 def score(findings: list[Said], known: list[Label]) -> tuple[dict[str, Counter[str]], list[Said]]:
-    """Return by code the faults, those told, and the findings by verdict; and the findings that nobody has judged."""
+    """Return, by code, the faults, the reported ones, and findings by verdict; also the unjudged findings."""
     of = {label.path for label in known}
     by_path: dict[str, list[Label]] = defaultdict(list)
     for label in known:

@@ -113,12 +113,12 @@ class Program(msgspec.Struct):
 
 async def draw_program(home: Path) -> str:
     """Return the page of the watched program, as SVG."""
-    told = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
-    watching = Watching(told.page.command, WatchOptions())
-    watching.page, watching.steps = told.page, dict(told.steps)
-    watching.program.exit_code = told.page.exit_code
-    watching.program.began, watching.program.ended = 0.0, told.page.lasted_s
-    watching.hosted = Typed("\r\n".join(told.output).encode())  # type: ignore[assignment]
+    text = msgspec.json.decode((RECORDINGS / "watched.json").read_bytes(), type=Program)
+    watching = Watching(text.page.command, WatchOptions())
+    watching.page, watching.steps = text.page, dict(text.steps)
+    watching.program.exit_code = text.page.exit_code
+    watching.program.began, watching.program.ended = 0.0, text.page.lasted_s
+    watching.hosted = Typed("\r\n".join(text.output).encode())  # type: ignore[assignment]
     app = lab(home, watching=watching)
     async with app.run_test(size=USUAL) as pilot:
         await settled(pilot, app)

@@ -36,7 +36,7 @@ def test_later_steps_follow_the_machine_known_by_then():
     presets = [preset("a", "000", GRAPH_WINS), preset("b", "001", GPU_WINS), preset("c", "002", GRAPH_WINS)]
     demo = d.Demo(d.tour(presets, None))
     assert [p.name for p in demo.steps] == ["a", "c"], "an unknown machine may have no GPU"
-    d.begun(demo, presets, GPU_MACHINE, {"a": "confirmed"})
+    d.update_steps(demo, presets, GPU_MACHINE, {"a": "confirmed"})
     assert [p.name for p in demo.steps] == ["a", "b", "c"]
 
 
@@ -195,8 +195,8 @@ async def test_a_verdict_of_any_length_fits_a_small_screen(tmp_path):
         bar._demo.verdict = Verdict("c", "undecided", evidence)
         bar.repaint()
         await rest(pilot, app)
-        said = " ".join(text(app).replace("│", " ").split())
-        assert f"Undecided: {evidence}" in said and "esc leaves" in said
+        output = " ".join(text(app).replace("│", " ").split())
+        assert f"Undecided: {evidence}" in output and "esc leaves" in output
 
 
 async def test_leaving_during_a_measurement_keeps_the_run(tmp_path):

@@ -24,7 +24,7 @@ def bare(shown: str) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_the_word_stands_in_the_line_of_every_verdict(tmp_path: Path, size):
+async def test_every_verdict_line_contains_the_word(tmp_path: Path, size):
     app = lab(tmp_path, machine=SOFT)
     async with opened(app, size) as pilot:
         seen = 0

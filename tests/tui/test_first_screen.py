@@ -21,12 +21,12 @@ def words(app) -> str:
 
 async def at_each_size(pilot, app) -> list[str]:
     """Return the screen's text at each size, largest last."""
-    said = []
+    lines = []
     for size in SIZES:
         await pilot.resize_terminal(*size)
         await rest(pilot, app)
-        said.append(words(app))
-    return said
+        lines.append(words(app))
+    return lines
 
 
 @pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE], ids=["cpu", "gpu"])
@@ -43,13 +43,15 @@ async def test_the_first_screen_answers_five_questions(tmp_path, machine):
         assert ("NVIDIA H200" if gpu else "no GPU") in shown, "on what"
     for shown in before:
         assert "Why isn't this using my GPU" in shown and "next: r measures" in shown
-        does = "Enter times CPU and GPU" if gpu else "Enter measures the CPU (no GPU is visible; g says why)"
-        assert does in shown and ("and how surely" if gpu else "how long a call takes and why") in shown
+        does = (
+            "Enter times CPU and GPU" if gpu else "Enter measures the CPU (no GPU is visible; g explains why)"
+        )
+        assert does in shown and ("with its uncertainty" if gpu else "how long a call takes and why") in shown
     for shown in after:
         assert re.search(fastest, shown), "with what result"
         assert re.search(r"done, 24 rounds · ± [\d.]+%", shown), "how sure"
         assert re.search(r"µs \[\d+ \d+\]", shown), "how sure"
-        assert re.search(r"next: .*s finds the size where it turns, [gd] ", shown), "what next"
+        assert re.search(r"next: .*s finds the crossover, [gd] ", shown), "what next"
 
 
 @pytest.mark.parametrize("size", SIZES[:2], ids=lambda size: f"{size[0]}x{size[1]}")

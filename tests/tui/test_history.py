@@ -242,7 +242,7 @@ async def test_deletions_are_undone_and_a_prune_lists_first_what_it_would_delete
         await press(pilot, app, "delete escape h u")
         assert said(app) == "Brought back: 1 run." and len(listed(app)) == 5
         await press(pilot, app, "u u")
-        assert len(listed(app)) == 7 and said(app) == "Nothing more to bring back."
+        assert len(listed(app)) == 7 and said(app) == "Nothing more to restore."
         await press(pilot, app, "p")
         assert isinstance(app.screen, PruneScreen) and "Nothing chosen yet" in text(app)
         await press(pilot, app, "enter minus")
@@ -311,7 +311,7 @@ async def test_runs_are_exported_in_each_format_and_recordings_imported_elsewher
     async with page(tmp_path / "other", Store.open) as (pilot, other):
         shown = " ".join(text(other).split())
         assert (
-            "No run has been kept yet" in shown and "r measures one there" in shown and "i imports" in shown
+            "No run has been saved yet" in shown and "r measures one there" in shown and "i imports" in shown
         )
         for _ in range(2):
             await press(pilot, other, "i enter")
@@ -381,7 +381,7 @@ async def test_long_operations_show_progress_and_can_be_stopped(tmp_path, monkey
     assert [file.name for file in tmp_path.glob("*.jsonl")] == ["long.jsonl"]
 
 
-async def test_a_locked_or_damaged_history_is_reported_and_the_page_goes_on(tmp_path, monkeypatch):
+async def test_a_locked_or_damaged_history_is_reported_and_the_page_stays(tmp_path, monkeypatch):
     monkeypatch.setattr(kept_history, "PATIENCE_MS", 50)
     file = tmp_path / "history" / FILE
     async with page(tmp_path) as (pilot, app):
@@ -400,7 +400,7 @@ async def test_a_locked_or_damaged_history_is_reported_and_the_page_goes_on(tmp_
             stream.write(b"no database at all" * 5_000)
         await press(pilot, app, "h")
         assert "damaged" in said(app) and "kept under another name" in said(app)
-        assert "No run has been kept yet" in text(app)
+        assert "No run has been saved yet" in text(app)
         assert list(file.parent.glob("history-damaged-*"))
         await press(pilot, app, "escape r h")
         assert len(listed(app)) == 1, "the lab goes on in the new one"

@@ -135,7 +135,7 @@ def environments(on_event) -> MultiHostRunner:
     return MultiHostRunner(on_event, ("",), member, here=lambda host: True)
 
 
-async def test_a_host_is_added_and_used_and_lost_and_the_lab_goes_on(tmp_path):
+async def test_a_host_is_added_and_used_and_lost_and_the_lab_continues(tmp_path):
     app = lab(tmp_path, runner=party, rerun=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, LabScreen) and app.screen.filled)

@@ -23,15 +23,15 @@ async def test_the_lab_and_its_pages_use_the_keymap(tmp_path):
     (tmp_path / "keymap.toml").write_text('[keys]\nrun = "m"\nstpo = "z"\n"history.close" = "z"\n')
     app = lab(tmp_path)
     async with opened(app, (200, 40)) as pilot:
-        said = [line.text for line in app.screen.lab.state.log]
-        assert any("stpo: no such action" in text for text in said)
-        assert not any("history.close" in text for text in said)
+        lines = [line.text for line in app.screen.lab.state.log]
+        assert any("stpo: no such action" in text for text in lines)
+        assert not any("history.close" in text for text in lines)
         await press(pilot, app, "r")
         assert app.runner.measured == [] and "m run" in text(app)
         await press(pilot, app, "h q")
-        assert "No run has been kept yet" in text(app)
+        assert "No run has been saved yet" in text(app)
         await press(pilot, app, "z")
-        assert "No run has been kept yet" not in text(app)
+        assert "No run has been saved yet" not in text(app)
         await press(pilot, app, "m")
         assert len(app.runner.measured) == 1
 

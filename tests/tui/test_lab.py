@@ -69,18 +69,18 @@ async def test_a_slider_at_rest_or_released_is_measured_and_can_be_undone(tmp_pa
 async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path):
     app = lab(tmp_path)
     async with opened(app, (120, 40)) as pilot:
-        said = []
-        app.screen.say = lambda words, *_: said.append(words)
+        lines = []
+        app.screen.say = lambda words, *_: lines.append(words)
         opened_title = app.lab.state.settings.title
         await press(pilot, app, "s p")
-        assert not said, "nothing else is marked"
+        assert not lines, "nothing else is marked"
         await press(pilot, app, "down")
         marked = app.screen.presets.listed[app.screen.presets.highlighted].text.strip()
         await press(pilot, app, "s")
         assert app.lab.state.settings.title == opened_title and opened_title not in marked
-        assert said[-1].startswith(f"The open preset is swept: {opened_title}. ") and marked in said[-1]
+        assert lines[-1].startswith(f"The open preset is swept: {opened_title}. ") and marked in lines[-1]
         await press(pilot, app, "p r")
-        assert said[-1].startswith(f"The open preset is measured: {opened_title}. ")
+        assert lines[-1].startswith(f"The open preset is measured: {opened_title}. ")
 
 
 async def test_live_sliders_can_be_switched_off(tmp_path):
@@ -92,9 +92,11 @@ async def test_live_sliders_can_be_switched_off(tmp_path):
         (request,) = app.runner.measured
         assert request.budget.name == "quick" and request.scenario.parameters["samples"] == 1024
         await press(pilot, app, "a o escape")
-        assert len(app.screen_stack[0].viewing.drawn(lab_state(app).shown)) == 1
+        assert len(app.screen_stack[0].viewing.drawn_arms(lab_state(app).shown)) == 1
         await press(pilot, app, "a a end escape")
-        assert len(app.screen_stack[0].viewing.drawn(lab_state(app).shown)) == len(lab_state(app).shown.arms)
+        assert len(app.screen_stack[0].viewing.drawn_arms(lab_state(app).shown)) == len(
+            lab_state(app).shown.arms
+        )
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -132,7 +132,7 @@ async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Pa
             kind = "" if each["severity"] == "error" else "warning: "
             assert any(f" {each['code']} {kind}" in row for row in rows)
         await press(pilot, app, "F")
-        assert any("Opening a preset below it measures" in said.message for said in app._notifications)
+        assert any("Open a preset below it to measure" in said.message for said in app._notifications)
 
 
 async def test_a_name_unresolved_in_two_examples_is_listed_once(tmp_path: Path):
@@ -184,7 +184,7 @@ async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path
         screen = app.screen
         codes = [found.code for found in screen._found]
         await press(pilot, app, ["j"] * codes.index("TL107") + ["p"])
-        assert any("TL107 is not about a time that could" in n.message for n in app._notifications)
+        assert any("TL107 cannot be proved" in n.message for n in app._notifications)
         await press(pilot, app, ["k"] * len(codes) + ["j"] * codes.index("TL105"))
         await pilot.press("p")
         await until(pilot, lambda: app.runner.holding)
@@ -193,7 +193,7 @@ async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path
         await until(pilot, lambda: screen._proving is None)
         await rest(pilot, app)
         shown = " ".join(re.sub("[│▁-█]", " ", text(app)).split())
-        assert "Stopped before there was a figure. The " in shown, "and the finding's own sentence"
+        assert "Stopped before the first figure. Only " in shown, "and the finding's own sentence"
 
 
 async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
@@ -208,11 +208,11 @@ async def test_the_lab_begins_with_a_preset_file(tmp_path: Path):
         async with opened(app):
             assert app.lab.state.settings.preset.title == (title or app.lab.state.presets[0].title)
             assert not app.runner.measured, "nothing is measured before a person asks for it"
-            said = [n.message for n in app._notifications if "preset" in n.message]
-            assert any(wrong in words for words in said) if wrong else not said
+            lines = [n.message for n in app._notifications if "preset" in n.message]
+            assert any(wrong in words for words in lines) if wrong else not lines
 
 
-async def test_a_wrong_preset_file_is_reported_and_the_lab_goes_on(tmp_path: Path):
+async def test_a_wrong_preset_file_is_reported_and_the_lab_continues(tmp_path: Path):
     app = lab(tmp_path)
     async with opened(app) as pilot:
         await press(pilot, app, ["o", *"nowhere", "enter"])
@@ -506,7 +506,7 @@ async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_pat
         before = len(app._notifications)
         await press(pilot, app, "F y")
         said = [said.message for said in app._notifications][before:]
-        assert any("A shell knows this preset once `tuilab import`" in words for words in said)
+        assert any("To use it in a shell, run `tuilab import`" in words for words in said)
         assert not any(note.severity == "error" for note in app._notifications)
 
 

@@ -24,11 +24,11 @@ RACERS = (
 
 
 def filled(elapsed: float) -> list[int]:
-    said = ["".join(part for part, _ in line) for line in lanes(RACERS, {}, elapsed, 100)]
-    assert all(len(line) <= 100 for line in said)
-    assert "1,000 calls each at the measured median, slowed 30×" in said[0]
-    assert "CPU graph (recorded: gpu-09, 2026-01-02)" in said[2]
-    return [line.count("█") for line in said[1:]]
+    lines = ["".join(part for part, _ in line) for line in lanes(RACERS, {}, elapsed, 100)]
+    assert all(len(line) <= 100 for line in lines)
+    assert "1,000 calls each at the measured median, slowed 30×" in lines[0]
+    assert "CPU graph (recorded: gpu-09, 2026-01-02)" in lines[2]
+    return [line.count("█") for line in lines[1:]]
 
 
 def test_each_racer_has_its_own_pace_and_recordings_are_labelled():

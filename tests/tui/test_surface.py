@@ -142,7 +142,7 @@ async def test_without_a_gpu_the_first_screen_promises_no_race(tmp_path, size):
     app = lab(tmp_path, machine=CPU_MACHINE)
     async with opened(app, size):
         said = answer(app.lab.state).sentence
-        assert "measures the CPU (no GPU is visible; {why} says why)" in said and "which wins" not in said
+        assert "measures the CPU (no GPU is visible; {why} explains why)" in said and "which wins" not in said
         assert "{presets.open} measures" in said
 
 

@@ -80,7 +80,7 @@ async def test_the_page(tmp_path: Path, made, shows, size) -> None:  # noqa: F81
 
 
 @pytest.mark.parametrize("more", [0, 1, 4])
-async def test_why_no_gpu_is_used_stands_beside_a_verdict_of_any_length(tmp_path: Path, made, more) -> None:
+async def test_why_no_gpu_is_used_is_next_to_any_verdict(tmp_path: Path, made, more) -> None:
     watched.play(made)
     app = lab(tmp_path, watching=made)
     async with opened(app, SIZES[0]) as pilot:
@@ -147,7 +147,7 @@ async def test_one_wait_gives_one_gain(tmp_path: Path, made) -> None:
         rows = [line for line in text(app).splitlines() if "-in-map " in line or "input-bound  " in line]
         assert ["5.88×" in row for row in rows] == [True, False] and "└ python-in-map" in rows[1]
         await press(pilot, app, "down")
-        assert "Of the same time as input-bound: .map(decode) calls Python" in " ".join(text(app).split())
+        assert "Part of input-bound: .map(decode) calls Python" in " ".join(text(app).split())
 
 
 async def test_new_data_is_drawn(tmp_path: Path, made) -> None:
@@ -207,7 +207,7 @@ async def test_stored_pages_and_remote_programs_offer_only_possible_actions(
     async with opened(app, size) as pilot:
         assert not {"stop", "type", "catch"} & offered(app)
         await press(pilot, app, "7")
-        assert "No output is here" in " ".join(text(app).split())
+        assert "No output: the program wrote none" in " ".join(text(app).split())
 
 
 class Elsewhere:
@@ -238,10 +238,10 @@ async def test_a_key_captures_the_step_or_a_function(tmp_path: Path, made, monke
 
     async with opened(app) as pilot:
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("Nothing was caught: no step of it is a function"))
+        await until(pilot, lambda: said("Nothing was captured: no step of it is a tf.function"))
         watched.play(made)
         await press(pilot, app, "c")
-        await until(pilot, lambda: said("is caught at its next call"))
+        await until(pilot, lambda: said("will be captured at its next call"))
         of = made.program.busiest
         assert of is not None and [number for number, _ in asked.words] == [of.step]
         await press(pilot, app, "4")
@@ -282,7 +282,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
         watched.play(made)
         await until(pilot, lambda: "input-bound" in text(app))
         await press(pilot, app, "enter")
-        await until(pilot, lambda: said("and measured as it is and changed"))
+        await until(pilot, lambda: said("measured and tried"))
         made.take(1, Caught(number=1, folder="endless"), None)
         await until(pilot, lambda: folders == ["endless"])
         await press(pilot, app, "enter")
@@ -296,7 +296,7 @@ async def test_enter_has_a_change_tried_on_the_caught_step_and_stops_it(
 
 
 @pytest.mark.parametrize(("choice", "typed"), [("enter", b""), ("down enter", b"\x03")])
-async def test_leaving_asks_whether_the_program_should_go_on(tmp_path: Path, made, choice, typed) -> None:
+async def test_leaving_asks_whether_the_program_should_continue(tmp_path: Path, made, choice, typed) -> None:
     app = lab(tmp_path, watching=made)
     async with opened(app) as pilot:
         await press(pilot, app, "escape", "q", "escape")

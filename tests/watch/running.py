@@ -22,7 +22,7 @@ from tuilab.runner.watched import Listener
 PROGRAMS = Path(__file__).parent / "programs"
 EXPECTS = re.compile(r"^# expects:(.*)$", re.MULTILINE)
 MAY = re.compile(r"^# may:(.*)$", re.MULTILINE)
-BUSY = "waited for a processor that others had"
+BUSY = "waited for a processor that others used"
 """The note on a page if the machine was busy; fewer findings are reported then."""
 MARK = re.compile(r"#\s*<- ([a-z0-9, -]+)$")
 
@@ -105,7 +105,7 @@ def others_s() -> float:
 def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
     """Return the codes that a program's first lines require and allow, and the lines marked with each."""
     text = file.read_text()
-    found = EXPECTS.search(text)
+    match = EXPECTS.search(text)
     may = MAY.search(text)
     lines: dict[str, set[int]] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -113,7 +113,7 @@ def expected(file: Path) -> tuple[set[str], set[str], dict[str, set[int]]]:
             for code in mark[1].split(","):
                 lines.setdefault(code.strip(), set()).add(number)
     return (
-        {code.strip() for code in found[1].split(",") if code.strip()} if found else set(),
+        {code.strip() for code in match[1].split(",") if code.strip()} if match else set(),
         {code.strip() for code in may[1].split(",") if code.strip()} if may else set(),
         lines,
     )

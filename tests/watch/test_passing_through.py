@@ -123,7 +123,7 @@ def test_a_hundred_megabytes_of_output_pass_through(tmp_path: Path) -> None:
     assert watched.returncode == 0 and len(watched.stdout) == len(alone.stdout) == 100_000_000
 
 
-def test_a_daemon_goes_on_when_its_program_has_ended(tmp_path: Path) -> None:
+def test_a_daemon_continues_after_its_program_ends(tmp_path: Path) -> None:
     """It is not waited for, and writes its file although the lab has gone."""
     text = (
         "import os, sys, time\n"
@@ -361,7 +361,7 @@ def test_each_process_has_a_row_and_no_process_is_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_program_goes_on_when_the_lab_is_killed(tmp_path: Path) -> None:
+def test_a_program_continues_when_the_lab_is_killed(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(STEPS)
     process = subprocess.Popen(

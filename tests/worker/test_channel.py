@@ -75,8 +75,8 @@ def test_a_worker_that_ends_inside_another_does_not_end_it(monkeypatch):
         "    time.sleep(60)\n"
     )
     with start(inner, "outer") as process:
-        said = [e.decode(process.stdout.readline()) for _ in range(2)]
-    assert said == [e.Log(text="up"), e.Log(text="still here")]
+        lines = [e.decode(process.stdout.readline()) for _ in range(2)]
+    assert lines == [e.Log(text="up"), e.Log(text="still here")]
 
 
 RUN = """
@@ -146,7 +146,7 @@ def test_a_file_about_to_receive_a_run_is_not_touched(tmp_path, store, monkeypat
         kept = Spool("r1", str(tmp_path))
     for event in regular_run("r1", 4)[:-1]:
         kept.add(e.encode(event))
-    assert found == [Found(), Found()] and kept.whole and not list(tmp_path.glob("*.[!k]*"))
+    assert found == [Found(), Found()] and kept.is_complete and not list(tmp_path.glob("*.[!k]*"))
     kept.go_on_alone()
     kept.close()
     assert collect(store, tmp_path).finished == ("r1",) and store.state("r1").rounds == 4

@@ -29,6 +29,6 @@ def test_a_keras_2_file_is_named_with_what_to_do(tf: Any, tmp_path: Path, ending
             file.attrs["keras_version"], file.attrs["model_config"] = "2.15.0", json.dumps(OLD)
     with pytest.raises(InputError) as refused:
         open_model(str(path), AS_IT_IS)
-    said = str(refused.value)
-    assert "it was saved by Keras 2.15.0, and this Keras 3 cannot restore it" in said
-    assert f"tf_keras.models.load_model('old.{ending}').export('exported')" in said and "--trust" not in said
+    text = str(refused.value)
+    assert "it was saved by Keras 2.15.0, and this Keras 3 cannot restore it" in text
+    assert f"tf_keras.models.load_model('old.{ending}').export('exported')" in text and "--trust" not in text

@@ -41,13 +41,13 @@ def bench(gpu: Device, *arms: Arm, tf32: bool = True) -> SimpleNamespace:
         sysconfig=SimpleNamespace(get_build_info=lambda: {"cuda_compute_capabilities": BUILT}),
         config=SimpleNamespace(experimental=settings),
     )
-    said: list[object] = []
+    lines: list[object] = []
     return SimpleNamespace(
         run="r",
         request=SimpleNamespace(arms=arms),
         context=SimpleNamespace(tf=tf, machine=SimpleNamespace(gpus=(gpu,))),
-        reporter=SimpleNamespace(say=said.append),
-        said=said,
+        reporter=SimpleNamespace(say=lines.append),
+        said=lines,
     )
 
 

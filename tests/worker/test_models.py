@@ -234,7 +234,7 @@ def test_a_captured_step_names_its_origin(worker, models):
     assert {arm.status for arm in state.arms.values()} == {"ok"}
     assert state.model.kind == "captured" and [i.name for i in state.model.inputs] == ["x", "y"]
     assert state.model.inputs[1].values == "integers from 0 to 4"
-    assert any("At batch 2 it is the program's own graph" in said for said in state.model.said)
+    assert any("Batch 2 runs the program's own graph" in said for said in state.model.said)
 
 
 def test_given_inputs_are_used_and_checked(worker, models):
@@ -334,7 +334,7 @@ def test_models_that_run_python_or_write_need_trust(worker, models, name, says):
     [
         ("graph", "damaged"),
         ("weights", "Error"),
-        ("manifest", "as tuilab.capture writes it"),
+        ("manifest", "written by tuilab.capture"),
         ("h5", "no HDF5 file"),
         ("pickle", "a .npz file"),
     ],

@@ -3,7 +3,7 @@
 import sys
 
 from tuilab.worker import tracebacks
-from tuilab.worker.tracebacks import cause, lacks_memory, told
+from tuilab.worker.tracebacks import cause, lacks_memory, user_traceback
 
 
 class Mute(Exception):
@@ -18,7 +18,7 @@ def test_an_error_whose_text_raises_keeps_its_traceback() -> None:
         raise Mute
     except Mute as error:
         assert "its text raises KeyError" in cause(error)
-        assert "Mute" in told(error) and "raise Mute" in told(error)
+        assert "Mute" in user_traceback(error) and "raise Mute" in user_traceback(error)
 
 
 def test_endless_recursion_is_reported_in_few_lines() -> None:
@@ -29,19 +29,19 @@ def test_endless_recursion_is_reported_in_few_lines() -> None:
         deeper()
     except RecursionError as error:
         assert "maximum recursion depth" in cause(error)
-        assert len(told(error).splitlines()) < sys.getrecursionlimit() / 10
+        assert len(user_traceback(error).splitlines()) < sys.getrecursionlimit() / 10
 
 
 def test_errors_in_traced_code_show_the_own_lines_named_by_tensorflow(monkeypatch) -> None:
     monkeypatch.setattr(tracebacks, "_own", {"/home/ada"})
-    said = (
+    text = (
         'in user code:\n\n    File "/home/ada/mine.py", line 12, in step  *\n        tf.reshape(x, (7, 7))\n\n'
         "    ValueError: Cannot reshape"
     )
     try:
-        raise ValueError(said)
+        raise ValueError(text)
     except ValueError as error:
-        shown = told(error)
+        shown = user_traceback(error)
         assert cause(error) == "Cannot reshape (mine.py, line 12, in step)"
     assert "mine.py" in shown and "test_tracebacks" not in shown and "Traceback" not in shown.splitlines()[-1]
     assert shown.strip().splitlines()[-1].strip() == "ValueError: Cannot reshape"

@@ -232,8 +232,8 @@ def exported(tf: Any, folder: Path) -> Path:
 
 
 NO_HALF = {
-    ("inference", "mixed_float16"): "float32 and bfloat16 alone",
-    ("training", "mixed_float16"): "float32 and bfloat16 alone",
+    ("inference", "mixed_float16"): "only in float32 and bfloat16",
+    ("training", "mixed_float16"): "only in float32 and bfloat16",
     ("training", "mixed_bfloat16"): "gradients",
 }
 NO_STRINGS = {("xla",): "takes strings"}

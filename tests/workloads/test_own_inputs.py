@@ -198,7 +198,7 @@ def test_a_function_with_arguments_runs_in_each_mode(worker, own, name, shapes, 
         ("Needs", [], "make one in the file, as in made = Needs(…)"),
         ("Needs.call", [], "make one in the file"),
         ("dense", [], "tuilab.capture(dense, …)"),
-        ("encoder.missing", [], "one that the file defines"),
+        ("encoder.missing", [], "a name that the file defines"),
         ("ROWS", [], "a function, a Keras layer or a Keras model"),
     ],
 )

@@ -154,7 +154,7 @@ def _filled(
     if left > 0:
         before = parts.get(NOT_KNOWN, Known(0.0, 0.0, "remainder"))
         parts[NOT_KNOWN] = replace(before, seconds=before.seconds + left)
-    return _made(parts, total_s, calls)
+    return _build_account(parts, total_s, calls)
 
 
 def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Account:
@@ -172,7 +172,7 @@ def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Acco
     rest = max(0.0, total_s - whole)
     halves = [known.half for known in found.values() if known.half is not None]
     left = Known(rest, math.hypot(*halves) if halves else None, "remainder")
-    return msgspec.structs.replace(_made({**found, NOT_KNOWN: left}, total_s, 0), note=note)
+    return msgspec.structs.replace(_build_account({**found, NOT_KNOWN: left}, total_s, 0), note=note)
 
 
 def unknown(total_s: float, note: str) -> Account:
@@ -182,7 +182,7 @@ def unknown(total_s: float, note: str) -> Account:
     )
 
 
-def _made(parts: Mapping[str, Known], total_s: float, calls: int) -> Account:
+def _build_account(parts: Mapping[str, Known], total_s: float, calls: int) -> Account:
     order = in_order({name: known.seconds for name, known in parts.items() if known.seconds > 0})
     return Account(
         total_s=total_s,

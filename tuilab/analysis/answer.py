@@ -101,16 +101,16 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
     groups = comparable(state, point)
     out: list[str] = []
     for group in groups:
-        said = [part for part in _figures(state, group, point) if part]
+        lines = [part for part in _figures(state, group, point) if part]
         if len(groups) > 1 and (kind := does(group[0], point)):
             # `One graph` and `So far` then no longer begin a sentence.
             first = (
-                said[0][:1].lower()
-                if said[0].startswith(("One graph", "Eager", "So far", "At "))
-                else said[0][:1]
+                lines[0][:1].lower()
+                if lines[0].startswith(("One graph", "Eager", "So far", "At "))
+                else lines[0][:1]
             )
-            said[0] = f"{_capital(kind, keep=False)}: {first}{said[0][1:]}"
-        out += said
+            lines[0] = f"{_capital(kind, keep=False)}: {first}{lines[0][1:]}"
+        out += lines
     return out
 
 
@@ -119,9 +119,9 @@ def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
     found = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
     if not found:
         return ""
-    said = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in found[:MOST_NAMED]]
+    lines = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in found[:MOST_NAMED]]
     more = f" ({len(found) - MOST_NAMED} more like it)" if len(found) > MOST_NAMED else ""
-    return _capital(" ".join(f"{part}." for part in said) + more, keep=bool(found[0][0].arm.host))
+    return _capital(" ".join(f"{part}." for part in lines) + more, keep=bool(found[0][0].arm.host))
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
@@ -227,8 +227,8 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     more = f" and {len(tied) - MOST_NAMED} more" if len(tied) > MOST_NAMED else ""
     first, *others = [timing(arm, point) for arm in tied[:MOST_NAMED]]
     figures = [f"{names[0]} takes {first}", *map(" ".join, zip(names[1:], others, strict=False))]
-    told = f"{', '.join(figures)}{more}{unseen}."
-    return f"{_capital(head, keep=keep)} {_capital(told, keep=bool(arms[0].arm.host))}"
+    text = f"{', '.join(figures)}{more}{unseen}."
+    return f"{_capital(head, keep=keep)} {_capital(text, keep=bool(arms[0].arm.host))}"
 
 
 HOPELESS = 9.0

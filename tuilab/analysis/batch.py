@@ -37,8 +37,8 @@ def batch_answer(
 
 HOW = {
     "shapes": "by their shapes",
-    "measured": "by the peaks of smaller ones",
-    "tried": "as calls of it showed",
+    "measured": "from the peaks of smaller ones",
+    "tried": "as measured calls showed",
 }
 
 

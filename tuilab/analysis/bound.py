@@ -255,10 +255,10 @@ def bounds(state: RunState, point: int, sheet: DataSheet) -> tuple[GpuBound, ...
 
     Those of the fastest arm come first.
     """
-    return tuple(bound for lead in leads(state, point) for bound in beside(state, lead, point, sheet))
+    return tuple(bound for lead in leads(state, point) for bound in bounds_of_arm(state, lead, point, sheet))
 
 
-def beside(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
+def bounds_of_arm(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> list[GpuBound]:
     """Return the bounds for one measured arm, with resident input first."""
     best: dict[str, tuple[GpuBound, GpuCall]] = {}
     for call in calls_of(state, gpu_arms(state, lead), point):
@@ -294,7 +294,7 @@ def _compared(
     known = call.start_known(sheet)
     if not known and call.slowed is None:
         return msgspec.structs.replace(
-            found, expected_s=None, why="how long TensorFlow takes to start a call here is not measured yet"
+            found, expected_s=None, why="the time to start a TensorFlow call here is not measured yet"
         )
     slowest = found.seconds if known else replace(call, host=call.slowed).on(sheet).seconds
     high = timed.interval[1] if timed.interval else timed.median
@@ -402,7 +402,7 @@ def along(state: RunState, sheet: DataSheet) -> Overtaking | None:
         value, lead = value_at(state, point, names[0]), fastest_cpu(state, point.index)
         if not isinstance(value, int) or isinstance(value, bool) or lead is None:
             continue
-        found = {bound.input: bound for bound in beside(state, lead, point.index, sheet)}
+        found = {bound.input: bound for bound in bounds_of_arm(state, lead, point.index, sheet)}
         known = {name: bound for name, bound in found.items() if bound.verdict != "not known"}
         if any(bound.busy for bound in known.values()):
             return None  # the order of the sizes is unknown too

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tuilab.analysis.bound import Overtaking, along, beside, fastest_cpu, leads
+from tuilab.analysis.bound import Overtaking, along, bounds_of_arm, fastest_cpu, leads
 from tuilab.analysis.reading import axes, estimate_at, has_gpu, summary_point, value_at
 from tuilab.analysis.words import listed, on_axis, size, times
 from tuilab.model.datasheets import SHEETS, USUAL, DataSheet, name_of
@@ -78,7 +78,7 @@ def bound_sentence(state: RunState, against: str = "") -> str:
 
 
 def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> str:
-    found = beside(state, lead, point, sheet)
+    found = bounds_of_arm(state, lead, point, sheet)
     if not found:
         return ""
     name = article(sheet)
@@ -93,7 +93,7 @@ def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> 
         return _cannot_win(state, lead, point, sheet, found) + here
     text = f"{name[:1].upper()}{name[1:]} {_clause(first)}{_stays(first)}."
     for other in found[1:]:
-        if not _alike(first, other):
+        if not _have_same_words(first, other):
             text += f" With the input copied in each call it {_clause(other)}."
     if any(_open(bound) for bound in found):
         text += f" {BUSY_START}"
@@ -103,7 +103,7 @@ def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> 
 def _cannot_win(
     state: RunState, lead: ArmState, point: int, sheet: DataSheet, found: Sequence[GpuBound]
 ) -> str:
-    every = [bound for each in SHEETS.values() for bound in beside(state, lead, point, each)]
+    every = [bound for each in SHEETS.values() for bound in bounds_of_arm(state, lead, point, each)]
     least = min(every, key=lambda bound: bound.seconds)
     if all(bound.verdict == "cannot win" for bound in every):
         return f"A GPU cannot win{_as_graph(least)}: {every_card()} takes less than {parts_words(least)}."
@@ -177,7 +177,7 @@ def _stays(bound: GpuBound) -> str:
     return f"; {listed(ops[:3])} stay{'s' if len(ops) == 1 else ''} on the CPU ({seconds(bound.stays_s)})"
 
 
-def _alike(a: GpuBound, b: GpuBound) -> bool:
+def _have_same_words(a: GpuBound, b: GpuBound) -> bool:
     return a.verdict == b.verdict and _clause(a) == _clause(b)
 
 
@@ -195,7 +195,7 @@ def bound_words(state: RunState) -> str:
     if lead is None or has_gpu(state):
         return ""
     sheet = SHEETS[USUAL]
-    found = beside(state, lead, point, sheet)
+    found = bounds_of_arm(state, lead, point, sheet)
     if not found or found[0].verdict == "not known":
         return ""
     if all(bound.verdict == "cannot win" for bound in found):

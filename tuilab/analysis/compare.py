@@ -26,7 +26,7 @@ ONE_PROCESS = (
 )
 
 ONLY_DEVICE = "no arm was measured by both runs: the arms compared differ in their device"
-NO_MATCH = "nothing to compare: no two arms of the runs are the same or differ in their device alone"
+NO_MATCH = "nothing to compare: no two arms of the runs are equal or differ only in their device"
 
 SAME = "within the noise"
 DISTURBED = ("cpu-contention", "canary", "throttled", "gpu-shared")
@@ -161,7 +161,7 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
     ratio = b.median / a.median
     more, less = (b, a) if ratio > 1 else (a, b)
     times = quotient(more.median, more.half_width, less.median, less.half_width)
-    said = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
+    text = f"{times} {'slower' if ratio > 1 else 'faster'}" if differs else "no difference beyond the noise"
     shown = [
         f"{median_of(e.median, e.half_width)} {interval(e.low or 0, e.high or 0, e.median)}" for e in (a, b)
     ]
@@ -177,7 +177,7 @@ def _at(place: AxisValues, arm: ArmState, here: int, other: ArmState, there: int
         low=b.low / a.high,
         high=b.high / a.low,
         differs=differs,
-        sentence=f"{name}: {shown[0]} → {shown[1]}: {said}",
+        sentence=f"{name}: {shown[0]} → {shown[1]}: {text}",
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tuilab.analysis.processes import doubt, said, within_first
+from tuilab.analysis.processes import describe_coverage, doubt, within_first
 from tuilab.analysis.reading import elsewhere, estimate_at, measured, summary_point
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
@@ -58,8 +58,8 @@ def confidence(state: RunState) -> Confidence:
         precise=precise,
         reasons=reasons,
         badge=_badge(first, wanted, precise, reasons) if arms and not state.running else "",
-        of=said(state) if known else "",
-        alike=_alike(state),
+        of=describe_coverage(state) if known else "",
+        alike=_describe_similar_runs(state),
     )
 
 
@@ -68,7 +68,7 @@ FEWEST_ALIKE = 6
 distribution."""
 
 
-def _alike(state: RunState) -> str:
+def _describe_similar_runs(state: RunState) -> str:
     """Describe the range of this run and earlier ones like it: no single run's interval shows variation over
     minutes.
     """

@@ -172,7 +172,7 @@ def _crossing(bracket: Sequence[SizeRatio], overtakes: bool) -> Crossing:
     bounds: list[float] = []
     held: list[float] = []
     for left, right in zip(bracket, bracket[1:], strict=False):
-        held += _held(left, right)
+        held += _undecided_range(left, right)
         if left.ratio.mean * right.ratio.mean <= 0 and left.ratio.mean != right.ratio.mean:
             share = left.ratio.mean / (left.ratio.mean - right.ratio.mean)
             zeros.append(_between(left.size, right.size, share))
@@ -206,7 +206,7 @@ def _between(low: int, high: int, share: float) -> float:
     return math.log(low) + share * (math.log(high) - math.log(low))
 
 
-def _held(left: SizeRatio, right: SizeRatio) -> list[float]:
+def _undecided_range(left: SizeRatio, right: SizeRatio) -> list[float]:
     """Return the ends (logs of size) of the range between two places that is not different from ratio 1 at 95
     %.
 
@@ -277,7 +277,7 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
     at = places(a, b, begun)
     found = crossings(at)
     if found:
-        return _found(found, pair)
+        return _choose_crossing(found, pair)
     known = signs(at) if len({*signs(at)} - {0}) == 1 else leads(at)
     if jumps(at) or len({*known} - {0}) != 1:
         return _unknown(at, pair)
@@ -326,7 +326,7 @@ def _where(crossing: Crossing, axis: str) -> str:
     return on_axis(axis, size(crossing.at, half), size_interval(crossing.low, crossing.high))
 
 
-def _found(found: Sequence[Crossing], pair: Pair) -> Crossover:
+def _choose_crossing(found: Sequence[Crossing], pair: Pair) -> Crossover:
     parts = []
     for crossing in found:
         names = (pair.a_label, pair.b_label) if crossing.overtakes else (pair.b_label, pair.a_label)
@@ -383,9 +383,9 @@ def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Cro
     else:
         rest = at[max(i for i, each in enumerate(known) if each) + 1 :]
         alike = all(from_location(place.ratio).alike for place in rest)
-        told = "are equal within the noise" if alike else "cannot be told apart"
+        text = "are equal within the noise" if alike else "cannot be told apart"
         on = "at" if len(rest) == 1 else "from"
-        state = f"It is slower below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {told}"
+        state = f"It is slower below, and {on} {size(rest[0].size)}{' on' * (on == 'from')} the two {text}"
     sentence = f"{behind} does not overtake {ahead} up to {end}. {state}."
     return Crossover(a=ids[0], b=ids[1], at=None, ci95=None, status="beyond", sentence=sentence)
 

@@ -124,7 +124,7 @@ def _dispatch(
     text = f"{name_of(arm, point)} spends {percent(share)} of each call in Python and dispatching "
     text += f"its {launches(arm, point) or 'ops'}"
     remedy = "Put the whole step into one tf.function."
-    graph = next((a for a in arms if a.arm.mode != "eager" and _beside(a, arm, "mode")), None)
+    graph = next((a for a in arms if a.arm.mode != "eager" and _differ_only_in(a, arm, "mode")), None)
     if graph is None and _no_graph(state, arm, point):
         remedy = LARGER
     found = compare(arm, graph, point) if graph is not None else None
@@ -160,7 +160,9 @@ def _near_roof(state: RunState, arm: ArmState, point: int) -> bool:
 def _no_graph(state: RunState, arm: ArmState, point: int) -> bool:
     """Return True if the run tried the arm as a graph and failed."""
     tried = [
-        other for other in state.arms.values() if other.arm.mode == "graph" and _beside(other, arm, "mode")
+        other
+        for other in state.arms.values()
+        if other.arm.mode == "graph" and _differ_only_in(other, arm, "mode")
     ]
     return bool(tried) and all(arm_status(state, a, point)[0] in ("failed", "unavailable") for a in tried)
 
@@ -193,7 +195,7 @@ def _launch(
 def _launches_faster(other: ArmState, arm: ArmState, parts: Account, point: int) -> bool:
     """Return True if another arm launches at least as many ops on the device in half the time."""
     beside = account_at(other, point)
-    if beside is None or not (_beside(other, arm, "variant") or _beside(other, arm, "input")):
+    if beside is None or not (_differ_only_in(other, arm, "variant") or _differ_only_in(other, arm, "input")):
         return False
     ops, more = (sum(op_counts(each, point).values()) for each in (arm, other))
     return 0 < ops <= more and beside.seconds("dispatch") < parts.seconds("dispatch") / 2
@@ -210,7 +212,7 @@ def _stalled(
     free = [
         other
         for other in arms
-        if _beside(other, arm, "variant")
+        if _differ_only_in(other, arm, "variant")
         and (beside := account_at(other, point)) is not None
         and beside.share(STALL) < share / 2
     ]
@@ -257,7 +259,7 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
     """Return advice about the input, excluding what the arm already does and what the run's arms refute."""
     ahead = arm.arm.variant in ("prefetched", "from-memory", "cached", "in-step")
     own = {arm.arm.variant, *(("parallel", "prefetched") if ahead else ())}
-    beside = {other.arm.variant: other for other in arms if _beside(other, arm, "variant")}
+    beside = {other.arm.variant: other for other in arms if _differ_only_in(other, arm, "variant")}
     left = [
         words
         for variant, words in FEEDING.items()
@@ -265,8 +267,8 @@ def _feeding(arms: list[ArmState], arm: ArmState, point: int) -> str:
     ]
     if not left:
         return "The other variants of this run are not faster: prepare the data once, or on more processors."
-    said = listed(left, "or")
-    return f"{said[:1].upper()}{said[1:]}."
+    text = listed(left, "or")
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _copies(
@@ -281,7 +283,7 @@ def _copies(
     text = f"{name_of(arm, point)} spends {percent(share)} of each call copying"
     if compute > 0:
         text += f"; the copy {way} takes {times(cost / compute)} as long as the compute"
-    resident = next((a for a in arms if a.arm.input == "resident" and _beside(a, arm, "input")), None)
+    resident = next((a for a in arms if a.arm.input == "resident" and _differ_only_in(a, arm, "input")), None)
     found = compare(arm, resident, point) if resident is not None else None
     if _refuted(found):
         return
@@ -297,13 +299,11 @@ def _unexplained(
 ) -> Iterator[Diagnosis]:
     if parts.not_known < UNEXPLAINED:
         return
-    text = f"Of a call of {name_of(arm, point)}, {percent(parts.not_known)} is not known"
+    text = f"{percent(parts.not_known)} of a call of {name_of(arm, point)} is not accounted for"
     why = f": {parts.note}" if parts.note else ""
-    remedy = "The other shares are the least that they can be; the timeline shows what runs when."
+    remedy = "The other shares are minimums; the timeline shows what runs when."
     if parts.not_known > ALL:
-        remedy = (
-            "Measure it again: on a quiet machine the calls that are looked into take as long as the others."
-        )
+        remedy = "Measure it again: on a quiet machine, the profiled calls take as long as the others."
     yield Diagnosis("not-known", f"{text}{why}.", remedy, "note", arm.arm.id, parts.not_known)
 
 
@@ -378,8 +378,8 @@ def _remedy(group: Sequence[Node]) -> str:
 def remedies(groups: Sequence[Sequence[Node]]) -> str:
     """Return advice about ops on the host, one clause per reason; "" if there is none."""
     clauses = [clause for clause in map(_remedy, groups) if clause]
-    said = "; ".join(dict.fromkeys(clauses))
-    return f"{said[:1].upper()}{said[1:]}." if said else ""
+    text = "; ".join(dict.fromkeys(clauses))
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _first_call(arm: ArmState, point: int) -> Iterator[Diagnosis]:
@@ -397,7 +397,7 @@ def _dtypes(arms: list[ArmState], point: int) -> Iterator[Diagnosis]:
     """Arms that differ only in dtype, each compared with float32, or else with the fastest."""
     done: set[str] = set()
     for arm in arms:
-        group = [arm, *(other for other in arms if _beside(other, arm, "dtype"))]
+        group = [arm, *(other for other in arms if _differ_only_in(other, arm, "dtype"))]
         if arm.arm.id in done or len(group) < 2:
             continue
         done |= {other.arm.id for other in group}
@@ -439,7 +439,7 @@ def _too_small(state: RunState) -> Iterator[Diagnosis]:
         yield Diagnosis("too-small", text, remedy, "note", found.a)
 
 
-def _beside(a: ArmState, b: ArmState, but: str) -> bool:
+def _differ_only_in(a: ArmState, b: ArmState, but: str) -> bool:
     """Return True if two arms differ in exactly this property."""
     names = ("device", "mode", "input", "dtype", "variant", "host")
     return all((getattr(a.arm, name) == getattr(b.arm, name)) != (name == but) for name in names)

@@ -55,7 +55,7 @@ def sentences(state: RunState, point: int) -> list[str]:
 
 def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
     ok = {id(arm) for arm in measured(state, point)}
-    both = [(one, other) for one, other in _alike(state, a, b) if id(one) in ok and id(other) in ok]
+    both = [(one, other) for one, other in _pair_arms(state, a, b) if id(one) in ok and id(other) in ok]
     found = [(one, other, log_ratio(one.cell(point), other.cell(point))) for one, other in both]
     known = [(one, other, middle) for one, other, middle in found if middle is not None]
     names = labels([_bare(one) for one, _, _ in known])
@@ -70,7 +70,7 @@ def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
     return EnvironmentPair(a=a, b=b, arms=tuple(rows), sentences=tuple(part for part in parts if part))
 
 
-def _alike(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmState]]:
+def _pair_arms(state: RunState, a: str, b: str) -> Iterator[tuple[ArmState, ArmState]]:
     """Yield pairs of arms that differ only in their environment."""
     others = {_bare(arm): arm for arm in state.arms.values() if arm.arm.host == b}
     for arm in state.arms.values():

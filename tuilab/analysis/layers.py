@@ -92,9 +92,7 @@ def _why_none(model: ModelInfo, arms: Sequence[ArmState], point: int) -> str:
     if not looked:
         return ""
     if all(arm.arm.mode != "graph" for arm in arms):
-        return (
-            "Only graph arms have layers, and none was measured: eager calls and XLA do not keep them apart."
-        )
+        return "Only graph arms have layers, and none was measured: eager calls and XLA do not separate them."
     for arm, account in looked:
         if arm.arm.mode != "graph":
             continue

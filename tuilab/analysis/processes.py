@@ -227,7 +227,7 @@ def _zygotes(cell: ArmSamples) -> list[int]:
     return [zygote for zygote, counts in zip(each, counted, strict=False) if counts]
 
 
-def said(state: RunState) -> str:
+def describe_coverage(state: RunState) -> str:
     """Describe what a run's intervals cover."""
     number = 1 + len(begun(state))
     if number == 1:

@@ -47,7 +47,7 @@ def share(profile: Profile, *phases: str) -> float:
     return sum(p.share for p in profile.phases if p.phase in phases)
 
 
-def spent(profile: Profile, *phases: str) -> float:
+def time_in(profile: Profile, *phases: str) -> float:
     """Return the seconds per call that these phases take together."""
     return sum(p.seconds for p in profile.phases if p.phase in phases)
 
@@ -68,7 +68,7 @@ def copying(profile: Profile) -> str:
 
     A phase lasts from the start of a copy on the host to its end; an op of the link only while data moves.
     """
-    whole = spent(profile, *COPIES)
+    whole = time_in(profile, *COPIES)
     moves = [row for row in by_type(profile.ops) if row.phase == "copy" and row.device.startswith("GPU")]
     linked = sum(row.seconds for row in moves)
     if not moves or linked >= MOSTLY * whole:
@@ -84,19 +84,19 @@ def _input(profile: Profile) -> Iterator[str]:
     waits = share(profile, "input_wait")
     if waits < MATTERS:
         return
-    told = (
-        f"{shown(spent(profile, 'input_wait'))} of {shown(profile.measured_s)} is spent waiting for input "
+    text = (
+        f"{shown(time_in(profile, 'input_wait'))} of {shown(profile.measured_s)} is spent waiting for input "
         f"({percent(waits)}): "
     )
-    told += f"the call is {input_bound(waits)}"
+    text += f"the call is {input_bound(waits)}"
     beside = [row for row in by_type(profile.ops) if row.phase == "input" and not row.seconds]
     busy = sum(row.busy_s for row in beside)
     if busy > 0:
         at_once = busy / profile.measured_s
-        told += f"; the pipeline's ops keep {at_once:.1f} processors busy, {beside[0].op} most of all"
+        text += f"; the pipeline's ops keep {at_once:.1f} processors busy, {beside[0].op} most of all"
         if at_once < 1.2:
-            told += ", so it runs one element at a time: parallel calls and prefetching would help"
-    yield told + "."
+            text += ", so it handles one element at a time: parallel calls and prefetching would help"
+    yield text + "."
 
 
 def _overhead(profile: Profile) -> Iterator[str]:
@@ -107,13 +107,13 @@ def _overhead(profile: Profile) -> Iterator[str]:
     eager = ".eager." in profile.arm
     what = "Python and dispatch" if eager else "starting the call and its ops"
     ops = "1 op" if round(runs) == 1 else f"{runs:,.0f} ops"
-    told = f"{percent(around)} of the {'eager ' if eager else ''}time is {what}, for {ops}"
-    computing = spent(profile, "compute")
+    text = f"{percent(around)} of the {'eager ' if eager else ''}time is {what}, for {ops}"
+    computing = time_in(profile, "compute")
     if computing > 0:
-        told += f" that compute for {shown(computing)}"
+        text += f" that compute for {shown(computing)}"
     if around >= LAUNCH_HIGH:
-        told += "; one graph would remove most of it" if eager else "; more work in a call would hide it"
-    yield told + "."
+        text += "; one graph would remove most of it" if eager else "; more work in a call would hide it"
+    yield text + "."
 
 
 def _stalls(profile: Profile) -> Iterator[str]:
@@ -122,18 +122,18 @@ def _stalls(profile: Profile) -> Iterator[str]:
         return
     computing = [row for row in by_type(profile.ops) if row.phase == "compute"]
     host = [row for row in computing if not row.device.startswith("GPU")]
-    told = f"{percent(waits)} of a call the device waits in the middle for the host"
-    yield f"{told}, whose longest op is {host[0].op}." if host else f"{told} and for copies."
+    text = f"{percent(waits)} of a call, the device waits for the host"
+    yield f"{text}, whose longest op is {host[0].op}." if host else f"{text} and for copies."
 
 
 def _copies(profile: Profile) -> Iterator[str]:
-    copying, computing = spent(profile, *COPIES), spent(profile, "compute")
+    copying, computing = time_in(profile, *COPIES), time_in(profile, "compute")
     if share(profile, *COPIES) < MATTERS:
         return
-    told = f"Copies take {shown(copying)} of {shown(profile.measured_s)}"
+    text = f"Copies take {shown(copying)} of {shown(profile.measured_s)}"
     if computing > 0:
-        told += f", {times(copying / computing)} the compute; keep the data on the device"
-    yield told + "."
+        text += f", {times(copying / computing)} the compute; keep the data on the device"
+    yield text + "."
 
 
 def _top(profile: Profile) -> Iterator[str]:

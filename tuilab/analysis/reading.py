@@ -162,7 +162,7 @@ def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str
     low, high = found.interval or (0.0, math.inf)
     if low <= quotient <= high or found.words == times(quotient, found.half_width):
         return ""
-    why = "mix rounds of different pace" if found.paired else "are no means, which the ratio compares"
+    why = "mix rounds of different pace" if found.paired else "are not means, and the ratio compares means"
     return f"; the medians divide to {times(quotient)}, since they {why}"
 
 
@@ -343,8 +343,8 @@ def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
         return scaled(account, median_s)
     return unknown(
         median_s,
-        f"the calls that were looked at took {seconds(account.total_s)}, more apart from this run's "
-        f"{seconds(median_s)} than its own spread explains",
+        f"the profiled calls took {seconds(account.total_s)}, which differs from this run's "
+        f"{seconds(median_s)} by more than its spread explains",
     )
 
 

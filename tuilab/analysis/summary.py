@@ -36,7 +36,7 @@ from tuilab.analysis.reading import (
 )
 from tuilab.analysis.roofline_words import against_roof
 from tuilab.analysis.summary_words import at_place, elsewhere_words, together_sentence
-from tuilab.analysis.sweeps import alike, crossovers
+from tuilab.analysis.sweeps import are_comparable, crossovers
 from tuilab.analysis.undisturbed import undisturbed
 from tuilab.analysis.verdicts import by_host, verdicts
 from tuilab.model.claims import Claim
@@ -101,7 +101,7 @@ def summarise(
     the GPU to bound; "" means the usual one if none is present. Raises ValueError if no run has started.
     """
     if state.scenario is None or state.machine is None:
-        raise ValueError("no run has started, so there is nothing to sum up")
+        raise ValueError("no run has started, so there is nothing to summarise")
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
     crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
@@ -228,7 +228,7 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
     for arms in groups:
         gpus = [arm for arm in arms if family_of(arm, point) == "GPU"]
         cpus = [arm for arm in arms if family_of(arm, point) == "CPU"]
-        pairs += [(gpu, cpu) for gpu in gpus for cpu in cpus if alike(gpu, cpu)]
+        pairs += [(gpu, cpu) for gpu in gpus for cpu in cpus if are_comparable(gpu, cpu)]
     out: dict[frozenset[str], Ratio] = {}
     for a, b in pairs:
         key = frozenset((a.arm.id, b.arm.id))

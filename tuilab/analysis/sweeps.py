@@ -166,12 +166,12 @@ def _pairs(series: Series) -> list[tuple[ArmState, ArmState]]:
         return _winners(series)
     pairs = [(a, b) for a, b in [(series.best(gpus), series.best(cpus))] if a is not None and b is not None]
     for a, b in product(gpus, cpus):
-        if alike(a, b):
+        if are_comparable(a, b):
             pairs.append((a, b))
     return pairs
 
 
-def alike(a: ArmState, b: ArmState) -> bool:
+def are_comparable(a: ArmState, b: ArmState) -> bool:
     """Return True if two arms differ in device and input only."""
     return (a.arm.mode, a.arm.dtype, a.arm.variant) == (b.arm.mode, b.arm.dtype, b.arm.variant)
 

@@ -328,8 +328,8 @@ def placed_on(when: PlacedOn, state: RunState) -> Judgement:
     total = sum(where.values())
     right = all(when.device in (device, family(device)) for device in where)
     places = listed([f"{number:,} on {device}" for device, number in sorted(where.items())])
-    told = f"{plural(total, f'{when.op} op')} observed{_fused(when.op, nodes)}"
-    return "confirmed" if right else "refuted", f"Of {told}, {places}."
+    text = f"{plural(total, f'{when.op} op')} observed{_fused(when.op, nodes)}"
+    return "confirmed" if right else "refuted", f"Of {text}, {places}."
 
 
 def _fused(op: str, nodes: Sequence[Node]) -> str:
@@ -363,7 +363,7 @@ def same_placement(when: SamePlacement, state: RunState) -> Judgement:
     devices = {short_device(node.device) for node in every if node.device}
     text = f"At {plural(len(points), 'size')}, {span}, every op kept its device: {listed(sorted(devices))}."
     if not has_gpu(state):
-        text += " There was no other kind of device to move to."
+        text += " This machine has only one kind of device."
     return "confirmed" if when.same else "refuted", text
 
 

@@ -47,7 +47,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @click.command()
 @click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--select", metavar=CODES, help="Only these rules; TL1 means all that start with it.")
+@click.option("--select", metavar=CODES, help="Only these rules; TL1 means every code with that prefix.")
 @click.option("--ignore", metavar=CODES, help="Skip these rules.")
 @click.option("--preview/--no-preview", default=None, help="Include preview rules.")
 @click.option(
@@ -220,7 +220,7 @@ def _progress(total: int) -> Callable[[int, int], None] | None:
 def _fix(paths: Sequence[str], job: CheckJob, only_show: bool) -> bool:
     """Fix the files, or show how. Returns True if anything changed or would."""
     if list(paths) == [STDIN]:
-        raise InputError("--fix", STDIN, "files, which can be written")
+        raise InputError("--fix", STDIN, "files that can be written")
     changed, unread = 0, list[InputError]()
     for path, _ in gather(paths, job.settings.exclude):
         try:

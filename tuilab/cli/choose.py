@@ -22,7 +22,7 @@ from tuilab.model.shapes import EXAMPLE, checked, parse, text_of
 from tuilab.model.subject import Model
 
 
-def chosen(
+def make_resolver(
     name: str,
     hosts: Sequence[str],
     words: Mapping[str, Any],
@@ -37,10 +37,10 @@ def chosen(
     """
     words = {**words}
     given = words.pop("settings")
-    opening = opened(words)
+    opening = pop_opening(words)
     subject = resolve(name)
     if opening.inputs and not subject.place:
-        expected = "FILE.py:NAME or a model; of a preset --set changes the sizes"
+        expected = "FILE.py:NAME or a model; for a preset, use --set"
         raise InputError("--input", text_of(opening.inputs[0]), expected)
     if msgspec.structs.replace(opening, inputs=()) != AS_IT_IS and not isinstance(subject, Model):
         raise InputError(
@@ -73,11 +73,11 @@ def chosen(
 def check_claims(name: str, settings: Settings | None = None) -> None:
     """Raise InputError if `--check` has nothing to check: own code (None) has no claims."""
     if settings is None or not settings.preset.claims:
-        expected = "a preset with a claim, as those of `tuilab presets` have"
+        expected = "a preset with a claim; `tuilab presets` lists them"
         raise InputError("--check", name, expected, f"{name} claims nothing to check; expected {expected}")
 
 
-def opened(words: dict[str, Any]) -> Opening:
+def pop_opening(words: dict[str, Any]) -> Opening:
     """Remove the options for a model file from the words and return them. Raises InputError."""
     trust, code, data = words.pop("trust", False), words.pop("code", ""), words.pop("data", "")
     for path in (code, data):
@@ -114,7 +114,7 @@ shapes_option = click.option(
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def together(*options: Decorator) -> Decorator:
+def combine(*options: Decorator) -> Decorator:
     """Return one decorator that adds all these options in order."""
 
     def given(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,14 +135,14 @@ def _remembered(*names: str, help: str) -> Callable[..., Any]:
 
 
 quiet_option = _remembered("--quiet", "-q", help="Show no progress on standard error.")
-model_options = together(
-    click.option("--trust", is_flag=True, help="Let Python that is in a model's file run."),
+model_options = combine(
+    click.option("--trust", is_flag=True, help="Run Python code that is in a model's file."),
     click.option("--code", default="", metavar="FILE.py", help="Defines a model's custom objects."),
     click.option("--data", default="", metavar="FILE.npz", help="A model's inputs, by name or in order."),
 )
 """How to open a model file."""
 _many = partial(click.option, multiple=True)
-arm_options = together(
+arm_options = combine(
     _many(
         "--set",
         "settings",

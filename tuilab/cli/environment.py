@@ -55,5 +55,5 @@ def hosts_with(envs: Sequence[Environment], hosts: Sequence[str], file: str = ""
     others = checked_hosts(hosts, file) if hosts or not names else ()
     twice = next((name for name in names if name in others), None)
     if twice is not None:
-        raise InputError("--env", twice, "a name that no --host has")
+        raise InputError("--env", twice, "a name that no --host uses")
     return (*names, *others)

@@ -7,7 +7,7 @@ import msgspec
 
 from tuilab import catalogue
 from tuilab.cli import completion
-from tuilab.cli.choose import chosen, quiet_option, shapes_option
+from tuilab.cli.choose import make_resolver, quiet_option, shapes_option
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
@@ -36,12 +36,12 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
     if not isinstance(subject, NamedPreset) or is_preset(subject.name):
         if dtype:
             raise InputError("--dtype", dtype, "no dtype for a preset; use --set dtype=" + dtype)
-        choice = chosen(name, (), {"settings": settings, "inputs": inputs})
+        choice = make_resolver(name, (), {"settings": settings, "inputs": inputs})
 
-        async def asked(lab: Lab) -> ScenarioExplanation:
+        async def explain_op(lab: Lab) -> ScenarioExplanation:
             return await ask_scenario(lab, await choice(lab))
 
-        answer: msgspec.Struct = with_lab(asked)
+        answer: msgspec.Struct = with_lab(explain_op)
     else:
         if settings:
             raise InputError("--set", settings[0], f"a preset, which {name!r} is not")

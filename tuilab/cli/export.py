@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.lab import file_or_output, kept_runs
+from tuilab.cli.lab import file_or_output, open_history
 from tuilab.model.errors import InputError
-from tuilab.model.files import shown, write_text
+from tuilab.model.files import printable_path, write_text
 from tuilab.model.program import PREFIX
 from tuilab.report.formats import FORMATS
 
@@ -22,14 +22,14 @@ SHORT = {"md": "markdown", "htm": "html"}
     "format_",
     type=click.Choice([*FORMATS, *SHORT]),
     default=None,
-    show_default="by the ending of the file, else markdown",
+    show_default="by the file suffix, else markdown",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=file_or_output,
-    help="A file instead of standard output.",
+    help="Write to this file instead of standard output.",
 )
 def export(run: str, format_: str | None, output: Path | None) -> None:
     """Write RUN (the beginning of an id from `tuilab history`, or `last`) as a document.
@@ -39,13 +39,15 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
     ending = output.suffix[1:].lower() if output is not None else ""
     if output is not None and ending and not format_ and ending not in (*FORMATS, *SHORT, "txt"):
         endings = ", ".join(f".{name}" for name in (*FORMATS, *SHORT) if name != "markdown")
-        raise InputError("--output", shown(output), f"an ending that names a format ({endings}), or --format")
+        raise InputError(
+            "--output", printable_path(output), f"a suffix that names a format ({endings}), or --format"
+        )
     asked = format_ or ending
     format_ = SHORT.get(asked, asked) if asked in (*FORMATS, *SHORT) else "markdown"
     if run.startswith(PREFIX):
         _program(run, format_, output)
         return
-    with kept_runs() as kept:
+    with open_history() as kept:
         parts = kept.document(run, format_)
         if output is None:
             for part in parts:
@@ -56,12 +58,12 @@ def export(run: str, format_: str | None, output: Path | None) -> None:
 
 def _program(start: str, format_: str, output: Path | None) -> None:
     """Write a watched program's page. Raises InputError."""
-    from tuilab.lab.watch import kept
+    from tuilab.lab.watch import load_page
     from tuilab.report import program
 
     if format_ not in program.FORMATS:
         raise InputError("--format", format_, f"of a watched program, one of {', '.join(program.FORMATS)}")
-    text = program.FORMATS[format_](kept(start))
+    text = program.FORMATS[format_](load_page(start))
     if output is None:
         click.echo(text, nl=False)
     else:

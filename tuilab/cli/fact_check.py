@@ -7,7 +7,7 @@ import click
 from tuilab.cli.exits import DONE, INTERRUPTED
 from tuilab.cli.lab import with_lab
 from tuilab.lab import Lab
-from tuilab.lab.fact_check import Checker, opened
+from tuilab.lab.fact_check import Checker, open_fact_check
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.scenario import BudgetName
@@ -22,7 +22,7 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
     write = WRITERS.get(target.suffix.lower()) if target is not None else None
     if target is not None and write is None:
         raise InputError("-o", str(target), "a file that ends in " + ", ".join(WRITERS))
-    check, presets = opened(document)
+    check, presets = open_fact_check(document)
     check.budget = budget
     told: set[int] = set()
 

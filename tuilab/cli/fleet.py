@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import click
 
-from tuilab.cli.choose import together
+from tuilab.cli.choose import combine
 from tuilab.cli.lab import act_stoppably
 from tuilab.cli.said import tell
 from tuilab.fleet.scheduler import Progress
@@ -21,7 +21,7 @@ SLURM = "slurm"
 JOBS = 4
 
 
-fleet_options = together(
+fleet_options = combine(
     click.option(
         "--on", metavar="tcp://HOST:8786|slurm", help="Measure on the nodes of a fleet, through Dask."
     ),

@@ -8,7 +8,7 @@ import click
 from tuilab import catalogue
 from tuilab.cli import completion
 from tuilab.cli.exits import NOT_CONFIRMED
-from tuilab.cli.lab import columns, emit, kept_runs
+from tuilab.cli.lab import columns, emit, open_history
 from tuilab.cli.said import tell
 from tuilab.lab.history import History, is_full
 from tuilab.model import moments
@@ -53,7 +53,7 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
     """List the latest runs. RUN in other commands is the start of an id, or `last`."""
     if ctx.invoked_subcommand is not None:
         return
-    with kept_runs() as kept:
+    with open_history() as kept:
         titles = {p.name: p.title for p in catalogue.load().presets} if search else {}
         lines = kept.runs(search, limit, titles)
     if as_json:
@@ -65,8 +65,8 @@ def history(ctx: click.Context, /, search: str, limit: int, as_json: bool) -> No
         marks = " ".join([*(f"#{tag}" for tag in line.tags), *([line.pinned] if line.pinned else [])])
         status = line.status or "not finished"
         name = line.preset or line.workload
-        told = f"{line.run[:8]}  {when(line.at)}  {name:<20}  {status:<9}"
-        echo_line(told, f"{line.answer} {marks}".strip())
+        text = f"{line.run[:8]}  {when(line.at)}  {name:<20}  {status:<9}"
+        echo_line(text, f"{line.answer} {marks}".strip())
 
 
 ROOM = 120
@@ -92,7 +92,7 @@ def echo_line(head: str, answer: str) -> None:
 @click.option("--off", is_flag=True, help="Remove the tag.")
 def tag(run: str, tag: str, off: bool) -> None:
     """Add TAG to RUN, or remove it with --off."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         kept.tag([kept.find(run).run], put=[] if off else [tag], take=[tag] if off else [])
 
 
@@ -101,7 +101,7 @@ def tag(run: str, tag: str, off: bool) -> None:
 @click.argument("text")
 def note(run: str, text: str) -> None:
     """Replace the note of RUN."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         kept.note(kept.find(run).run, text)
 
 
@@ -115,7 +115,7 @@ def pin(run: str, as_: str) -> None:
 
     A ghost is drawn under new runs; others are compared with the baseline. Pinned runs are never pruned.
     """
-    with kept_runs() as kept:
+    with open_history() as kept:
         kept.pin([kept.find(run).run], "" if as_ == "none" else as_)
 
 
@@ -126,14 +126,14 @@ def pin(run: str, as_: str) -> None:
 def programs_(limit: int, as_json: bool) -> None:
     """List the watched programs, latest first."""
     from tuilab.lab.watch import earlier
-    from tuilab.report.program import called, headline
+    from tuilab.report.program import headline, short_command
 
     found = earlier(limit)
     if as_json:
         emit([{"program": program, "page": page} for program, page in found])
         return
     for program, page in found:
-        step, command = page.steps.median_s, cut(called(page), 40)
+        step, command = page.steps.median_s, cut(short_command(page), 40)
         took = seconds(step, step / 50) if step else ""
         echo_line(f"{program[:8]}  {when(page.at)}  {command:<40}  {took:>8}", headline(page))
     if not found:
@@ -152,7 +152,7 @@ def compare_(a: str, b: str, as_json: bool) -> None:
     Two watched programs, by their ids from `tuilab history programs`, are compared step by step.
     """
     if a.startswith(PREFIX) and b.startswith(PREFIX):
-        from tuilab.lab.watch import kept as program
+        from tuilab.lab.watch import load_page as program
         from tuilab.report.program import compared
 
         pages = program(a), program(b)
@@ -161,14 +161,14 @@ def compare_(a: str, b: str, as_json: bool) -> None:
         for line in () if as_json else compared(*pages):
             click.echo(line)
         return
-    with kept_runs() as kept:
+    with open_history() as kept:
         comparison = kept.compare(a, b)
     if as_json:
         emit(comparison)
         return
-    said = [f"! {warning}" for warning in comparison.warnings]
-    said += [*(arm.sentence for arm in comparison.arms), *([comparison.note] if comparison.note else [])]
-    for line in wrapped(said, columns()):
+    lines = [f"! {warning}" for warning in comparison.warnings]
+    lines += [*(arm.sentence for arm in comparison.arms), *([comparison.note] if comparison.note else [])]
+    for line in wrapped(lines, columns()):
         click.echo(line)
 
 
@@ -178,7 +178,7 @@ def delete(run: str) -> None:
     """Delete RUN. For a week, `tuilab history undelete` with its whole id, or `last`, restores it."""
     if len(run) < SHORTEST_ID:
         raise InputError("run", run, f"at least {SHORTEST_ID} characters of an id, or last")
-    with kept_runs() as kept:
+    with open_history() as kept:
         line = kept.find(run)
         kept.delete([line.run])
     click.echo(f"deleted; to undo: tuilab history undelete {line.run}", err=True)
@@ -188,7 +188,7 @@ def delete(run: str) -> None:
 @click.argument("run", shell_complete=completion.runs)
 def undelete(run: str) -> None:
     """Restore a deleted RUN by its whole id. `last` undoes the last deletion, or a whole prune."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         runs = kept.undelete(run)
     if not runs:
         raise InputError("run", run, "the whole id of a deleted run, or last")
@@ -227,7 +227,7 @@ def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
         runs.extend(kept.prune(kept.prunable(days, None if megabytes is None else int(megabytes * 1e6))))
         kept.clean_up(for_good=for_good)
 
-    with kept_runs() as kept:
+    with open_history() as kept:
         try:
             act(kept)
         except sqlite3.OperationalError as error:
@@ -243,9 +243,7 @@ def prune(days: float | None, megabytes: float | None, for_good: bool) -> None:
 
 @history.command("check")
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--repair", is_flag=True, help="Recover what can be read into a new history; the old one is kept."
-)
+@click.option("--repair", is_flag=True, help="Copy readable runs into a new history; keep the damaged one.")
 @click.pass_context
 def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
     """Verify the history, or a damaged FILE.
@@ -254,7 +252,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 
     With --repair, adds the readable part of FILE to the history. Exits with 4 if damage remains.
     """
-    with kept_runs() as kept:
+    with open_history() as kept:
         report, done = kept.check(file, repair=repair)
     for finding in report.findings if done is None else done.lost:
         click.echo(f"{finding.run or '-'}  {finding.what}")
@@ -279,7 +277,7 @@ def check_(ctx: click.Context, /, file: Path | None, repair: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def save(run: str, file: Path) -> None:
     """Write RUN's events to FILE, to import elsewhere or to replay."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         kept.save(run, file)
 
 
@@ -287,16 +285,16 @@ def save(run: str, file: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_(file: Path) -> None:
     """Import the runs in a FILE. `save` wrote it, here or on another machine."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         runs = kept.import_file(file)
     click.echo(f"{plural(len(runs), 'run')} imported", err=True)
 
 
 @history.command()
-@click.option("--stop", is_flag=True, help="Stop those still running; their finished rounds are kept.")
+@click.option("--stop", is_flag=True, help="Stop those still running; keep their finished rounds.")
 def unattended(stop: bool) -> None:
     """Import runs that outlived their lab. Those still running are listed."""
-    with kept_runs() as kept:
+    with open_history() as kept:
         found = kept.unattended(stop)
     if found is None:
         return

@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from tuilab.cli.lab import columns, emit, kept_runs
+from tuilab.cli.lab import columns, emit, open_history
 from tuilab.lab.machines import PresetRows, Row, compared, search, text_of
 from tuilab.model.parameters import Value
 from tuilab.model.result import CrossoverStatus
@@ -71,7 +71,7 @@ def hosts(words: str, as_json: bool) -> None:
     Runs of other machines come from --host, --on, or `tuilab history import`. The latest run of each preset
     on each machine counts.
     """
-    with kept_runs() as kept:
+    with open_history() as kept:
         machine_summaries, problem = kept.machines(_at)
     if problem:
         click.echo(f"tuilab: {problem}", err=True)

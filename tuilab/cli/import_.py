@@ -30,13 +30,13 @@ def import_(document: str, folder: Path | None, overwrite: bool, preview: bool) 
     if not report.presets:
         _say_gaps(report)
         raise InputError("DOC", document, "a document with a benchmark that a workload can measure")
-    kept = [preset.name for preset in report.presets if not _put(preset, target, overwrite)]
+    kept = [preset.name for preset in report.presets if not _write_preset(preset, target, overwrite)]
     _say_gaps(report)
     if kept:
         raise InputError("-o", str(target), f"--overwrite, or a folder without {', '.join(kept)}")
 
 
-def _put(preset: Preset, folder: Path, overwrite: bool) -> bool:
+def _write_preset(preset: Preset, folder: Path, overwrite: bool) -> bool:
     """Write one preset and report it; False if the name is taken."""
     target = folder / f"{preset.name}.toml"
     try:

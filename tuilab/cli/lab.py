@@ -132,7 +132,7 @@ async def act_stoppably(what: Stoppable, acting: Awaitable[T]) -> T:
 
 
 @contextmanager
-def kept_runs() -> Iterator[History]:
+def open_history() -> Iterator[History]:
     """Open the history without workers, print its messages to standard error, and close it at the end.
 
     A read-only history is opened too. Damage in the runs that were read is reported.
@@ -145,5 +145,5 @@ def kept_runs() -> Iterator[History]:
         yield history
     finally:
         for run, what in history.unread.items():
-            tell(f"run {sanitize_line(run[:8])}: {what}; `tuilab history check` says all that is damaged")
+            tell(f"run {sanitize_line(run[:8])}: {what}; `tuilab history check` lists all damage")
         lab.close_history()

@@ -21,7 +21,7 @@ against_option = click.option(
     default="",
     metavar="GPU",
     callback=lambda ctx, parameter, value: name_of(sheet(value)) if value else "",
-    help="What this GPU could give at most, by its data sheet: h100, rtx4090, …",
+    help="The best case on this GPU, from its data sheet: h100, rtx4090, …",
 )
 
 
@@ -60,7 +60,7 @@ async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:
         kept = next((known for known in roofs.known() if known.machine == there.key), None)
         wanted = {"CPU:0", *(gpu.name for gpu in there.gpus[:1])}
         if again or kept is None or not wanted <= kept.devices.keys():
-            click.echo("measuring what this machine can do at most", err=True)
+            click.echo("measuring this machine's hardware limits", err=True)
             measured = await lab.ask("roofs", AskRoofs(seconds=seconds), Roofs)
             try:
                 kept = roofs.keep(measured)

@@ -33,12 +33,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("tuilab.cli.export:export", "Write a run as Markdown, HTML, CSV or JSON."),
     "explain": (
         "tuilab.cli.explain:explain",
-        "Say where each op of a preset or your own code would run, and why.",
+        "Show where each op of a preset or your own code would run, and why.",
     ),
     "profile": ("tuilab.cli.profile:profile", "Show where a call's time goes, op by op."),
     "selftest": ("tuilab.cli.selftest:selftest", "Test the instrument itself, in under two minutes."),
-    "machine": ("tuilab.cli.machine:machine", "Measure what this machine can do at most (once, then kept)."),
-    "doctor": ("tuilab.cli.doctor:doctor", "Say why TensorFlow sees no GPU here, and what fixes it."),
+    "machine": ("tuilab.cli.machine:machine", "Measure this machine's hardware limits (once, then saved)."),
+    "doctor": ("tuilab.cli.doctor:doctor", "Find out why TensorFlow sees no GPU here, and how to fix it."),
     "check": (
         "tuilab.cli.check:check",
         "Find the mistakes in an article's benchmarks.",
@@ -219,7 +219,7 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _given(option: str) -> str:
+def _option_value(option: str) -> str:
     """Return the value that the command line gives this option, `VALUE` if none."""
     given = (pair for pair in pairwise([*sys.argv, ""]) if pair[0].partition("=")[0] == option)
     word, after = next(given, ("", ""))
@@ -234,8 +234,9 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
             # Users try `--batch 4` for a model.
-            told = f"{error.message} A parameter is changed with --set {name}={_given(error.option_name)}."
-            error = click.NoSuchOption(error.option_name, told, ctx=error.ctx)
+            value = _option_value(error.option_name)
+            message = f"{error.message} Set a parameter with --set {name}={value}."
+            error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
     error.show(said)
     with contextlib.suppress(OSError, ValueError):
         click.echo(sanitize_block(said.getvalue(), 20_000), nl=False, err=True)

@@ -54,12 +54,14 @@ class Narrator:
     def _narrate(self, event: Event) -> None:
         match event:
             case Warming():
-                self._say(_of(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin)
+                self._say(
+                    _host_prefix(event.origin) + event.stage, f" … {event.elapsed_s:.0f} s", event.origin
+                )
             case Ready() if event.origin not in self._ready:
                 self._ready.add(event.origin)  # further processes are counted, not named
                 where = f" in {words}" if (words := whose(event.machine)) else ""
                 took = event.import_s + event.start_s
-                self._line(f"{_of(event.origin)}ready after {took:.1f} s{where}")
+                self._line(f"{_host_prefix(event.origin)}ready after {took:.1f} s{where}")
             case WorkerExited() if not event.expected:
                 self._line(event.message)
             case RunStarted():
@@ -119,7 +121,7 @@ class Narrator:
             self._open = False
 
 
-def _of(host: str) -> str:
+def _host_prefix(host: str) -> str:
     return f"{host}: " if host else ""
 
 

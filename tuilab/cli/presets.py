@@ -52,5 +52,5 @@ def presets(as_json: bool) -> None:
     width = max((len(row.name) for row in rows), default=0)
     for row in rows:
         source = f"{row.document} {row.example or 'prose'}" if row.document else "own"
-        told = f"{row.name:<{width}}  {source:<9}  {'not loaded: ' + row.error if row.error else row.title}"
-        click.echo(cut(told, most) if most and not row.error else told)
+        text = f"{row.name:<{width}}  {source:<9}  {'not loaded: ' + row.error if row.error else row.title}"
+        click.echo(cut(text, most) if most and not row.error else text)

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, chosen
+from tuilab.cli.choose import arm_options, make_resolver
 from tuilab.cli.environment import python_option
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.lab import Lab
@@ -43,7 +43,7 @@ def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **w
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
-    choice = chosen(preset, (), words)
+    choice = make_resolver(preset, (), words)
 
     async def measure(lab: Lab) -> tuple[str, Profile, list[ProfileFile]]:
         return await ask(lab, await choice(lab), seconds, raw=output is not None)

@@ -35,13 +35,13 @@ def prove_document(document: str, budget: BudgetName, as_json: bool) -> int:
     wanted = list(proofs(report))
     path = sanitize_line(document, 300)
 
-    def told(shown: Proven) -> None:
+    def print_proof(shown: Proven) -> None:
         if not as_json:
             for line in wrapped([f"{path}:{shown.line}: {shown.code} {shown.sentence}"], columns()):
                 click.echo(line)
 
     async def measure(lab: Lab) -> list[Proven]:
-        return await prove(lab, wanted, budget, told)
+        return await prove(lab, wanted, budget, print_proof)
 
     made = with_lab(measure) if wanted else []
     if as_json:

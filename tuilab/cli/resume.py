@@ -5,7 +5,7 @@ import click
 from tuilab.cli import completion
 from tuilab.cli.choose import quiet_option
 from tuilab.cli.environment import chosen_environment, python_option
-from tuilab.cli.lab import kept_runs, with_lab
+from tuilab.cli.lab import open_history, with_lab
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
 from tuilab.lab.resume import check_code, environments_of, request
@@ -26,16 +26,16 @@ def resume(ctx: click.Context, /, run: str, as_json: bool) -> None:
     their rounds and precision are skipped; the others are measured again in their environments, and their
     rounds added. Your own code must not have changed since the run started.
     """
-    with kept_runs() as kept:
+    with open_history() as kept:
         earlier = kept.state(run)
     check_code(earlier)
     hosts = tuple(dict.fromkeys(arm.host for arm in request(earlier).arms))
     envs = [one for one in environments_of(earlier) if one.name or chosen_environment() is None]
 
-    async def go_on(lab: Lab) -> tuple[RunState, RunResult]:
+    async def resume_run(lab: Lab) -> tuple[RunState, RunResult]:
         result = await lab.resume(earlier.run)
         return lab.state.shown, result
 
-    state, result = with_lab(go_on, hosts, envs)
+    state, result = with_lab(resume_run, hosts, envs)
     show(result, as_json)
     ctx.exit(exit_code(state, result))

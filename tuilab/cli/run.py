@@ -7,13 +7,21 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, as_markdown, chosen, details, host_option, model_options, quiet
+from tuilab.cli.choose import (
+    arm_options,
+    as_markdown,
+    details,
+    host_option,
+    make_resolver,
+    model_options,
+    quiet,
+)
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.exits import DONE, INTERRUPTED, NOT_CONFIRMED, WORKER_FAILED
 from tuilab.cli.lab import columns, emit, with_lab
 from tuilab.cli.machine import against_option
 from tuilab.cli.said import tell
-from tuilab.interpreter import alike
+from tuilab.interpreter import describe_same
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
 from tuilab.lab.roofs import held_against
@@ -61,8 +69,8 @@ def run(
         raise InputError("--together", preset, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
-    settings = chosen(preset, hosts, words, envs=envs, claimed=check)
-    if said := alike(envs):
+    settings = make_resolver(preset, hosts, words, envs=envs, claimed=check)
+    if said := describe_same(envs):
         tell(said)
 
     async def measure(lab: Lab) -> tuple[RunState, RunResult]:
@@ -109,12 +117,12 @@ def _styled(role: Role, line: str) -> str:
 
 def _more_precise(state: RunState, result: RunResult) -> None:
     """Print what would make a run as precise as its budget asks, and about how long that takes."""
-    from tuilab.lab.resume import further, told
+    from tuilab.lab.resume import describe_rest, further
 
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:
-        tell(f"tuilab resume {result.run[:8]} goes on: {told(more, state.machine)}")
+        tell(f"tuilab resume {result.run[:8]} continues: {describe_rest(more, state.machine)}")
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:

@@ -7,7 +7,7 @@ import textwrap
 
 import click
 
-from tuilab.model.quantity import HELD, held
+from tuilab.model.quantity import HELD, keep_on_line
 
 
 def say(text: str) -> None:
@@ -35,5 +35,5 @@ def broken(text: str) -> str:
 def _lines(line: str, most: int) -> str:
     if len(line) <= most:
         return line
-    filled = textwrap.fill(held(line), most, break_on_hyphens=False, break_long_words=False)
+    filled = textwrap.fill(keep_on_line(line), most, break_on_hyphens=False, break_long_words=False)
     return filled.replace(HELD, " ")

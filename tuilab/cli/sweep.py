@@ -6,7 +6,14 @@ from typing import Any
 import click
 
 from tuilab.cli import completion
-from tuilab.cli.choose import arm_options, check_claims, chosen, host_option, model_options, opened
+from tuilab.cli.choose import (
+    arm_options,
+    check_claims,
+    host_option,
+    make_resolver,
+    model_options,
+    pop_opening,
+)
 from tuilab.cli.environment import env_option, hosts_with, python_option
 from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import with_lab
@@ -66,14 +73,14 @@ def sweep(
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )
-        opened(words)
+        pop_opening(words)
         settings = choose(preset, words.pop("settings"), **words)
         if check:
             check_claims(preset, settings)
         planned = chosen_sweep(settings, axes, refine)
         state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
-        choice = chosen(
+        choice = make_resolver(
             preset,
             hosts,
             words,

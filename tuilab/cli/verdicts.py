@@ -67,15 +67,15 @@ def verdicts(
     choices = [choose(name) for name in names]
     for problem in found.problems:
         click.echo(f"tuilab: not loaded: {problem}", err=True)
-    said: list[VerdictLine] = []
+    lines: list[VerdictLine] = []
     if on is not None:
-        code = on_fleet(on, jobs, lambda fleet: judge_on(fleet, choices, budget, said))
+        code = on_fleet(on, jobs, lambda fleet: judge_on(fleet, choices, budget, lines))
     else:
-        code = with_lab(lambda lab: judge(lab, choices, budget, said))
+        code = with_lab(lambda lab: judge(lab, choices, budget, lines))
     if as_json:
-        emit(said)
+        emit(lines)
     else:
-        click.echo(table(said, shutil.get_terminal_size().columns))
+        click.echo(table(lines, shutil.get_terminal_size().columns))
     ctx.exit(code)
 
 
@@ -107,10 +107,10 @@ async def judge_on(
     """Measure each preset on a node of a fleet and add to `said` in order; returns the exit code."""
     found: dict[str, list[VerdictLine]] = {}
 
-    def told(choice: Settings, result: RunResult) -> None:
+    def print_verdict(choice: Settings, result: RunResult) -> None:
         found[choice.preset.name] = [line(choice.preset, verdict, result) for verdict in result.claims]
 
-    failed = await fleet.runs(choices, budget, told)
+    failed = await fleet.runs(choices, budget, print_verdict)
     code = INTERRUPTED if fleet.stopped else DONE
     for key, why in () if fleet.stopped else failed.items():
         preset, code = choices[key].preset, WORKER_FAILED

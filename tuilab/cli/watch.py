@@ -15,13 +15,13 @@ from tuilab.cli.exits import DONE, FINDINGS
 from tuilab.cli.lab import columns, not_over
 from tuilab.cli.machine import against_option
 from tuilab.cli.said import broken
-from tuilab.lab.several import Several, follow, lines_of, opened, serve, started, together
+from tuilab.lab.several import Several, follow, join_pages, lines_of, open_pages, serve, start_on_hosts
 from tuilab.lab.watch import Watched, Watching, WatchOptions, attach, end_as, is_python
 from tuilab.lab.watch import watch as watch_program
 from tuilab.model.errors import InputError
 from tuilab.model.files import write_text
 from tuilab.model.program import Code, Together
-from tuilab.report.program import together_json, together_text
+from tuilab.report.program import programs_json, programs_text
 from tuilab.report.rows import wrapped
 
 LEAST_ATTACHED_S = 1.0
@@ -40,9 +40,7 @@ class Watch(click.Command):
 
 
 @click.command(cls=Watch, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "--plain", is_flag=True, help="Let the program's output through, and print the page at its end."
-)
+@click.option("--plain", is_flag=True, help="Show the program's output, and print the page at the end.")
 @click.option(
     "--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as JSON."
 )
@@ -63,15 +61,15 @@ class Watch(click.Command):
     help="Write the page to a file, rather than to standard error.",
 )
 @against_option
-@click.option("--once", is_flag=True, help="One window, as early as possible: for programs of seconds.")
+@click.option("--once", is_flag=True, help="Profile once, as early as possible; for short programs.")
 @click.option(
     "--fail-on",
     multiple=True,
     metavar="CODE",
-    help=f"Exit with 1 where this is found: any, or {', '.join(get_args(Code))}.",
+    help=f"Exit with 1 if this is found: any, or {', '.join(get_args(Code))}.",
 )
 @click.option(
-    "--attach", "address", metavar="HOST:PORT", default="", help="Look at a program that runs already."
+    "--attach", "address", metavar="HOST:PORT", default="", help="Profile a program that is already running."
 )
 @click.option(
     "--host",
@@ -84,7 +82,7 @@ class Watch(click.Command):
     "--open",
     "kept",
     is_flag=True,
-    help="Open kept pages side by side: COMMAND is their ids, or files of --json.",
+    help="Open saved pages side by side: COMMAND lists their ids, or --json files.",
 )
 @click.option("--far", hidden=True, default="", metavar="COLUMNSxROWS")
 @click.option("--folder", hidden=True, default=".")
@@ -141,16 +139,16 @@ def watch(
             program = attach(address, max(window, LEAST_ATTACHED_S))
         else:
             program = on_screen(command, options) if screen else watch_program(command, options)
-        ended, pages = program.exit_code or DONE, together([program.page()])
+        ended, pages = program.exit_code or DONE, join_pages([program.page()])
     sys.stdout.flush()
     with contextlib.ExitStack() as rest:  # if one of two files cannot be written, the other still may
         if json_file is not None:
-            rest.callback(lambda: write_text(json_file, [together_json(pages)]))
+            rest.callback(lambda: write_text(json_file, [programs_json(pages)]))
         if output is None and not (kept and screen):
             tell(pages, err=not kept)
         elif output is not None:
             try:
-                write_text(output, [together_text(pages) + "\n"])
+                write_text(output, [programs_text(pages) + "\n"])
             except OSError:
                 tell(pages)  # it is at least printed
                 raise
@@ -194,7 +192,7 @@ def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
 def tell(pages: Together, *, err: bool = True) -> None:
     """Print the pages to standard error if it is open."""
     with contextlib.suppress(OSError, ValueError):
-        text = together_text(pages)
+        text = programs_text(pages)
         click.echo(broken(text) if err else "\n".join(wrapped(text.split("\n"), columns())), err=err)
 
 
@@ -204,8 +202,8 @@ def several(
     """Watch a program on these hosts, or open saved pages if there is none; returns exit code and pages."""
     size = os.get_terminal_size() if screen else USUAL_SIZE
     lines = lines_of(hosts, lambda data: None if screen else write(data))
-    live = started(hosts, command, options, size, lines)
-    shown = Several(list(live.values())) if live else opened(command)
+    live = start_on_hosts(hosts, command, options, size, lines)
+    shown = Several(list(live.values())) if live else open_pages(command)
     if screen:
         from tuilab.tui.options import Options
         from tuilab.tui.start import open_lab

@@ -6,7 +6,7 @@ import re
 import click
 
 from tuilab.cli.environment import chosen_environment, python_option
-from tuilab.interpreter import started
+from tuilab.interpreter import worker_command
 from tuilab.model.errors import InputError
 from tuilab.runner.gpus import only
 
@@ -18,5 +18,5 @@ def worker(device: str | None) -> None:
     """Speak the protocol on standard input and output until standard input closes."""
     if device is not None and not re.fullmatch(r"[CG]PU:\d{1,3}", device):
         raise InputError("--only", device, "one device, such as GPU:1")
-    command, env = started(chosen_environment(), "tuilab.worker")
+    command, env = worker_command(chosen_environment(), "tuilab.worker")
     os.execve(command[0], command, {**os.environ, **env, **(only(device) if device else {})})

@@ -125,7 +125,7 @@ def no_cuda_build(f: Findings) -> Cause | None:
 @without_gpu("hidden")
 def job_without_gpu(f: Findings) -> Cause | None:
     """A batch job without a GPU: the scheduler hides the machine's GPUs from it."""
-    if not f.environment.job_without_gpu or not f.libcuda.opened or f.driver_works:
+    if not f.environment.job_without_gpu or not f.libcuda.is_loaded or f.driver_works:
         return None
     if f.init not in (cuda_errors.NO_DEVICE, 0):
         return None
@@ -165,7 +165,7 @@ WSL_FOLDER = "/usr/lib/wsl/lib"
 KERNEL_LOG = "sudo dmesg | grep -i -E 'NVRM|Xid'"
 
 
-def _named(f: Findings) -> str:
+def _error_name(f: Findings) -> str:
     return cuda_errors.name(f.init or 0)
 
 
@@ -186,7 +186,7 @@ def stub_library(f: Findings) -> Cause | None:
     if f.init != cuda_errors.STUB_LIBRARY:
         return None
     folder = os.path.dirname(f.libcuda.path)
-    cause = f"{LIBCUDA} is the CUDA toolkit's stub, not the driver's ({f.libcuda.path or _named(f)})"
+    cause = f"{LIBCUDA} is the CUDA toolkit's stub, not the driver's ({f.libcuda.path or _error_name(f)})"
     fix = fixes.library_path_without(f, folder) if folder else "unset LD_LIBRARY_PATH"
     return Cause("libcuda-stub", cause, fix)
 
@@ -254,7 +254,7 @@ def mismatch(f: Findings) -> Cause | None:
     if f.init != cuda_errors.SYSTEM_DRIVER_MISMATCH and not differ and not logged:
         return None
     versions = f": kernel {kernel}, library {library}" if kernel and library else ""
-    versions += f" ({_named(f)})" if f.init else ""
+    versions += f" ({_error_name(f)})" if f.init else ""
     fix = "sudo reboot"
     if f.container.kind:
         # The runtime mounts the host's library, but the image's own copy is found first.
@@ -274,7 +274,7 @@ def forward_compatibility(f: Findings) -> Cause | None:
     known = folder.rstrip("/") in {part.rstrip("/") for part in f.environment.library_folders}
     return Cause(
         "driver-too-old",
-        f"the driver is too old, and CUDA's forward compatibility does not work on this GPU ({_named(f)})",
+        f"the driver is too old, and CUDA's forward compatibility fails on this GPU ({_error_name(f)})",
         fixes.library_path_without(f, folder) if "compat" in folder and known else fixes.install_driver(f),
     )
 
@@ -310,8 +310,8 @@ def fabric_not_ready(f: Findings) -> Cause | None:
         fix = "nvidia-smi nvlink --status && " + KERNEL_LOG
     if f.container.kind and "#" in fix:
         fix = fix.replace("#", "# on the host,")
-        return Cause("driver-not-ready", f"the GPUs are not ready ({_named(f)}): {what}", fix)
-    cause = f"the GPUs are not ready ({_named(f)}): {what}"
+        return Cause("driver-not-ready", f"the GPUs are not ready ({_error_name(f)}): {what}", fix)
+    cause = f"the GPUs are not ready ({_error_name(f)}): {what}"
     return Cause("driver-not-ready", cause, fixes.on_host(f, fix))
 
 
@@ -320,7 +320,7 @@ def mps_down(f: Findings) -> Cause | None:
     """The Multi-Process Service that this process should use is not running."""
     if f.init != cuda_errors.MPS_CONNECTION_FAILED:
         return None
-    cause = f"the Multi-Process Service does not answer ({_named(f)})"
+    cause = f"the Multi-Process Service does not answer ({_error_name(f)})"
     return Cause("driver-not-ready", cause, "nvidia-cuda-mps-control -d")
 
 
@@ -328,7 +328,7 @@ def mps_down(f: Findings) -> Cause | None:
 def module_not_loaded(f: Findings) -> Cause | None:
     """The driver is installed, but its kernel module is not built, rejected, or blocked by another."""
     kernel = f.kernel
-    installed = f.libcuda.opened or kernel.module or kernel.built_for or kernel.dkms
+    installed = f.libcuda.is_loaded or kernel.module or kernel.built_for or kernel.dkms
     if f.container.kind or kernel.loaded or not f.hardware.nvidia or not installed:
         return None
     held = next((gpu.driver for gpu in f.hardware.nvidia if gpu.driver not in ("", "nvidia")), "")
@@ -420,7 +420,7 @@ def wedged(f: Findings) -> Cause | None:
     """The driver fails without a reason, often after sleep, a crash or a GPU fault."""
     if f.init != cuda_errors.UNKNOWN:
         return None
-    return Cause("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_named(f)}", _reload(f))
+    return Cause("driver-wedged", f"the NVIDIA driver is wedged: cuInit returns {_error_name(f)}", _reload(f))
 
 
 @without_gpu("driver")
@@ -472,8 +472,8 @@ def driver_missing(f: Findings) -> Cause | None:
     """Neither half of a driver is installed."""
     if not f.libcuda_missing:
         return None
-    said = "cuInit fails with 303" if not f.libcuda.error else f"{LIBCUDA} cannot be opened"
-    evidence = f"{said} and {VERSION_FILE} does not exist"
+    text = "cuInit fails with 303" if not f.libcuda.error else f"{LIBCUDA} cannot be opened"
+    evidence = f"{text} and {VERSION_FILE} does not exist"
     if f.hardware.none:
         cause = f"no NVIDIA driver and no NVIDIA GPU: {evidence}, and the PCI bus shows none"
         return Cause("no-gpu", cause, ELSEWHERE)
@@ -491,10 +491,10 @@ def no_device(f: Findings) -> Cause | None:
         return None
     if f.environment.hides_all or f.environment.job_without_gpu:
         return None
-    said = _named(f) if f.init else "cuDeviceGetCount is 0" if none else "“no supported devices found”"
+    text = _error_name(f) if f.init else "cuDeviceGetCount is 0" if none else "“no supported devices found”"
     if f.hardware.none:
-        return Cause("no-gpu", f"the driver finds no GPU ({said}), and the PCI bus shows none", ELSEWHERE)
-    cause = f"the driver is there but finds no GPU ({said}): it failed, or this driver does not support it"
+        return Cause("no-gpu", f"the driver finds no GPU ({text}), and the PCI bus shows none", ELSEWHERE)
+    cause = f"the driver is there but finds no GPU ({text}): it failed, or this driver does not support it"
     return Cause("no-device", cause, fixes.on_host(f, KERNEL_LOG))
 
 
@@ -504,7 +504,7 @@ def other_failure(f: Findings) -> Cause | None:
     hidden = f.environment.hides_all or f.environment.job_without_gpu
     if f.init in (None, 0) or (f.init == cuda_errors.NO_DEVICE and hidden):
         return None
-    return Cause("driver-fails", f"the NVIDIA driver fails: cuInit returns {_named(f)}", _reload(f))
+    return Cause("driver-fails", f"the NVIDIA driver fails: cuInit returns {_error_name(f)}", _reload(f))
 
 
 @without_gpu("hidden")

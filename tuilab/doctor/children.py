@@ -112,12 +112,12 @@ def environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
     return out
 
 
-def own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
+def run_own_module(environ: Mapping[str, str], until: float, *arguments: str) -> Ran:
     """Run `tuilab.doctor.child` with these arguments in the lab's own Python."""
     return run(guest.command("tuilab.doctor.child", *arguments), environment(environ), until)
 
 
-def known(out: bytes) -> dict[str, Any]:
+def merge_lines(out: bytes) -> dict[str, Any]:
     """Merge a child's JSON lines into one object, later ones winning. Drops a line cut off by a kill."""
     facts: dict[str, Any] = {}
     for line in out.splitlines():

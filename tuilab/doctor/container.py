@@ -31,10 +31,10 @@ def look(place: Place) -> Container:
         return Container("docker", "/.dockerenv")
     if environ.get("container"):
         return Container(re.sub(r"[^a-z-]", "", environ["container"].lower()) or "container", "$container")
-    found = _CGROUP.search(place.read("/proc/1/cgroup"))
-    if found:
+    match = _CGROUP.search(place.read("/proc/1/cgroup"))
+    if match:
         kinds = {"kubepods": "kubernetes", "libpod": "podman", "lxc": "lxc"}
-        return Container(kinds.get(found[0], "docker"), "/proc/1/cgroup")
+        return Container(kinds.get(match[0], "docker"), "/proc/1/cgroup")
     return Container()
 
 

@@ -38,8 +38,8 @@ class Devices:
 
 def look(place: Place, until: float) -> Devices:
     """Ask NVML; if nvidia-ml-py or the library is missing, ask nvidia-smi."""
-    ran = children.own_module(place.environ, until, "nvml")
-    facts = children.known(ran.out)
+    ran = children.run_own_module(place.environ, until, "nvml")
+    facts = children.merge_lines(ran.out)
     if ran.code is None:
         return Devices(hung=str(facts.get("at", "NVML")))
     if "devices" in facts:
@@ -58,8 +58,8 @@ def _smi(place: Place, until: float, error: str) -> Devices:
     if ran.code is None:
         return Devices(hung="nvidia-smi")
     if ran.code:
-        said = (ran.out + ran.err).decode(errors="replace").strip()
-        return Devices(error=f"nvidia-smi {ran.ending}: {sanitize_line(said, 200)}")
+        text = (ran.out + ran.err).decode(errors="replace").strip()
+        return Devices(error=f"nvidia-smi {ran.ending}: {sanitize_line(text, 200)}")
     apps = children.run(
         [
             program,

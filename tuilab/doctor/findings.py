@@ -56,7 +56,7 @@ class Findings:
     @property
     def libcuda_missing(self) -> bool:
         """True if the loader finds no libcuda, by our own test or TensorFlow's."""
-        if self.libcuda.opened or self.libcuda.hung or self.libcuda.crashed:
+        if self.libcuda.is_loaded or self.libcuda.hung or self.libcuda.crashed:
             return False
         return bool(self.libcuda.error) or self.init == cuda_errors.SHARED_OBJECT_INIT_FAILED
 

@@ -67,8 +67,8 @@ class KernelDriver:
 
 def parse_version(text: str) -> str:
     """Return the version in a driver's line, `NVRM version: … Kernel Module  570.86.15  …`, else the line."""
-    found = _VERSION.search(text)
-    return found[1] if found else sanitize_line(text.strip(), 100)
+    match = _VERSION.search(text)
+    return match[1] if match else sanitize_line(text.strip(), 100)
 
 
 def look(place: Place, until: float) -> KernelDriver:
@@ -110,8 +110,8 @@ def _open(place: Place, paths: list[Path], until: float) -> tuple[dict[Path, str
     """Return the files that do not open, with the error's name, and the one that did not open in time."""
     if not paths:
         return {}, ""
-    ran = children.own_module(place.environ, until, "nodes", *map(str, paths))
-    said = children.known(ran.out)
+    ran = children.run_own_module(place.environ, until, "nodes", *map(str, paths))
+    said = children.merge_lines(ran.out)
     hung = f"/dev/{Path(str(said.get('at'))).name}" if ran.code is None and said.get("at") else ""
     return {path: str(said[str(path)]) for path in paths if said.get(str(path))}, hung
 
@@ -125,10 +125,10 @@ def _folders(place: Place, path: str) -> list[str]:
 
 def _module(place: Place, kernel: str) -> str:
     """Return that kernel's nvidia.ko, from modprobe's list."""
-    found = re.search(
+    match = re.search(
         r"^(\S+/nvidia\.ko[.\w]*):", place.read(f"/lib/modules/{kernel}/modules.dep", 8_000_000), re.MULTILINE
     )
-    return f"/lib/modules/{sanitize_line(kernel, 100)}/{sanitize_line(found[1], 200)}" if found else ""
+    return f"/lib/modules/{sanitize_line(kernel, 100)}/{sanitize_line(match[1], 200)}" if match else ""
 
 
 def _group(path: Path) -> str:

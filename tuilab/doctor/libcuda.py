@@ -44,15 +44,15 @@ class Libcuda:
     crashed: str = ""
 
     @property
-    def opened(self) -> bool:
+    def is_loaded(self) -> bool:
         """True if the library exists and was loaded."""
         return bool(self.path)
 
     @property
     def version(self) -> str:
         """The driver version in the library's file name; empty if it has none."""
-        found = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
-        return found[1] if found else ""
+        match = re.search(r"libcuda\.so\.(\d+(?:\.\d+)+)$", self.path)
+        return match[1] if match else ""
 
     @property
     def cuda_version(self) -> str:
@@ -73,8 +73,8 @@ def look_unhidden(place: Place, until: float) -> Libcuda | None:
 
 
 def _ask(place: Place, environ: dict[str, str], until: float) -> Libcuda:
-    ran = children.own_module(environ, until, "libcuda")
-    return read(children.known(ran.out), ran)
+    ran = children.run_own_module(environ, until, "libcuda")
+    return read(children.merge_lines(ran.out), ran)
 
 
 def read(facts: dict[str, Any], ran: children.Ran) -> Libcuda:
@@ -107,12 +107,12 @@ def probe(found: Libcuda, name: str = "libcuda") -> Probe:
         return Probe(name, "fail", f"{found.hung} did not answer")
     if found.crashed:
         return Probe(name, "fail", f"a process that loads it {found.crashed}")
-    if not found.opened:
+    if not found.is_loaded:
         return Probe(name, "fail", found.error or f"{NAME} cannot be opened")
     where = found.path + (f", up to CUDA {found.cuda_version}" if found.cuda else "")
     if found.init != 0:
-        said = "is missing" if found.init is None else f"returned {found.init_text} ({found.init})"
-        return Probe(name, "fail", f"cuInit {said}; {where}")
+        text = "is missing" if found.init is None else f"returned {found.init_text} ({found.init})"
+        return Probe(name, "fail", f"cuInit {text}; {where}")
     if not found.count:
         return Probe(name, "fail", f"cuDeviceGetCount finds no device; {where}")
     names = ", ".join(f"{d.name} ({d.compute_capability})" for d in found.devices)

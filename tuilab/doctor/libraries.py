@@ -101,8 +101,8 @@ def look(place: Place, packages: Packages, environment: Environment, until: floa
         named = [Path(folder) / wanted.soname for folder in environment.library_folders]
         own = [] if any(path.exists() for path in named) else [folder / wanted.soname for folder in folders]
         plan.append((wanted.soname, [str(path) for path in own]))
-    ran = children.own_module(place.environ, until, "libraries", json.dumps(plan))
-    return read(children.known(ran.out), ran, home, every)
+    ran = children.run_own_module(place.environ, until, "libraries", json.dumps(plan))
+    return read(children.merge_lines(ran.out), ran, home, every)
 
 
 def read(
@@ -157,8 +157,8 @@ def probe(found: Libraries) -> Probe:
     without, driver = found.missing("device"), found.missing("driver")
     beside = (*driver, *found.missing("extra"))
     counted = f"{len(device) - len(without)} of {len(device)}" if without else f"all {len(device)}"
-    said = "; ".join([f"{counted} load", *_why(without, "missing"), *_why(beside, "missing too")])
-    return Probe(name, "fail" if without or driver else "warn" if beside else "ok", said)
+    text = "; ".join([f"{counted} load", *_why(without, "missing"), *_why(beside, "missing too")])
+    return Probe(name, "fail" if without or driver else "warn" if beside else "ok", text)
 
 
 FOR: dict[Need, str] = {"driver": " (the driver's)", "device": "", "extra": " (for some work)"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tuilab.doctor import children
 from tuilab.doctor.place import Place
 from tuilab.doctor.tensorflow_log import TensorFlowLog
-from tuilab.interpreter import started
+from tuilab.interpreter import worker_command
 from tuilab.model.doctor import Began, Built, Imported, Listed, ListedGpu, Probe, Tried, decode
 from tuilab.model.errors import UNDECODED
 from tuilab.model.sanitize import sanitize_line
@@ -66,7 +66,7 @@ def environment(place: Place) -> dict[str, str]:
     more = {"TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_VMODULE": vmodule, "TF_FORCE_GPU_ALLOW_GROWTH": growth}
     if place.environment is None:
         return children.environment(place.environ, **more)
-    return dict(place.environ) | more | started(place.environment, place.worker)[1]
+    return dict(place.environ) | more | worker_command(place.environment, place.worker)[1]
 
 
 COMPILING_S = 120.0
@@ -86,7 +86,7 @@ def look(place: Place, until: float, wait: Callable[[float], None] = lambda seco
         wait(COMPILING_S)
         return COMPILING_S
 
-    argv, _ = started(place.environment, place.worker)
+    argv, _ = worker_command(place.environment, place.worker)
     return read(children.run(argv, environment(place), until, more))
 
 
@@ -136,9 +136,9 @@ def _import(found: TensorFlow) -> Probe:
         return _silent(found, name)
     if imported.error:
         return Probe(name, "fail", sanitize_line(imported.error, 300))
-    said = "; ".join(found.log.lines[:3])
-    detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it says: {said}" if said else "")
-    return Probe(name, "warn" if said else "ok", sanitize_line(detail, 500))
+    text = "; ".join(found.log.lines[:3])
+    detail = f"{imported.version} in {imported.seconds:.1f} s" + (f"; it says: {text}" if text else "")
+    return Probe(name, "warn" if text else "ok", sanitize_line(detail, 500))
 
 
 def _build(found: TensorFlow) -> Probe:

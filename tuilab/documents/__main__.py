@@ -22,7 +22,7 @@ from tuilab.model.errors import InputError
 from tuilab.model.sanitize import sanitize_line
 
 
-def shown(value: Value | None) -> str:
+def describe_value(value: Value | None) -> str:
     """Return a value in a few words: `float32[64, ?]`, `region 2`, `? why it is not known`."""
     match value:
         case None:
@@ -41,15 +41,15 @@ def shown(value: Value | None) -> str:
             return f"? {value.reason}"
         case Listing():
             more = ", …" if value.open or len(value.items) > 4 else ""
-            return f"{value.kind}({', '.join(map(shown, value.items[:4]))}{more})"
+            return f"{value.kind}({', '.join(map(describe_value, value.items[:4]))}{more})"
         case _:
             return type(value).__name__
 
 
-def told(event: TraceEvent) -> str:
+def describe_event(event: TraceEvent) -> str:
     """Describe an event in one line: kind and name, arguments, result, and count."""
-    given = ", ".join(f"{name}={shown(value)}" for name, value in event.arguments.items())
-    result = f" → {shown(event.result)}" if event.result is not None else ""
+    given = ", ".join(f"{name}={describe_value(value)}" for name, value in event.arguments.items())
+    result = f" → {describe_value(event.result)}" if event.result is not None else ""
     place = event.place
     marks = [f"on {'/'.join(place.families)}"] if place.families else []
     if place.loops:
@@ -72,7 +72,7 @@ def trace_lines(document: Document, trace: Trace) -> Iterator[str]:
     """Yield each line of code with the events below it; a line that is read again appears again."""
     happens: dict[int, list[str]] = {}
     for event in trace.events:
-        happens.setdefault(event.line, []).append(told(event))
+        happens.setdefault(event.line, []).append(describe_event(event))
     for number, region in enumerate(trace.regions):
         happens.setdefault(region.last_line, []).append(timing(number, region))
     for line, reason in trace.notes:

@@ -93,7 +93,7 @@ def is_deferred(statements: Iterable[ast.stmt]) -> bool:
         ]
         if inner and is_deferred(inner):
             return True
-        for part in _own(statement):
+        for part in _direct_calls(statement):
             name = ast.unparse(part.func) if isinstance(part.func, ast.Attribute | ast.Name) else ""
             root, _, word = name.rpartition(".")
             if word == "placeholder" and root.rpartition(".")[2] in ("tf", "v1", "tensorflow", "tf1"):
@@ -106,7 +106,7 @@ def is_deferred(statements: Iterable[ast.stmt]) -> bool:
 _HOLDS = (ast.ExceptHandler, ast.match_case)
 
 
-def _own(statement: ast.stmt) -> Iterator[ast.Call]:
+def _direct_calls(statement: ast.stmt) -> Iterator[ast.Call]:
     """Yield the calls of a statement, without those of nested statements."""
     waiting: list[ast.AST] = [statement]
     while waiting:

@@ -93,8 +93,8 @@ class Example:
 
     def comment(self, line: int) -> str:
         """Return the comment on that line; "" if none. A `#` in a string may count as one."""
-        found = _COMMENT.search(self.text(line)[:2_000])
-        return found[1].strip() if found else ""
+        match = _COMMENT.search(self.text(line)[:2_000])
+        return match[1].strip() if match else ""
 
     def uncommented(self, line: int) -> str:
         """Return that line of code without its comment."""

@@ -79,11 +79,11 @@ class Facts:
 
     def device_known_before(self, event: int) -> bool:
         """Return True if devices are queried before that event."""
-        asked = self._asked
+        asked = self._first_query
         return asked is not None and asked < event
 
     @cached_property
-    def _asked(self) -> int | None:
+    def _first_query(self) -> int | None:
         return next((event.index for event in self._checks if event.kind == "query"), None)
 
     @cached_property
@@ -101,7 +101,7 @@ class Facts:
                 found[id(model)] = event
         return found
 
-    def weights_made(self, model: Model) -> TraceEvent | None:
+    def find_weights(self, model: Model) -> TraceEvent | None:
         """Return the event that creates a model's variables; None if not visible."""
         return self._weights.get(id(model))
 
@@ -194,7 +194,7 @@ class Facts:
         found: dict[int, int] = {}
         for event in filter(which, self._trace.events):
             for value in event.arguments.values():
-                for held in _held(value):
+                for held in _reachable_values(value):
                     found.setdefault(id(held), event.index)
         return found
 
@@ -223,19 +223,19 @@ class Facts:
         return next((e for e in self._trace.events if e.name == "tf.io.TFRecordWriter"), None)
 
     @cached_property
-    def _started(self) -> dict[int, int]:
+    def _first_iteration(self) -> dict[int, int]:
         found: dict[int, int] = {}
         for event in self._trace.events:
             if event.kind == "iterate":
                 found.setdefault(id(event.arguments.get("dataset")), event.index)
         return found
 
-    def started_before(self, dataset: Value | None, before: int) -> bool:
+    def iterated_before(self, dataset: Value | None, before: int) -> bool:
         """Return True if the pipeline was iterated before that event."""
-        return self._started.get(id(dataset), before) < before
+        return self._first_iteration.get(id(dataset), before) < before
 
     @cached_property
-    def _done(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
+    def _events_by_subject(self) -> dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]]:
         """By subject, device and dtype: its events, in order."""
         found: dict[Subject, dict[tuple[tuple[str, ...], str], list[int]]] = {}
         for event in self._trace.events:
@@ -296,7 +296,7 @@ class Facts:
         spans = (
             [(began, before)] if alone is None else [(began, self._callers[0]), (max(began, alone), before)]
         )
-        for (families, other), done in self._done.get(subject(work), {}).items():
+        for (families, other), done in self._events_by_subject.get(subject(work), {}).items():
             same = not (dtype and other) or dtype == other
             ran = any(bisect_left(done, first) < bisect_left(done, last) for first, last in spans)
             if ran and same and (not families or not here or families == here):
@@ -323,7 +323,9 @@ class Facts:
         compiled = [i for i in self._compiled.get(id(subject_value(work)), ()) if i < before]
         if not compiled:
             return False
-        done = [i for ran in self._done.get(subject(work), {}).values() for i in ran if i < before]
+        done = [
+            i for ran in self._events_by_subject.get(subject(work), {}).values() for i in ran if i < before
+        ]
         return not done or max(done) < compiled[-1]
 
     def is_made_anew(self, work: TraceEvent, before: int) -> bool:
@@ -359,7 +361,7 @@ class Facts:
         built = (e for e in self._trace.events if e.kind in ("build", "config") and e.result is not None)
         return {id(event.result): event.index for event in built}
 
-    def is_made(self, value: Value | None) -> bool:
+    def is_created(self, value: Value | None) -> bool:
         """Return True if the document creates a model, session or interpreter."""
         return id(value) in self._built
 
@@ -466,7 +468,7 @@ def _is_strict(event: TraceEvent) -> bool:
     return event.name == _STRICT and truth(event.arguments.get("enabled", Known(True))) is False
 
 
-def _held(value: Value, depth: int = 0) -> Iterator[Value]:
+def _reachable_values(value: Value, depth: int = 0) -> Iterator[Value]:
     """Yield a value and what it gives access to: a method's object, an object's attributes, a list's
     items.
     """
@@ -485,7 +487,7 @@ def _held(value: Value, depth: int = 0) -> Iterator[Value]:
             inner = (value.target, *value.args, *value.keywords.values())
     if depth < _DEEPEST:
         for part in list(inner)[:_WIDEST]:
-            yield from _held(part, depth + 1)
+            yield from _reachable_values(part, depth + 1)
 
 
 # Maximum depth and width when searching a call's arguments.

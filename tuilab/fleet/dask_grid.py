@@ -117,7 +117,7 @@ class DaskGrid:
             if places:
                 await self._client.run(function, *arguments, workers=places, on_error="ignore")
         except (OSError, CommClosedError, WorkerError):
-            pass  # a node that is gone has stopped
+            pass  # a missing node has stopped
 
     def _submit(self, node: Address, function: Callable[..., bytes], *arguments: bytes) -> Future:
         """Run a function on that node only, one at a time."""

@@ -144,5 +144,5 @@ class SweepRun:
         differ.append((cards[0], cards[1]))
         words = [f"{there or 'none'} against {here or 'none'}" for here, there in differ if here != there]
         if words:
-            message = f"{node} is not like {first} ({'; '.join(words)}): a crossover compares them too"
+            message = f"{node} differs from {first} ({'; '.join(words)}), which affects the crossover"
             self._on_event(e.Caveat(run=self._request.id, code="unlike-machines", message=message))

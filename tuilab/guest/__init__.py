@@ -45,16 +45,16 @@ def environment(folder: str, python: str, variables: Mapping[str, str]) -> dict[
         # Use the bytecode that exists there.
         "PYTHONPYCACHEPREFIX": "",
         COMPILED: os.pathsep.join(filter(None, map(_home, PACKAGES))),
-        **named(folder, variables),
+        **environment_variables(folder, variables),
     }
 
 
-def named(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
+def environment_variables(folder: str, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that tell a worker which ones belong to its environment."""
     return {FOLDER: folder, VARIABLES: ",".join(variables), **variables}
 
 
-def own() -> tuple[str, tuple[str, ...]]:
+def read_own_environment() -> tuple[str, tuple[str, ...]]:
     """Return the folder of this process's environment, and the variables set for it."""
     names = filter(None, os.environ.get(VARIABLES, "").split(","))
     return os.environ.get(FOLDER, ""), tuple(f"{name}={os.environ.get(name, '')}" for name in names)

@@ -210,10 +210,10 @@ class Struct(metaclass=_StructMeta):
         return f"{type(self).__name__}({shown})"
 
     def __reduce__(self):
-        return _made, (type(self), dict(zip(self.__struct_fields__, self._values())))
+        return _rebuild, (type(self), dict(zip(self.__struct_fields__, self._values())))
 
 
-def _made(cls, fields):
+def _rebuild(cls, fields):
     return cls(**fields)
 
 

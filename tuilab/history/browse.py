@@ -122,7 +122,7 @@ def medians_alike(store: Store, run: RunState, fastest: str) -> list[float]:
     )
     out: list[float] = []
     for scenario, machine, brief, rounds in rows:
-        known = _known(brief, rounds)
+        known = _current_summary(brief, rounds)
         if known is None or known.fastest != fastest or known.median_s is None or known.swept:
             continue
         try:
@@ -145,7 +145,7 @@ def _entries(store: Store, query: str, values: Sequence[object]) -> list[Entry]:
 def _entry(row: Sequence[object], tags: tuple[str, ...]) -> Entry:
     *columns, scenario, brief = row
     line = line_of(columns, tags)
-    return Entry(line=line, parameters=_parameters(scenario), brief=_known(brief, line.rounds))
+    return Entry(line=line, parameters=_parameters(scenario), brief=_current_summary(brief, line.rounds))
 
 
 def _parameters(scenario: Any) -> dict[str, Value]:
@@ -159,7 +159,7 @@ def _parameters(scenario: Any) -> dict[str, Value]:
     }
 
 
-def _known(brief: Any, rounds: int) -> Brief | None:
+def _current_summary(brief: Any, rounds: int) -> Brief | None:
     """Return the saved summary, unless the run has more rounds now."""
     if not brief:
         return None

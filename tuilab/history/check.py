@@ -98,11 +98,11 @@ def _source(file: Path) -> Connection:
 
 def _integrity(connection: sqlite3.Connection) -> list[str]:
     try:
-        said = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+        lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
         orphans = connection.execute("PRAGMA foreign_key_check").fetchmany(20)
     except sqlite3.Error as error:
         return [sanitize_line(str(error))]
-    wrong = [sanitize_line(words) for words in said if words != "ok"]
+    wrong = [sanitize_line(words) for words in lines if words != "ok"]
     return wrong + [f"a row of {row[0]} belongs to no run" for row in orphans]
 
 
@@ -325,7 +325,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
         else:
             lines += some
     lines.sort(key=lambda line: line[0])
-    started = _started(run, row, [line for _, line in lines])
+    started = _find_start(run, row, [line for _, line in lines])
     lost += _damage(run, wrong)
     if started is None:
         lost += _damage(run, [f"its scenario is unknown; {len(lines)} events are lost"])
@@ -353,7 +353,7 @@ def _save(connection: sqlite3.Connection, run: str, store: Store, lost: list[Dam
     return sum(map(packed.is_round, encoded))
 
 
-def _started(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
+def _find_start(run: str, row: dict[str, Any], lines: Sequence[bytes]) -> e.RunStarted | None:
     """Return the run's start: its own event, or one rebuilt from its list row and the arms in its rounds."""
     arms: dict[str, None] = {}
     points: dict[int, None] = {}
@@ -385,14 +385,14 @@ def _arm(name: str) -> Arm | None:
     """Return the arm of that id; None if it is not a valid id."""
     host, _, rest = name.rpartition("/")
     device, *parts = rest.split(".")
-    found = re.fullmatch(r"([a-z]+)(\d+)", device)
-    if found is None or len(parts) < 3:
+    match = re.fullmatch(r"([a-z]+)(\d+)", device)
+    if match is None or len(parts) < 3:
         return None
     together = parts[-1] == "together"
     mode, place, dtype, *variant = parts[: -1 if together else None]
     with contextlib.suppress(msgspec.ValidationError):
         fields = {
-            "device": f"{found[1].upper()}:{found[2]}",
+            "device": f"{match[1].upper()}:{match[2]}",
             "mode": mode,
             "input": place,
             "dtype": dtype,

@@ -60,7 +60,7 @@ class Connection(sqlite3.Connection):
             raise damaged from None
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """True if the name no longer leads to the file, so that new data would never be found."""
         return self.identity is not None and held.identity(self.place or Path()) != self.identity
 
@@ -70,7 +70,7 @@ class Connection(sqlite3.Connection):
         The last connection of all programs removes the log by name. If another history has that name now,
         that would remove a log in use, so this connection then stays open until the process ends.
         """
-        if self.gone:
+        if self.is_gone:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
         else:
             super().close()

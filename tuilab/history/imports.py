@@ -13,7 +13,7 @@ from tuilab.model.errors import CannotBeReadError, InputError
 
 BATCH = 2_000
 """Events written at once."""
-BROKEN_OFF = "interrupted: its lab and its worker ended before it did"
+BROKEN_OFF = "interrupted: its lab and worker ended first"
 
 
 def import_file(
@@ -48,9 +48,9 @@ def import_file(
 
 def _check_name(store: Store, started: e.RunStarted, file: Path) -> None:
     store.purge_staged(started.run)
-    if store.next_number(started.run) and store.started(started.run) != (started.at, started.scenario):
+    if store.next_number(started.run) and store.find_start(started.run) != (started.at, started.scenario):
         raise InputError(
-            f"{file}: run {started.run}", "another run of that name", "a run that is not there yet"
+            f"{file}: run {started.run}", "another run with that id", "a run that is not in the history yet"
         )
 
 
@@ -130,7 +130,7 @@ def _take(store: Store, events: list[e.Event]) -> bool:
 
     The events may come from a later one of several workers; earlier parts then stay.
     """
-    started, run = _started(events), _started(events).run
+    started, run = _find_start(events), _find_start(events).run
     kept = [line for _, line in store.raw(run)]
     before = kept[: _place(kept, started.worker)] if started.worker else []
     lines = [*before, *(e.encode(event).rstrip() for event in events)]
@@ -150,7 +150,7 @@ def _place(lines: list[bytes], worker: int) -> int:
     return len(lines)
 
 
-def _started(events: list[e.Event]) -> e.RunStarted:
+def _find_start(events: list[e.Event]) -> e.RunStarted:
     assert isinstance(events[0], e.RunStarted)
     return events[0]
 

@@ -128,10 +128,10 @@ def pack(rounds: Sequence[tuple[int, e.Round]]) -> bytes | None:
         canary=_planes(array("d", [r.canary_s for _, r in rounds if r.canary_s is not None])),
         sung=bytes(r.canary_s is not None for _, r in rounds),
         repeated=bytes(r.repeated for _, r in rounds),
-        calls=_alike(array("q", [b.calls for b in every])),
+        calls=_encode_values(array("q", [b.calls for b in every])),
         seconds=_planes(array("d", [b.seconds for b in every])),
         latency=_planes(array("d", [b.latency_s for b in every if b.latency_s is not None])),
-        single=_alike(array("B", [b.latency_s is not None for b in every])),
+        single=_encode_values(array("B", [b.latency_s is not None for b in every])),
     )
     return bytes([FORM]) + zlib.compress(_encode(piece), 1)
 
@@ -164,7 +164,7 @@ def _planes(values: "array[Any]") -> bytes:
     return data if wide == 1 else b"".join(data[i::wide] for i in range(wide))
 
 
-def _alike(values: "array[Any]") -> bytes:
+def _encode_values(values: "array[Any]") -> bytes:
     return _planes(values[:1] if values.count(values[0]) == len(values) else values) if values else b""
 
 
@@ -196,7 +196,7 @@ def inflated(data: bytes) -> bytes:
     return out
 
 
-def _opened(data: bytes) -> _Piece:
+def _decode_piece(data: bytes) -> _Piece:
     """Decode a piece. Raises Damaged."""
     try:
         if not data or data[0] != FORM:
@@ -207,7 +207,7 @@ def _opened(data: bytes) -> _Piece:
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
         raise Damaged("its cells do not fit its blocks")
     if max(piece.count, sum(piece.blocks)) > MOST:
-        raise Damaged("of more blocks than a piece has")
+        raise Damaged("with more blocks than a piece has")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
         raise Damaged("neither yes nor no")
     return piece
@@ -215,7 +215,7 @@ def _opened(data: bytes) -> _Piece:
 
 def unpack(data: bytes, timed_s: float) -> Rounds:
     """Unpack into rounds for a run's state. timed_s: of the run up to the piece's end. Raises Damaged."""
-    piece = _opened(data)
+    piece = _decode_piece(data)
     total = sum(piece.blocks)
     sizes = _back("i", piece.sizes, piece.count)
     if sum(sizes) != total or min(sizes) < 0:
@@ -277,7 +277,7 @@ def _order(piece: _Piece) -> "array[int]":
 
 def rounds(data: bytes) -> Iterator[tuple[int, e.Round]]:
     """Yield each round of a piece with its event's number. Raises Damaged."""
-    piece = _opened(data)
+    piece = _decode_piece(data)
     total, count = sum(piece.blocks), piece.count
     calls, seconds = _back("q", piece.calls, total), _back("d", piece.seconds, total)
     single = _back("B", piece.single, total)

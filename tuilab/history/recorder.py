@@ -95,7 +95,7 @@ class Recorder:
             return None
         return self._runs.setdefault(run, _Run(None, begun=True, over=True, next=number))
 
-    def go_on(self, run: str) -> None:
+    def continue_run(self, run: str) -> None:
         """Continue a run that is in the store. Raises sqlite3.Error."""
         self._runs[run] = _Run(None, begun=True, next=self.store.next_number(run))
 
@@ -114,14 +114,14 @@ class Recorder:
         """Runs with pending events."""
         return [name for name, run in self._runs.items() if run.waiting]
 
-    def written(self, run: str) -> bool:
+    def has_all(self, run: str) -> bool:
         """Return True if the store has all of a finished run."""
         return run not in self._runs
 
     def flush(self) -> bool:
         """Write pending events; False, with `problem` set, if the store cannot be written now."""
         begun = self._clock()
-        if self.store.gone and self._runs and self.recreate():
+        if self.store.is_gone and self._runs and self.recreate():
             return True
         try:
             self._write_all()
@@ -172,7 +172,7 @@ class Recorder:
         try:
             if reopen(self.store):
                 self._write_all()
-                self.said.append("the history could not be read for a moment; it is whole, and used on")
+                self.said.append("the history could not be read for a moment; it is intact and still in use")
                 self.problem, self.again = "", True
                 return True
         except OSError as error:
@@ -182,7 +182,7 @@ class Recorder:
             if not is_damage(error):
                 return False
         self.again = False
-        written = {name: self._written(name) for name in self._runs}
+        written = {name: self._stored_lines(name) for name in self._runs}
         try:
             self.said.append(renew(self.store))
             for name, run in self._runs.items():
@@ -194,7 +194,7 @@ class Recorder:
         self.problem = ""
         return True
 
-    def _written(self, run: str) -> list[bytes]:
+    def _stored_lines(self, run: str) -> list[bytes]:
         try:
             return [line for _, line in self.store.raw(run)]
         except sqlite3.Error:
@@ -238,7 +238,7 @@ class Recorder:
 
     def _all_lines(self, runs: dict[str, _Run]) -> Iterator[bytes]:
         for name, run in runs.items():
-            written = self._written(name)
+            written = self._stored_lines(name)
             if not written and run.begun and run.started is not None:
                 written = [e.encode(run.started).rstrip()]
             yield from written

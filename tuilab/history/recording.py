@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tuilab.model import events as e
 from tuilab.model.errors import UNDECODED, CannotBeReadError, InputError
-from tuilab.model.files import open_regular, shown, written
+from tuilab.model.files import open_atomic, open_regular, printable_path
 from tuilab.model.sanitize import sanitize
 from tuilab.version import __version__
 
@@ -19,7 +19,7 @@ def write(file: Path, events: Iterable[e.Event]) -> None:
 
 def write_lines(file: Path, lines: Iterable[bytes]) -> None:
     """Write encoded events, without line ends, like `write`."""
-    with written(file) as stream:
+    with open_atomic(file) as stream:
         stream.write(e.encode(e.Hello(protocol=e.PROTOCOL, tuilab=__version__, pid=0)))
         for line in lines:
             stream.write(line + b"\n")
@@ -34,7 +34,7 @@ def read(file: Path) -> Iterator[e.Event]:
                 number += 1
                 yield _event(file, number, line)
         except OSError as error:
-            raise CannotBeReadError(shown(file), error.strerror, "a file that can be read") from None
+            raise CannotBeReadError(printable_path(file), error.strerror, "a file that can be read") from None
     if not number:
         raise InputError(str(file), "an empty file", "a recording made by tuilab")
 

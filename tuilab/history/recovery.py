@@ -15,7 +15,7 @@ from tuilab.history.connection import Connection, connect, copy, is_damage, why_
 from tuilab.history.runs import BUSY_S, Runs
 from tuilab.history.schema import VERSION
 from tuilab.model import held
-from tuilab.model.files import open_regular, written
+from tuilab.model.files import open_atomic, open_regular
 from tuilab.model.held import BESIDE
 from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import PRIVATE_FILE, private_folder
@@ -81,7 +81,7 @@ def put_back(aside: Path, file: Path) -> None:
     _move(aside, file.resolve())
 
 
-def taken(aside: Path) -> Path:
+def mark_recovered(aside: Path) -> Path:
     """Rename a file set aside once its runs are in the history; returns the new name."""
     mark = next((mark for mark in (DAMAGED, OLDER) if mark in aside.name), None)
     if mark is None:
@@ -105,18 +105,18 @@ def notices(file: Path) -> list[str]:
         ]
     except OSError:
         return []
-    said, until = [], time.monotonic() + LOOK_S
+    lines, until = [], time.monotonic() + LOOK_S
     for aside in found[:MOST_ASIDE]:
         command = f"`tuilab history check --repair {sanitize_line(str(aside), 300)}`"
         if OLDER in aside.name:
-            said.append(f"a history from before the first release was set aside: {command} adds its runs")
+            lines.append(f"a history from before the first release was set aside: {command} adds its runs")
         elif sound(aside, until - time.monotonic()):
-            said.append(f"a history that was set aside reads well now: {command} brings its runs back")
+            lines.append(f"a history that was set aside reads well now: {command} brings its runs back")
         else:
-            said.append(f"a damaged history was set aside: {command} adds what can be read of it")
+            lines.append(f"a damaged history was set aside: {command} adds what can be read of it")
     if len(found) > MOST_ASIDE:
-        said.append(f"{len(found) - MOST_ASIDE} more are kept in {file.parent}")
-    return said
+        lines.append(f"{len(found) - MOST_ASIDE} more are kept in {file.parent}")
+    return lines
 
 
 def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
@@ -154,7 +154,7 @@ def _locks_work(folder: Path) -> bool:
 
 def copy_file(file: Path, to: Path) -> None:
     """Copy a file and sync the copy. Raises InputError and OSError."""
-    with open_regular(file) as source, written(to) as target:
+    with open_regular(file) as source, open_atomic(to) as target:
         shutil.copyfileobj(source, target, BLOCK)
 
 
@@ -203,7 +203,7 @@ def reopen(store: Runs) -> bool:
     Raises OSError if its disk cannot read it now, and sqlite3.Error.
     """
     assert store.file is not None
-    if store.gone:
+    if store.is_gone:
         return False
     with _connected(store, store.file):
         store.close()
@@ -233,7 +233,7 @@ def renew(store: Runs) -> str:
                 store.use(Runs.at(file).connection)
                 what = "removed" if now is None else "replaced by another program"
                 also = "; ".join(("", *notices(file)))
-                return f"the history's file was {what}; runs are kept in the one in {file.parent}{also}"
+                return f"the history's file was {what}; runs are kept in the history in {file.parent}{also}"
             aside = set_aside(file)
             try:
                 store.use(Runs.at(file).connection)

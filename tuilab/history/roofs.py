@@ -13,7 +13,7 @@ from tuilab.paths import data_folder, private_folder
 LARGEST_FILE = 1_000_000
 
 
-def known() -> tuple[Roofs, ...]:
+def load_roofs() -> tuple[Roofs, ...]:
     """Return the roofs of every known machine; unreadable ones are skipped."""
     try:
         files = sorted(folder().glob("*.json"))
@@ -32,7 +32,7 @@ def keep(found: Roofs, better: Callable[[Roofs | None, Roofs], Roofs]) -> Roofs:
     """Save and return the better of the known and new roofs. Raises OSError."""
     private_folder(folder().parent)
     private_folder(folder())
-    before = next((roofs for roofs in known() if roofs.machine == found.machine), None)
+    before = next((roofs for roofs in load_roofs() if roofs.machine == found.machine), None)
     best = better(before, found)
     write_bytes(folder() / f"{best.machine}.json", msgspec.json.encode(best))
     return best

@@ -139,9 +139,9 @@ class Runs:
         return cls(connection, file)
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """True if the file is no longer at its name, so that new data would never be found."""
-        return self.connection.gone
+        return self.connection.is_gone
 
     def use(self, connection: Connection) -> None:
         """Continue with another connection to the same file."""
@@ -463,7 +463,7 @@ class Runs:
                 state.apply(event)
         return state
 
-    def started(self, run: str) -> tuple[str, Scenario] | None:
+    def find_start(self, run: str) -> tuple[str, Scenario] | None:
         """Return when a run started and what it measured; None if unknown."""
         row = self.connection.execute("SELECT at, scenario FROM runs WHERE run = ?", (run,)).fetchone()
         return (row[0], msgspec.json.decode(row[1], type=Scenario)) if row else None
@@ -549,7 +549,7 @@ class Runs:
             there = {run for (run,) in c.execute("SELECT run FROM runs WHERE deleted_at = ?", (now,))}
         return [run for run in named if run in there]
 
-    def bring_back(self) -> list[str]:
+    def undo_delete(self) -> list[str]:
         """Undo the last deletion; returns its runs, none if nothing is left."""
         last = f"deleted_at = (SELECT MAX(deleted_at) FROM runs) AND deleted_at > {STAGED}"
         with self.at_once():

@@ -51,16 +51,16 @@ def condition(
             terms.append(term)
         else:
             if indexed and len(text) >= SHORTEST:
-                some, said = "found MATCH ?", [term]
+                some, lines = "found MATCH ?", [term]
             else:
                 some = " OR ".join(f"{field} LIKE ? ESCAPE '\\'" for field in fields)
-                said = [containing(text)] * len(fields)
+                lines = [containing(text)] * len(fields)
             part = f"+id IN (SELECT rowid FROM found WHERE {some})"
             if titled:
                 part = f"({part} OR preset IN (SELECT value FROM json_each(?)))"
-                said.append(json.dumps(titled))
+                lines.append(json.dumps(titled))
             parts.append(part)
-            values += said
+            values += lines
     if terms:
         parts.append("+id IN (SELECT rowid FROM found WHERE found MATCH ?)")
         values.append(_all(terms))

@@ -90,7 +90,7 @@ class Store(Runs):
         return self if self.file is None else Store.at(self.file)
 
     @property
-    def beside(self) -> bool:
+    def has_second(self) -> bool:
         """True if `again` returns another connection."""
         return self.file is not None or self.unwritable is not None
 
@@ -184,7 +184,7 @@ def _at(folder: Path) -> Store | str:
         store = Store.at(file)
     except OtherVersion as error:
         if error.older and not shared:
-            return _anew(file, found, "was from before the first release", recovery.OLDER)
+            return _start_new(file, found, "was from before the first release", recovery.OLDER)
         beside = _at(folder / BESIDE) if folder.name != BESIDE else str(error)
         if isinstance(beside, Store):
             beside.messages = (f"runs are kept in {folder / BESIDE} for now: {error}", *beside.messages)
@@ -194,7 +194,7 @@ def _at(folder: Path) -> Store | str:
         if not is_damage(error):
             return f"{file} cannot be opened ({recovery.why_unwritable(file, error)})"
         if shared:
-            return f"{file} is damaged ({error}); it stays until the lab that has it open sets it aside"
+            return f"{file} is damaged ({error}); it stays until the lab that uses it sets it aside"
         return _after_damage(file, found, error)
     store.messages += tuple(messages)
     return store
@@ -231,10 +231,10 @@ def _after_damage(file: Path, found: held.Identity | None, fault: sqlite3.Error)
             return Store.at(file)  # the error was temporary
     except sqlite3.Error as again:
         fault = again
-    return _anew(file, found, f"was damaged ({fault})", recovery.DAMAGED)
+    return _start_new(file, found, f"was damaged ({fault})", recovery.DAMAGED)
 
 
-def _anew(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
+def _start_new(file: Path, found: held.Identity | None, what: str, mark: str) -> Store | str:
     """Rename a history with that mark and start a new one, or return why not.
 
     found: the file to rename; another program may have done so meanwhile.

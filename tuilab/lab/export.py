@@ -20,9 +20,9 @@ from tuilab.report.formats import FORMATS
 
 DETAILS = {
     "markdown": "the answer, the figures and the verdicts as text",
-    "html": "one page with plots, to mail or to publish",
+    "html": "one page with plots, to send or publish",
     "csv": "every sample",
-    "json": "the object that `tuilab run --json` prints",
+    "json": "the JSON of `tuilab run --json`",
 }
 
 
@@ -105,7 +105,7 @@ async def write_several(
     except Stopped:
         raise Stopped(f"Stopped: {len(paths)} of {plural(len(entries), 'file')} written.") from None
     except KeyError:
-        raise InputError("run", titled(entries), "one that is still in the history") from None
+        raise InputError("run", titled(entries), "a run that is still in the history") from None
     unread = await history.do(lambda kept: kept.unread)
     lacking = next((f", but {unread[entry.run]}" for entry in entries if entry.run in unread), "")
     return f"Written: {paths[0] if len(paths) == 1 else f'{len(paths)} files in {folder}'}{lacking}"

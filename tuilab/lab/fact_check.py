@@ -105,7 +105,7 @@ def article(path: Path) -> tuple[FactCheck, list[Preset]]:
     report = read_document(str(path), lambda text: None, preview=True)
     found = [preset for preset in report.presets if preset.claims]
     if not found:
-        raise InputError(str(path), "no claim", CLAIMS, _lacking(report))
+        raise InputError(str(path), "no claim", CLAIMS, _describe_missing(report))
     return of_presets(report.document.title or report.document.id, found), found
 
 
@@ -113,7 +113,7 @@ CLAIMS = "which device is faster, that copies dominate, or that the devices wait
 """Statements found in an article's prose."""
 
 
-def _lacking(report: "DocumentReport") -> str:
+def _describe_missing(report: "DocumentReport") -> str:
     """Describe what was found in a document without measurable claims, and what is missing."""
     if report.unreadable:
         return f"nothing of it could be read; expected {report.unreadable}"
@@ -129,7 +129,7 @@ def _lacking(report: "DocumentReport") -> str:
     )
 
 
-def opened(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
+def open_fact_check(document: str, presets: Sequence[Preset] | None = None) -> tuple[FactCheck, list[Preset]]:
     """Return the claims and presets of a file or bundled document. Raises InputError."""
     path = expanded(document)
     return article(path) if path.exists() else bundled(document, presets)

@@ -186,8 +186,8 @@ def keep_fault(error: BaseException | None) -> str:
             break
     else:
         return f"tuilab stopped on an internal error. Runs are kept.\n{text}"
-    said = sanitize_line(f"{type(error).__name__}: {error}", 200)
-    return f"tuilab stopped on an internal error ({said}). Runs are kept; the details are in {path}"
+    output = sanitize_line(f"{type(error).__name__}: {error}", 200)
+    return f"tuilab stopped on an internal error ({output}). Runs are kept; the details are in {path}"
 
 
 def first_visit() -> bool:

@@ -21,7 +21,7 @@ from tuilab.history.connection import is_damage, why_unread
 from tuilab.history.imports import import_file
 from tuilab.history.lines import RunLine
 from tuilab.history.recording import write as write_recording
-from tuilab.history.recovery import cramped, taken
+from tuilab.history.recovery import cramped, mark_recovered
 from tuilab.history.runs import UNDO_DAYS, PruneCandidates
 from tuilab.history.schema import OtherVersion
 from tuilab.history.store import Store
@@ -188,7 +188,7 @@ class History:
 
     def undelete(self, run: str = "last") -> list[str]:
         """Restore a deleted run by its full id, or the last deletion; returns the runs."""
-        return self.store.bring_back() if run == "last" else [run] * self.store.undelete(run)
+        return self.store.undo_delete() if run == "last" else [run] * self.store.undelete(run)
 
     def prunable(self, days: float | None = None, size: int | None = None) -> PruneCandidates:
         """Find runs older than `days`, then the oldest runs until at most `size` bytes remain."""
@@ -210,7 +210,7 @@ class History:
             raise InputError("history", "in memory", "a history that is kept in a file")
         self.store.close()
         with cramped(file) as (connection, copy):
-            say(f"its disk has no room: it is made smaller in its place; a copy is kept meanwhile as {copy}")
+            say(f"its disk is full, so it is compacted in place; meanwhile a copy is kept as {copy}")
             yield History(Store(connection, file))
 
     def clean_up(
@@ -265,7 +265,9 @@ class History:
                 more = recover(file, self.store.file)
                 runs, rounds = done.runs + more.runs, done.rounds + more.rounds
                 done = msgspec.structs.replace(more, runs=runs, rounds=rounds)
-            aside = taken(file) if file.parent.absolute() == self.store.file.parent.absolute() else file
+            aside = (
+                mark_recovered(file) if file.parent.absolute() == self.store.file.parent.absolute() else file
+            )
             return report, msgspec.structs.replace(done, aside=aside)
         except (OSError, sqlite3.Error, OtherVersion) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -327,14 +329,14 @@ class HistoryClient:
 
     async def do(self, call: Callable[[History], T]) -> T:
         """Return the result of `call` from a thread; a store in memory is used here."""
-        if not self._store.beside:
+        if not self._store.has_second:
             return call(History(self._store))
         return await run_in_daemon_thread(self._with, call)
 
     def _with(self, call: Callable[[History], T]) -> T:
         with self._lock:
             try:
-                if self._own is not None and self._own.store.gone:
+                if self._own is not None and self._own.store.is_gone:
                     self._let_go()
                 if self._own is None:
                     self._own = History(self._store.again())
@@ -516,7 +518,7 @@ def delete(history: History, entries: Sequence[Entry]) -> str:
 def undo(history: History) -> str:
     """Restore the last deletion."""
     runs = history.undelete()
-    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to bring back."
+    return f"Brought back: {plural(len(runs), 'run')}." if runs else "Nothing more to restore."
 
 
 async def prune(client: HistoryClient, found: PruneCandidates, going: CancellableProgress) -> str:
@@ -528,12 +530,12 @@ async def prune(client: HistoryClient, found: PruneCandidates, going: Cancellabl
 
     hidden = await client.do(lambda history: history.prune(found))
     deleted = f"{plural(len(hidden), 'run')} deleted, {size(found.size)}."
-    said = deleted + " {history.undo} brings them back for a week."
+    text = deleted + " {history.undo} restores them for a week."
     try:
         gone = await client.do(lambda history: history.clean_up(on))
     except Stopped:
-        raise Stopped(f"{said} Purging older deleted runs was stopped.") from None
-    return said + (f" {plural(gone, 'run')} deleted earlier: gone for good." if gone else "")
+        raise Stopped(f"{text} Purging older deleted runs was stopped.") from None
+    return text + (f" {plural(gone, 'run')} deleted earlier: permanently removed." if gone else "")
 
 
 def pruning(found: PruneCandidates) -> str:

@@ -89,8 +89,8 @@ class Hosts:
                 host.stage = "starting a fresh worker"
             case WorkerExited() | Refused():
                 host.stage, host.problem = "unavailable", event.message
-                said = f"{event.message.rstrip('.')}. The measured rounds are saved; measure again to retry."
-                return self._say(said, "error")
+                text = f"{event.message.rstrip('.')}. The measured rounds are saved; measure again to retry."
+                return self._say(text, "error")
         return []
 
     def tell(self) -> list[tuple[str, Level]]:

@@ -279,7 +279,7 @@ class Lab(RunController):
         if not is_damage(error) or self.recorder is None or not self.recorder.recreate():
             return ""
         if self.recorder.again:
-            return "It reads well now, and is used on."
+            return "It is readable again and still in use."
         return "It was kept under another name, nothing was deleted, and a new history was started."
 
     async def add_environment(self, word: str) -> str:

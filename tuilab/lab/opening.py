@@ -66,7 +66,7 @@ def document(words: str) -> DocumentReport:
     # The last character may be cut in two.
     if b"\0" in start or len(start.decode(errors="ignore").encode()) < len(start) - 3:
         raise InputError(
-            words, "bytes that are no text", "a document, a preset, code, a model or a recording"
+            words, "bytes that are not text", "a document, a preset, code, a model or a recording"
         )
     return read_installed(path, validate=validate)
 

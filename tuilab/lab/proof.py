@@ -157,7 +157,7 @@ async def prove(
     for proof in wanted:
         preset = proof.preset
         if preset is None:
-            shown = _unproven(proof, "no op and shape was recognised that shows it")
+            shown = _unproven(proof, "no op with a known shape was recognised for it")
         else:
             here = preset if gpu else _on_cpu(preset)
             key = (preset.name, proof.pattern)
@@ -219,7 +219,7 @@ Shown = tuple[float | None, float | None, str]
 def _empty(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
     arm = arms[0]
     true = arm.median_s or 0.0
-    return None, true, f"the figure holds none of the work: a call takes {seconds(true)} ({arm.label})"
+    return None, true, f"the figure includes none of the work: a call takes {seconds(true)} ({arm.label})"
 
 
 def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
@@ -230,9 +230,9 @@ def _no_wait(arms: Sequence[ArmResult], calls: int | None = None) -> Shown:
         words = f"no GPU computed here: on the CPU a call returns when it is done, after {seconds(true)}"
         return true, true, f"{words} ({arm.label})"
     if arm.account is None:
-        return None, true, f"a call takes {seconds(true)}; when it returns was not seen ({arm.label})"
+        return None, true, f"a call takes {seconds(true)}; its return was not timed ({arm.label})"
     said = arm.account.seconds("python", "dispatch", "copy_in", "input_wait")
-    return said, true, f"{_are(said, true)}: without waiting a call returns earlier ({arm.label})"
+    return said, true, f"{_are(said, true)}; without a wait, a call returns early ({arm.label})"
 
 
 def _first_call(arms: Sequence[ArmResult], calls: int | None) -> Shown:
@@ -243,7 +243,7 @@ def _start(arms: Sequence[ArmResult], calls: int | None) -> Shown:
     arm = arms[0]
     true, said = arm.median_s or 0.0, arm.first_call_s
     if said and said <= _ALIKE * true:
-        words = f"the start does not show here: the first batch takes {seconds(said)}, a later one"
+        words = f"the start is negligible here: the first batch takes {seconds(said)}, a later one"
         return said, true, f"{words} {seconds(true)} ({arm.label})"
     return _with_first(arm, calls, "batch")
 
@@ -255,12 +255,12 @@ def _with_first(arm: ArmResult, calls: int | None, what: str) -> Shown:
         return None, true, f"a later {what} takes {seconds(true)}; the first was not timed ({arm.label})"
     if calls is None:
         words = f"the first {what} takes {seconds(first)}, a later one {seconds(true)}"
-        return None, true, f"{words}: of how many the figure is was not seen ({arm.label})"
+        return None, true, f"{words}; the document does not show how many the figure covers ({arm.label})"
     said = (first + (calls - 1) * true) / calls
     if calls == 1:
-        return said, true, f"{_are(said, true)}: the first {what} against later ones ({arm.label})"
-    shows = " and hardly shows" if said <= _ALIKE * true else ""
-    words = f"{_are(said, true)}: the first of {calls:,} takes {seconds(first)}{shows}"
+        return said, true, f"{_are(said, true)}; it is the first {what}, not a later one ({arm.label})"
+    shows = " and hardly matters" if said <= _ALIKE * true else ""
+    words = f"{_are(said, true)}; the first of {calls:,} takes {seconds(first)}{shows}"
     return said, true, f"{words} ({arm.label})"
 
 
@@ -289,9 +289,9 @@ _SHOWN: dict[Pattern, Callable[[Sequence[ArmResult], int | None], Shown]] = {
 
 
 def _are(said: float, true: float) -> str:
-    """`timed that way it is 0.3 ms, in truth 9 ms, 30× too small`."""
+    """`this method gives 0.3 ms, not 9 ms: 30× too small`."""
     if max(said, true) <= _ALIKE * min(said, true):
-        return f"timed that way it is {seconds(said)}, which is right here"
+        return f"this method gives {seconds(said)}, which is correct here"
     off = max(said, true) / min(said, true)
     word = "small" if true > said else "large"
-    return f"timed that way it is {seconds(said)}, in truth {seconds(true)}, {off:.3g}× too {word}"
+    return f"this method gives {seconds(said)}, not {seconds(true)}: {off:.3g}× too {word}"

@@ -183,7 +183,7 @@ class RunRecorder:
 
         result = summarise(run, claims)
         self._recorder.conclude(run.run, result.answer, brief(run))
-        if self._recorder.written(run.run) and not self._recorder.problem:
+        if self._recorder.has_all(run.run) and not self._recorder.problem:
             from tuilab.lab.results import keep_result
 
             keep_result(self.store, run.run, claims, run, result)
@@ -191,7 +191,7 @@ class RunRecorder:
 
     def go_on(self, run: str) -> None:
         """Continue a run that the store already has. Raises sqlite3.Error."""
-        self._recorder.go_on(run)
+        self._recorder.continue_run(run)
 
     @property
     def unkept(self) -> str:
@@ -227,7 +227,7 @@ class RunRecorder:
         """Delete the file of a finished run that the history has."""
         if self.store.file is None:
             return
-        for run in [run for run in self._spooled if self._recorder.written(run)]:
+        for run in [run for run in self._spooled if self._recorder.has_all(run)]:
             if run in self._kept:
                 self._kept.pop(run).close()
             spool.forget(Path(self.spool), run, self.store)
@@ -245,7 +245,7 @@ class RunRecorder:
 
     def kept(self, run: str) -> bool:
         """Return True if the history has all of that finished run."""
-        return self._recorder.written(run) and not self._recorder.problem and self.store.file is not None
+        return self._recorder.has_all(run) and not self._recorder.problem and self.store.file is not None
 
     @property
     def again(self) -> bool:

@@ -12,7 +12,7 @@ from tuilab.analysis.environments import environments
 from tuilab.analysis.reading import can_run, missing
 from tuilab.analysis.statistics import MIN_SAMPLES
 from tuilab.analysis.words import percent
-from tuilab.interpreter import named
+from tuilab.interpreter import environment_at
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Machine
@@ -122,19 +122,19 @@ def further_s(request: Measure, machine: Machine, import_s: float = IMPORT_S) ->
 def environments_of(state: RunState) -> tuple[Environment, ...]:
     """Return a run's environments, by host name. Raises InputError if one is gone."""
     return tuple(
-        named(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
+        environment_at(host, machine.environment, machine.settings, f"run's environment {host}".rstrip())
         for host, machine in state.machines.items()
         if machine.environment
     )
 
 
-def told(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
+def describe_rest(request: Measure, machine: Machine, import_s: float = IMPORT_S) -> str:
     """Describe the result and its cost:
 
-    `± 2% in about 40 s`; `nearer to ± 2%` if more processes are needed than one step measures.
+    `± 2% in about 40 s`; `closer to ± 2%` if more processes are needed than one step measures.
     """
     how_long = rough(further_s(request, machine, import_s))
-    nearer = "nearer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
+    nearer = "closer to " * (request.budget.workers - request.worker >= MOST_FURTHER)
     return f"{nearer}± {percent(request.budget.precision)} in about {how_long}"
 
 

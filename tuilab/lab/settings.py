@@ -117,9 +117,9 @@ class Settings:
         title, before = self.preset.title, self.as_declared.values
         for parameter in filter(is_numeric, self.declaration.parameters):
             old, new = (int(values[parameter.name]) for values in (before, self.values))
-            said = f"{old:,} {parameter.label}"
-            if old != new and said in title:
-                title = title.replace(said, f"{new:,} {parameter.label}")
+            text = f"{old:,} {parameter.label}"
+            if old != new and text in title:
+                title = title.replace(text, f"{new:,} {parameter.label}")
             elif old != new:
                 title += f", {parameter.label} {new:,}"
         return f"{title} *"
@@ -285,7 +285,7 @@ def device_choice(settings: Settings, machine: Machine | None, known: Sequence[s
     if not present:
         together = (stop for stop in (BOTH, ALL) if set(devices) == set(devices_at(stop)))
         present = next(together, gpus[0] if gpus and devices == ("GPU",) else "+".join(devices))
-    return _choice("device", "Where the work is asked to run.", options, present)
+    return _choice("device", "The requested device.", options, present)
 
 
 def devices_at(stop: str) -> tuple[str, ...]:
@@ -312,7 +312,7 @@ def variant_choice(settings: Settings) -> Control | None:
     if len(names) < 2:
         return None
     present = ALL if not chosen or set(chosen) == set(names) else "+".join(chosen)
-    return _choice("variant", "Which way of doing the work is measured.", [*names, ALL], present)
+    return _choice("variant", "The measured variant of the work.", [*names, ALL], present)
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ MODE_HELP: dict[Mode, str] = {
     "xla": "One graph, compiled by XLA.",
 }
 INPUT_HELP: dict[Input, str] = {
-    "resident": "The input is already on the device; only the computing is timed.",
+    "resident": "The input is already on the device; only computing is timed.",
     "copied": "Each call copies its input to the device and its result back.",
 }
 

@@ -20,8 +20,8 @@ from tuilab.lab.watch import (
     Watching,
     WatchOptions,
     keep,
-    kept,
     last_lines,
+    load_page,
     new_id,
     without_secrets,
 )
@@ -31,7 +31,7 @@ from tuilab.model.files import read_regular
 from tuilab.model.program import Caught, Page, ProcessRow, StepTimes, Together
 from tuilab.model.sanitize import sanitize
 from tuilab.program.page import slowest
-from tuilab.report.program import together_text
+from tuilab.report.program import programs_text
 from tuilab.runner.watched import KEPT_OUTPUT
 
 LOCAL = "local"
@@ -210,12 +210,12 @@ class Several(ShownProgram):
     @property
     def said(self) -> str:
         """All pages as text: the rows, then each page."""
-        return together_text(self.together)
+        return programs_text(self.together)
 
     @property
     def together(self) -> Together:
         """All pages."""
-        return together([program.page for program in self.programs])
+        return join_pages([program.page for program in self.programs])
 
     def output(self, lines: int) -> list[str]:
         """Return the last output lines of the chosen one."""
@@ -249,20 +249,20 @@ def _rows(page: Page) -> tuple[ProcessRow, ...]:
     )
 
 
-def together(pages: Iterable[Page]) -> Together:
+def join_pages(pages: Iterable[Page]) -> Together:
     """Return several pages together, and their slowest process."""
     found = tuple(pages)
     return Together(programs=found, slowest=slowest(row for page in found for row in _rows(page)))
 
 
-def opened(words: Sequence[str]) -> Several:
+def open_pages(words: Sequence[str]) -> Several:
     """Return saved pages, by history id or `--json` file. Raises InputError."""
     if not words:
         raise InputError("--open", "", "ids of `tuilab history programs`, or files that --json has written")
     programs = list[ShownProgram]()
     for word in words:
         if not Path(word).is_file():
-            programs.append(ShownProgram(kept(word)))
+            programs.append(ShownProgram(load_page(word)))
             continue
         try:
             found = msgspec.json.decode(read_regular(Path(word), LARGEST_PAGE))
@@ -280,7 +280,7 @@ Live = FarProgram | Watching
 """A running program, here or elsewhere."""
 
 
-def started(
+def start_on_hosts(
     hosts: Sequence[str],
     command: Sequence[str],
     options: WatchOptions,

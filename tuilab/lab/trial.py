@@ -107,7 +107,7 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
         if compared["problem"]:
             raise TrialError(f"{change.how} fails: {sanitize_line(compared['problem'], 200)}")
         if change.name == "mixed" and compared["apart"] == 0:
-            raise TrialError(f"{change.how} is the same step: TensorFlow lowers no op of it on this device")
+            raise TrialError(f"{change.how} changes nothing: TensorFlow lowers none of its ops here")
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
             arms = (await _run(folder, words)).arms
@@ -133,7 +133,7 @@ def _against_program(graph: _Arm, finding: Bottleneck, page: Page, how: str) -> 
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
     if not steps.median_s:
-        raise TrialError("the program's own step has no time yet")
+        raise TrialError("the program's own step has not been timed yet")
     left = waits * steps.median_s
     ends = None
     if graph.ci95_s and steps.ci95_s:

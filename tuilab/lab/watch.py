@@ -121,7 +121,7 @@ class Watched:
         self.processes[number].apply(told)
         if isinstance(told, Facts) and told.memory and time.time() - self.looked_beside > BESIDE_S:
             self.looked_beside = time.time()
-            others, memory = beside(self)
+            others, memory = find_others(self)
             self.place = Beside(others=tuple(others), memory=memory)
         if time.time() - self.kept_at > KEPT_EVERY_S:
             self.kept_at = time.time()
@@ -324,7 +324,7 @@ class Watching(ShownProgram):
         of = self.program.busiest
         key = of.step if of is not None and number is None else number
         if of is None or key is None:
-            raise LookupError("no step of it is a function that was called")
+            raise LookupError("no step of it is a tf.function")
         if isinstance(key, int):
             name = of.functions[key].name.rpartition(".")[2]
         elif of.tapes[key][1]:
@@ -446,7 +446,7 @@ def place_of(processes: Iterable[Process], others: Sequence[str], memory: Mappin
     return replace(found, no_gpu=report.cause, no_gpu_change=change)
 
 
-def beside(program: "Watched") -> tuple[list[str], dict[str, int]]:
+def find_others(program: "Watched") -> tuple[list[str], dict[str, int]]:
     """Return the other processes with GPU memory, and each GPU's size; nothing without a driver."""
     from tuilab.telemetry.sampler import open_nvml
 
@@ -531,7 +531,7 @@ def earlier(limit: int = 20) -> list[tuple[str, Page]]:
         return programs.listed(store, limit)
 
 
-def kept(start: str) -> Page:
+def load_page(start: str) -> Page:
     """Return the page of the watched program whose id starts with that. Raises InputError."""
     from tuilab.history import programs
     from tuilab.history.store import Store

@@ -44,7 +44,7 @@ class Shaped:
             return max(kinds[: len(self.made) or 1] or kinds, key=_width)
         return next(iter((*self.made, *self.given)), "")
 
-    def said(self, name: str, otherwise: Any = None) -> Any:
+    def get(self, name: str, otherwise: Any = None) -> Any:
         """Return the attribute, or `otherwise` if the op has none."""
         try:
             found = self.attribute(name)
@@ -77,7 +77,7 @@ def _size(shape: Shape) -> int:
     return math.prod(shape)
 
 
-def _of(shapes: tuple[Shape, ...], index: int) -> tuple[int, ...]:
+def _known_shape(shapes: tuple[Shape, ...], index: int) -> tuple[int, ...]:
     shape = shapes[index] if -len(shapes) <= index < len(shapes) else None
     if shape is None:
         raise Unknown
@@ -85,7 +85,7 @@ def _of(shapes: tuple[Shape, ...], index: int) -> tuple[int, ...]:
 
 
 def _first(op: Shaped) -> int:
-    return _size(_of(op.outputs, 0))
+    return _size(_known_shape(op.outputs, 0))
 
 
 def _complex(op: Shaped) -> bool:
@@ -104,11 +104,11 @@ def _multiplied(op: Shaped) -> float:
 
 
 def _reduced(op: Shaped) -> float:
-    return float(_size(_of(op.inputs, 0))) * (2 if _complex(op) else 1)
+    return float(_size(_known_shape(op.inputs, 0))) * (2 if _complex(op) else 1)
 
 
 def _input(cost: float, index: int = 0) -> Callable[[Shaped], float]:
-    return lambda op: cost * _size(_of(op.inputs, index))
+    return lambda op: cost * _size(_known_shape(op.inputs, index))
 
 
 def _summed(op: Shaped) -> float:
@@ -120,21 +120,21 @@ def _summed(op: Shaped) -> float:
 
 def _product(op: Shaped) -> float:
     """2 m k n for each matrix."""
-    left = _of(op.inputs, 0)
-    flipped = op.said("transpose_a") or op.said("adj_x")
+    left = _known_shape(op.inputs, 0)
+    flipped = op.get("transpose_a") or op.get("adj_x")
     inner = left[-2] if flipped else left[-1]
     return (8 if _complex(op) else 2) * _first(op) * inner
 
 
 def _einsum(op: Shaped) -> float:
     """Two for each combination of all labels of two operands; for one operand, one per element."""
-    text = op.said("equation", "")
+    text = op.get("equation", "")
     text = text.decode() if isinstance(text, bytes) else str(text)
     operands = text.partition("->")[0].split(",")
     sides: dict[str, int] = {}
     wide = 1
     for labels, at in zip(operands, range(len(op.inputs)), strict=False):
-        shape = list(_of(op.inputs, at))
+        shape = list(_known_shape(op.inputs, at))
         before, dots, after = labels.strip().partition("...")
         if dots:
             middle = shape[len(before) : len(shape) - len(after)]
@@ -150,7 +150,7 @@ def _einsum(op: Shaped) -> float:
 
 def _sparse_product(op: Shaped) -> float:
     """Two for each stored element and each column of the dense matrix."""
-    return 2.0 * _of(op.inputs, 0)[0] * _of(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
+    return 2.0 * _known_shape(op.inputs, 0)[0] * _known_shape(op.outputs, 0)[-1] * (4 if _complex(op) else 1)
 
 
 def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
@@ -161,8 +161,8 @@ def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
     """
 
     def count(op: Shaped) -> float:
-        made = _of(op.outputs, 0) if result is None else _of(op.inputs, result)
-        weights = _of(op.outputs, 0) if kernel is None else _of(op.inputs, kernel)
+        made = _known_shape(op.outputs, 0) if result is None else _known_shape(op.inputs, result)
+        weights = _known_shape(op.outputs, 0) if kernel is None else _known_shape(op.inputs, kernel)
         return 2.0 * math.prod(made) * math.prod(weights[:-1])
 
     return count
@@ -170,8 +170,8 @@ def _convolved(result: int | None, kernel: int | None) -> Callable[[Shaped], flo
 
 def _depthwise(result: int | None, kernel: int | None) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
-        made = _of(op.outputs, 0) if result is None else _of(op.inputs, result)
-        weights = _of(op.outputs, 0) if kernel is None else _of(op.inputs, kernel)
+        made = _known_shape(op.outputs, 0) if result is None else _known_shape(op.inputs, result)
+        weights = _known_shape(op.outputs, 0) if kernel is None else _known_shape(op.inputs, kernel)
         return 2.0 * math.prod(made) * math.prod(weights[:-2])
 
     return count
@@ -181,8 +181,8 @@ def _pooled(index: int | None) -> Callable[[Shaped], float]:
     """One for each window position of each output element."""
 
     def count(op: Shaped) -> float:
-        made = _of(op.outputs, 0) if index is None else _of(op.inputs, index)
-        return float(math.prod(op.said("ksize", ())) * math.prod(made))
+        made = _known_shape(op.outputs, 0) if index is None else _known_shape(op.inputs, index)
+        return float(math.prod(op.get("ksize", ())) * math.prod(made))
 
     return count
 
@@ -196,7 +196,7 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
         matrices = [s for s in op.inputs if s is not None and len(s) == 2]
         given = op.op.startswith("BlockLSTM")
-        x = _of(op.inputs, 1 if given else 0)
+        x = _known_shape(op.inputs, 1 if given else 0)
         rows = math.prod(x[:-1])
         weights = [s for s in matrices if s != tuple(x) and s[0] > x[-1] and (s[1] % (s[0] - x[-1]) == 0)]
         if not weights:
@@ -209,7 +209,7 @@ def _recurrent(gates: int, cost: int) -> Callable[[Shaped], float]:
 
 def _cudnn(op: Shaped) -> float:
     """Two for each weight, step and example."""
-    x, weights = _of(op.inputs, 0), _size(_of(op.inputs, 3))
+    x, weights = _known_shape(op.inputs, 0), _size(_known_shape(op.inputs, 3))
     return 2.0 * weights * math.prod(x[:2])
 
 
@@ -219,7 +219,7 @@ def _cudnn(op: Shaped) -> float:
 def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
     def count(op: Shaped) -> float:
         # Use the side with full lines: a real transform keeps only half of the other.
-        before, after = _of(op.inputs, 0), _of(op.outputs, 0)
+        before, after = _known_shape(op.inputs, 0), _known_shape(op.outputs, 0)
         whole = before if math.prod(before) >= math.prod(after) else after
         if real and op.op.startswith("RFFT"):
             lengths = op.value(1)
@@ -237,7 +237,7 @@ def _transform(rank: int, real: bool) -> Callable[[Shaped], float]:
 
 def _matrix(count: Callable[[int, int], float]) -> Callable[[Shaped], float]:
     def whole(op: Shaped) -> float:
-        shape = _of(op.inputs, 0)
+        shape = _known_shape(op.inputs, 0)
         rows, columns = shape[-2], shape[-1]
         return math.prod(shape[:-2]) * count(rows, columns) * (4 if _complex(op) else 1)
 
@@ -248,7 +248,7 @@ def _solved(cost: float, each: float) -> Callable[[Shaped], float]:
     """cost n³ for the matrix, plus each n² for every right-hand side."""
 
     def count(op: Shaped) -> float:
-        shape, right = _of(op.inputs, 0), _of(op.inputs, 1)
+        shape, right = _known_shape(op.inputs, 0), _known_shape(op.inputs, 1)
         n = shape[-1]
         one = cost * n**3 + each * n**2 * right[-1]
         return math.prod(shape[:-2]) * one * (4 if _complex(op) else 1)
@@ -371,4 +371,4 @@ _KNOWN: dict[str, Callable[[Shaped], float]] = {
 
 def _normed(op: Shaped) -> float:
     """Training also computes the mean and variance; inference only scales and shifts."""
-    return (7.0 if op.said("is_training", True) else 2.0) * _size(_of(op.inputs, 0))
+    return (7.0 if op.get("is_training", True) else 2.0) * _size(_known_shape(op.inputs, 0))

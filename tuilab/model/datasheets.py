@@ -79,9 +79,9 @@ class _Rated(DataSheet, frozen=True, kw_only=True):
         if self.boost is None:
             return figures
         rated, highest, seen = self.boost
-        told = f"; there at {rated:,} MHz, here at {highest:,} MHz ({seen})"
+        text = f"; there at {rated:,} MHz, here at {highest:,} MHz ({seen})"
         return {
-            dtype: Rating(figure.value * highest / rated, figure.source + told)
+            dtype: Rating(figure.value * highest / rated, figure.source + text)
             for dtype, figure in figures.items()
         }
 

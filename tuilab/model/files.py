@@ -42,7 +42,7 @@ def expanded(words: Path | str) -> Path:
 _READ = "a file that can be read"
 
 
-def shown(path: Path | str) -> str:
+def printable_path(path: Path | str) -> str:
     """Return a path that is safe to print."""
     return sanitize_line(str(path), 300)
 
@@ -53,21 +53,21 @@ def open_regular(path: Path, most: int | None = None) -> BinaryIO:
     most: largest size in bytes. Raises InputError if it is not a regular file, too large, or unreadable.
     """
     if is_held(path):
-        raise InputError(shown(path), "a history that is open", "another file")
+        raise InputError(printable_path(path), "a history that is open", "another file")
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
-        raise CannotBeReadError(shown(path), _why(error), _READ, _words(error)) from None
+        raise CannotBeReadError(printable_path(path), _why(error), _READ, _words(error)) from None
     except ValueError as error:
-        raise InputError(shown(path), _why(error), _READ, _words(error)) from None
+        raise InputError(printable_path(path), _why(error), _READ, _words(error)) from None
     found = os.fstat(fd)
     kind = stat.S_IFMT(found.st_mode)
     if kind == stat.S_IFREG and (most is None or found.st_size <= most):
         return os.fdopen(fd, "rb")
     os.close(fd)
     if kind != stat.S_IFREG:
-        raise InputError(shown(path), _KINDS.get(kind, "something else"), "a regular file")
-    raise InputError(shown(path), f"{found.st_size:,} bytes", f"a file of at most {most:,} bytes")
+        raise InputError(printable_path(path), _KINDS.get(kind, "something else"), "a regular file")
+    raise InputError(printable_path(path), f"{found.st_size:,} bytes", f"a file of at most {most:,} bytes")
 
 
 def read_regular(path: Path, most: int) -> bytes:
@@ -76,9 +76,11 @@ def read_regular(path: Path, most: int) -> bytes:
         try:
             data = stream.read(most + 1)
         except OSError as error:
-            raise CannotBeReadError(shown(path), _why(error), _READ, _words(error)) from None
+            raise CannotBeReadError(printable_path(path), _why(error), _READ, _words(error)) from None
     if len(data) > most:  # the file is growing
-        raise InputError(shown(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes")
+        raise InputError(
+            printable_path(path), f"more than {most:,} bytes", f"a file of at most {most:,} bytes"
+        )
     return data
 
 
@@ -93,7 +95,7 @@ def _why(error: OSError | ValueError) -> str:
 
 
 @contextmanager
-def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
+def open_atomic(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
     """Open a file for atomic writing; all files of this program are written this way.
 
     The data goes to a temporary file next to the target, is synced, and is renamed, so a full disk, a limit
@@ -116,7 +118,7 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
         if before is not None and _is_database(target):
             raise FileExistsError(errno.EEXIST, "is a database, such as a history", str(path))
         _remove_left(target)
-        fd, beside = _begun(target, mode)
+        fd, beside = _create_temporary(target, mode)
         try:
             with os.fdopen(fd, "wb") as stream:
                 if before is not None:
@@ -131,9 +133,9 @@ def written(path: Path, mode: int = PRIVATE) -> Iterator[BinaryIO]:
             raise
         _sync_folder(target.parent)
     except ValueError as error:  # a name that no file can have
-        raise OSError(errno.EINVAL, str(error), shown(path)) from None
+        raise OSError(errno.EINVAL, str(error), printable_path(path)) from None
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), shown(path)) from None
+        raise OSError(error.errno, error.strerror or str(error), printable_path(path)) from None
 
 
 def _resolved(path: Path) -> Path:
@@ -176,7 +178,7 @@ def _beginning(target: Path) -> str:
     return f".{target.name[:50]}."
 
 
-def _begun(target: Path, mode: int) -> tuple[int, Path]:
+def _create_temporary(target: Path, mode: int) -> tuple[int, Path]:
     """Create a temporary file next to the target. Its lock shows other processes that the writer is alive."""
     while True:
         beside = target.with_name(f"{_beginning(target)}{os.urandom(4).hex()}.part")
@@ -224,12 +226,12 @@ def _sync_folder(folder: Path) -> None:
 
 def write_bytes(path: Path, data: bytes, mode: int = PRIVATE) -> None:
     """Write a file as `written` does. Raises OSError."""
-    with written(path, mode) as stream:
+    with open_atomic(path, mode) as stream:
         stream.write(data)
 
 
 def write_text(path: Path, parts: Iterable[str], mode: int = PRIVATE) -> None:
     """Write text as `written` does. Raises OSError."""
-    with written(path, mode) as stream:
+    with open_atomic(path, mode) as stream:
         for part in parts:
             stream.write(part.encode("utf-8", "replace"))

@@ -77,7 +77,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         note = f"{EMULATED}: the GPU is software for tests, and its figures come from no real GPU."
         return note if self.emulated else ""
 
-    def marked(self, title: str) -> str:
+    def mark_title(self, title: str) -> str:
         """Return the title of results from this machine: `Demo (EMULATED GPU)` if its GPU is software."""
         return f"{title} ({EMULATED} GPU)" if self.emulated else title
 

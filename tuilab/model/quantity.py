@@ -179,6 +179,6 @@ _UNITS = r"ns|µs|ms|s|min|%|×|[kMGT]?B|[kMGT]"
 _FIGURE = re.compile(rf"\[[\d.,]+ [\d.,]+\]|(?:± )?\d[\d.,]*(?: (?:{_UNITS})(?!\w))*")
 
 
-def held(text: str) -> str:
+def keep_on_line(text: str) -> str:
     """Keep figures and units, and whole intervals, on one line."""
     return _FIGURE.sub(lambda figure: figure[0].replace(" ", HELD), text)

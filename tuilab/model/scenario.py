@@ -121,7 +121,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         each = SETTLED_WARM_S + FORKED_AROUND_S if forked else FURTHER_WARM_S
         return arms * (each + FURTHER_ROUNDS * BLOCK_S["quick"]) if self.further_s else 0.0
 
-    def of_process(self, index: int) -> "Budget":
+    def for_process(self, index: int) -> "Budget":
         """Return the budget of the process with that index (from 0). Later ones are short and have no
         precision target.
 

@@ -80,14 +80,14 @@ def parse(text: str) -> Argument:
     name, equals, words = (part.strip() for part in text.partition("="))
     if not equals or not _NAME.match(name):
         raise InputError("--input", text, f"NAME=SHAPE, as in a={EXAMPLE}")
-    found = _TENSOR.match(words)
-    if found is None or found["dtype"] not in DTYPES:
+    match = _TENSOR.match(words)
+    if match is None or match["dtype"] not in DTYPES:
         return Constant(name, _literal(text, words))
-    shape = _sizes(text, found["shape"] or "")
-    low, high = (_number(text, found[end]) for end in ("low", "high"))
+    shape = _sizes(text, match["shape"] or "")
+    low, high = (_number(text, match[end]) for end in ("low", "high"))
     if low is not None and high is not None and low > high:
         raise InputError("--input", text, "a range with the lower number first")
-    return Shape(name, found["dtype"], shape, low, high)
+    return Shape(name, match["dtype"], shape, low, high)
 
 
 def _literal(text: str, words: str) -> bool | int | float | str | None:

@@ -90,22 +90,22 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif lab_state.stale:
         detail = "These figures are for other settings; {run} measures the current ones."
-    said = result.answer
+    output = result.answer
     if (state.rounds or state.running) and (failed := failures(state, summary_point(state))):
         count = sum(arm.status == "failed" for arm in result.arms)
-        told = (
+        text = (
             f"{plural(count, 'arm')} failed ({{answer}})."
             if count
             else "Some arms cannot run here ({answer})."
         )
-        said = said.replace(failed, told)
+        output = output.replace(failed, text)
     gpu = "" if state.running else bound_words(state)
     if claim is None:
-        return Said(said, detail, gpu=gpu)
+        return Said(output, detail, gpu=gpu)
     undecided = lab_state.undecided
     if undecided:
-        return Said(said, detail, undecided=undecided, gpu=gpu)
-    return Said(said, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
+        return Said(output, detail, undecided=undecided, gpu=gpu)
+    return Said(output, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:
@@ -134,13 +134,13 @@ def first_words(lab_state: LabState) -> str:
     kinds = sorted({family(arm.device) for arm in settings.arms_on(machine)})
     where = " and ".join(kinds) or "it"
     if machine is not None and not machine.gpus:
-        where = "the CPU (no GPU is visible; {why} says why)"
+        where = "the CPU (no GPU is visible; {why} explains why)"
     if lab_state.guessing:
         return QUESTION
     if len(kinds) < 2 or (machine is not None and not machine.gpus):
-        return f"{QUESTION} {{presets.open}} measures {where}, and says how long a call takes and why."
-    told = "which wins at which size" if settings.preset.sweep else "which wins, by how much"
-    return f"{QUESTION} {{presets.open}} times {where} and says {told}, and how surely."
+        return f"{QUESTION} {{presets.open}} measures {where}, and shows how long a call takes and why."
+    text = "which wins at which size" if settings.preset.sweep else "which wins, by how much"
+    return f"{QUESTION} {{presets.open}} times {where} and reports {text}, with its uncertainty."
 
 
 def expected(lab_state: LabState) -> str:
@@ -172,48 +172,48 @@ def next_steps(lab_state: LabState) -> Sequence[str]:
     if settings is None:
         return ("{presets} lists the presets",)
     if state.status == "failed" or lab_state.worker.phase == "down":
-        return ("{run} tries again, the log ({view-log}) says why",)
+        return ("{run} tries again, the log ({view-log}) has the reason",)
     if not state.run or lab_state.stale:
         return ("{run} measures",)
     steps = []
     result = lab_state.result()
     if now.tone == "doubtful":
-        steps.append("{answer} says what to doubt")
+        steps.append("{answer} lists the doubts")
         if result is not None and result.confidence is not None and not result.confidence.precise:
             again = "{run}" if state.sweep is None else "{sweep}"
             steps[-1] = f"{{budget}}, then {again} measures longer"
-    if more := going_on(lab_state):
+    if more := describe_continuation(lab_state):
         steps = [more]
     if state.sweep is not None:
         steps.append("on the curve ({view-sweep}) {sweep.measure} measures a size")
     elif settings.declaration.axis:
-        steps.append("{sweep} finds the size where it turns")
+        steps.append("{sweep} finds the crossover")
     if lab_state.machine is not None and not lab_state.machine.gpus:
-        steps.append("{why} says why no GPU is visible")
+        steps.append("{why} explains why no GPU is visible")
     steps.append("{document} shows the document's claim" if settings.preset.source else "{export} exports it")
     return steps[:2]
 
 
-def going_on(lab_state: LabState) -> str:
+def describe_continuation(lab_state: LabState) -> str:
     """Describe what more time would bring:
 
-    `{run} goes on: ± 2% in about 1 min`, or the rest of a stopped run; else "".
+    `{run} continues: ± 2% in about 1 min`, or the rest of a stopped run; else "".
     """
-    from tuilab.lab.resume import told
+    from tuilab.lab.resume import describe_rest
 
     more, machine = lab_state.further(), lab_state.machine
     if more is None or machine is None:
         return ""
     if lab_state.shown.status == "cancelled":
         if not more.points:
-            return "{run} goes on with this run"
+            return "{run} continues this run"
         cells = [each for arm in lab_state.shown.arms.values() for each in arm.cells.items()]
         begun = {point for point, cell in cells if cell.samples}
         rough = sum(point.index in begun for point in more.points)
         left = [f"the {plural(len(more.points) - rough, 'size')} left"] if rough < len(more.points) else []
-        left += [f"{rough} measured too roughly"] if rough else []
-        return f"{{run}} goes on with {' and '.join(left)}"
-    return f"{{run}} goes on: {told(more, machine, lab_state.import_s)}"
+        left += [f"{rough} that {'is' if rough == 1 else 'are'} too imprecise"] if rough else []
+        return f"{{run}} measures {' and '.join(left)}"
+    return f"{{run}} continues: {describe_rest(more, machine, lab_state.import_s)}"
 
 
 def _next(lab_state: LabState, newcomer: bool) -> str:

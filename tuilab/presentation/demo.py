@@ -199,7 +199,7 @@ def tour(
     return [preset for turn in turns for preset in turn if preset is not None][:MOST]
 
 
-def begun(
+def update_steps(
     demo: Demo, presets: Sequence[Preset], machine: Machine | None, known: Mapping[str, VerdictWord]
 ) -> None:
     """Choose the remaining steps again after the first measurement: at the start the machine may be
@@ -254,8 +254,8 @@ def lines(demo: Demo) -> tuple[str, str, str]:
             f"{counted} · {{demo.next}} measures now, {{demo.leave}} leaves",
         )
     if demo.stage == "measure":
-        said = f"You say: {demo.guess}. " if demo.guess else ""
-        return claim, f"{said}Measuring…", "{demo.next} skips, {demo.back} goes back, {demo.leave} leaves"
+        text = f"You say: {demo.guess}. " if demo.guess else ""
+        return claim, f"{text}Measuring…", "{demo.next} skips, {demo.back} goes back, {demo.leave} leaves"
     if demo.stage == "summary":
         return (*summary(demo), "{demo.page} writes a page to share, {demo.back} back, {demo.leave} leaves")
     end = (
@@ -308,6 +308,6 @@ def outcome(demo: Demo) -> str:
         return measured
     last = demo.outcomes[demo.at]
     if not last.scored:
-        return f"You said: {demo.guess}. Not counted, since the evidence does not decide it. {measured}"
+        return f"You said: {demo.guess}. Not counted: the evidence does not decide it. {measured}"
     right = "Right" if last.right else "Not this time"
     return f"You said: {demo.guess}. {right}; {demo.right} of {demo.asked}. {measured}"

@@ -61,7 +61,7 @@ def devices(sample: DeviceSample) -> tuple[DeviceReadings, ...]:
 
 def _host(cpu: CpuSample) -> Iterator[Reading]:
     yield Reading("use", percent(cpu.use), cpu.use, 1.0, each=cpu.per_core)
-    yield _of("memory", cpu.memory_used, cpu.memory_total)
+    yield _memory_reading("memory", cpu.memory_used, cpu.memory_total)
     if cpu.frequency_hz is not None:
         most = f" of {cpu.frequency_max_hz / 1e9:.2f}" if cpu.frequency_max_hz else ""
         yield Reading(
@@ -69,16 +69,16 @@ def _host(cpu: CpuSample) -> Iterator[Reading]:
         )
     load = f"{cpu.load:.1f}" if cpu.load is not None else ""
     quota = f"quota {significant(cpu.quota, 3)} CPUs" if cpu.quota is not None else ""
-    yield from _told("load", load, quota)
+    yield from _join_reading("load", load, quota)
     quota = f"held back by its CPU quota for {percent(cpu.throttled)} of the time" if cpu.throttled else ""
     steal = f"{percent(cpu.steal)} taken by the hypervisor" if (cpu.steal or 0) > 0.005 else ""
     heat = f"throttled for heat {cpu.thermal_events} times" if cpu.thermal_events else ""
-    yield from _told("held", quota, steal, heat, warn=True)
+    yield from _join_reading("held", quota, steal, heat, warn=True)
 
 
 def _worker(process: ProcessSample, cpus: int) -> Iterator[Reading]:
     switches = process.involuntary
-    yield from _told(
+    yield from _join_reading(
         "worker",
         f"{process.use:.2f} CPUs" if process.use is not None else "",
         f"pid {process.pid}",
@@ -92,11 +92,11 @@ def _worker(process: ProcessSample, cpus: int) -> Iterator[Reading]:
 
 def _gpu(gpu: GpuSample) -> Iterator[Reading]:
     yield Reading("use", percent(gpu.use), gpu.use, 1.0)
-    yield _of("memory", gpu.memory_used, gpu.memory_total)
+    yield _memory_reading("memory", gpu.memory_used, gpu.memory_total)
     limit = f" of {gpu.power_limit_w:.0f}" if gpu.power_limit_w else ""
     watts = f"{gpu.power_w:.0f}{limit} W" if gpu.power_w is not None else UNKNOWN
     yield Reading("power", watts, gpu.power_w, gpu.power_limit_w)
-    yield from _told(
+    yield from _join_reading(
         "clock",
         f"SM {gpu.sm_clock_hz / 1e9:.2f} GHz" if gpu.sm_clock_hz is not None else "",
         f"memory {gpu.memory_clock_hz / 1e9:.2f} GHz" if gpu.memory_clock_hz is not None else "",
@@ -106,7 +106,7 @@ def _gpu(gpu: GpuSample) -> Iterator[Reading]:
     )
     sent, received = gpu.link_sent, gpu.link_received
     both = None if sent is None or received is None else sent + received
-    yield from _told(
+    yield from _join_reading(
         "copies",
         f"{size(both)}/s" if both is not None else "",
         f"sends {size(sent)}/s" if sent is not None else "",
@@ -114,7 +114,7 @@ def _gpu(gpu: GpuSample) -> Iterator[Reading]:
         link_words(gpu.link),
         value=both,
     )
-    yield from _told("held", *gpu.throttle, warn=True)
+    yield from _join_reading("held", *gpu.throttle, warn=True)
 
 
 def processes(gpu: GpuSample, own: int = 0) -> list[str]:
@@ -147,13 +147,13 @@ def _process(one: GpuProcess, own: int) -> tuple[str, str, str, str, str]:
     )
 
 
-def _of(label: str, used: int | None, total: int | None) -> Reading:
+def _memory_reading(label: str, used: int | None, total: int | None) -> Reading:
     if used is None or not total:
         return Reading(label, UNKNOWN)
     return Reading(label, f"{size(used)} of {size(total)}", used, total)
 
 
-def _told(
+def _join_reading(
     label: str, *parts: str, value: float | None = None, most: float | None = None, warn: bool = False
 ) -> Iterator[Reading]:
     """Return a reading of the known parts; none if none is known."""

@@ -8,7 +8,7 @@ from tuilab.model.claims import Claim, Verdict, VerdictWord
 from tuilab.model.preset import Preset
 from tuilab.model.run import RunState
 from tuilab.model.verdicts import VERDICTS, verdict_words
-from tuilab.presentation.answer import MOVED, answer, claimant, going_on
+from tuilab.presentation.answer import MOVED, answer, claimant, describe_continuation
 from tuilab.presentation.status import status
 from tuilab.report.fact_check import FactCheck, stamp
 from tuilab.report.rows import (
@@ -41,11 +41,11 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
         return out
     sure = result.confidence
     if sure is not None:
-        reached = "The precision that was asked for was reached." if sure.precise and result.rounds else ""
+        reached = "The requested precision was reached." if sure.precise and result.rounds else ""
         more = [reason for reason in sure.reasons if reason not in sure.badge]
         doubtful = f"⚠ {', '.join([sure.badge, *more])}"
         words = [doubtful if sure.badge else reached, interval_line(result)]
-        words.append(f"{further}." if (further := going_on(lab_state)) else "")
+        words.append(f"{further}." if (further := describe_continuation(lab_state)) else "")
         out += section("How sure", filter(None, words))
     rows = arm_rows(result)
     if all(arm.device in (None, arm.requested_device) for arm in result.arms):
@@ -83,7 +83,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
     summary = [MOVED.format(settings.moved)] * bool(settings.moved) + preset.summary.strip().splitlines()
     if lab_state.guessing:
         about = section("What it measures", summary)
-        asks = section("Claim", ["The demo asks first: guess, then see what holds here."])
+        asks = section("Claim", ["In the demo, guess first, then see the result here."])
         return [*_place(preset), *asks, *about]
     own = preset.advice.strip().splitlines()
     found = [f"→ {line}" for line in advice(result)] if result else []
@@ -98,7 +98,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
         out += [((line, "muted"),) for line in filter(None, [interval_line(result)])]
     out += section("Observed", observed(lab_state.shown) if result else ())
     out += section("What it measures", summary)
-    out += section("What the document's code gets wrong", preset.wrong.strip().splitlines())
+    out += section("Mistakes in the document's code", preset.wrong.strip().splitlines())
     out += section("What to do", [*found, *[""] * bool(found and own), *own])
     return [*out, *_others(preset, lab_state)]
 
@@ -201,6 +201,6 @@ def observed(state: RunState) -> list[str]:
     out = []
     for text, arms in about.items():
         some = 0 < len(arms) < len(measured)
-        said = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
-        out.append(said if said.endswith((".", "!", "?")) else said + ".")
+        output = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
+        out.append(output if output.endswith((".", "!", "?")) else output + ".")
     return out

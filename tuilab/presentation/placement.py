@@ -35,8 +35,8 @@ class Group:
         program = self.ops == (XLA_PROGRAM,)
         one, more, joint = (XLA_PROGRAM, f"{XLA_PROGRAM}s", "on") if program else KINDS[self.kind]
         where = f"{joint} {self.device}" if self.device else "folded"
-        said = f"{self.count:,} {one if self.count == 1 else more} {where}"
-        return said + (f": {self.reason}" if self.reason else "")
+        text = f"{self.count:,} {one if self.count == 1 else more} {where}"
+        return text + (f": {self.reason}" if self.reason else "")
 
     def has(self, row: PlacementRow) -> bool:
         """Return True if the row belongs to the group."""
@@ -169,7 +169,7 @@ class PlacementRows(Sequence[PlacementRow]):
         return f"Placement{a_size}: {', '.join(parts)}" if parts else "Placement"
 
 
-def moved(row: PlacementRow) -> bool:
+def has_moved(row: PlacementRow) -> bool:
     """Return True if the op ran elsewhere than requested."""
     return bool(row.requested) and row.kind == "op" and row.requested != row.device
 
@@ -178,13 +178,13 @@ def device_of(row: PlacementRow) -> str:
     """Return `GPU:0`, `CPU:0, not GPU:0`, `CPU:0 → GPU:0`."""
     if row.kind == "copy":
         return f"{row.device} → {row.to}"
-    return f"{row.device}, not {row.requested}" if moved(row) else row.device
+    return f"{row.device}, not {row.requested}" if has_moved(row) else row.device
 
 
 def about(row: PlacementRow) -> str:
     """Describe where it ran instead of the requested device, where its output is, and why."""
     parts = [row.node]
-    if moved(row):
+    if has_moved(row):
         parts.append(f"requested {row.requested}, ran on {row.device}")
     if row.memory and row.memory != row.device:
         parts.append(f"output in the memory of {row.memory}")

@@ -25,13 +25,13 @@ def verdict(page: Page, *, running: bool) -> Said:
         if running:
             return Said(
                 "The program has not imported TensorFlow yet.",
-                detail="It is watched from the moment in which it does; what it prints is in Output.",
+                detail="Watching starts when it does; Output shows what it prints.",
             )
         return Said("TensorFlow was not seen.", detail=listed_notes(page))
     steps = page.steps
     if not steps.kind:
-        said = "No step has been seen yet: the program is starting." if running else "No step was seen."
-        return Said(said, detail="" if running else listed_notes(page))
+        text = "No step has been seen yet: the program is starting." if running else "No step was seen."
+        return Said(text, detail="" if running else listed_notes(page))
     whole = account.headline(page.account, page.lasted_s)
     detail = SEPARATOR.join(filter(None, [page.ran_on, whole, step(page), cost(page)]))
     why = page.ran_on.partition(": ")[2]
@@ -82,18 +82,18 @@ def status(page: Page, *, running: bool) -> Status:
 
 def about(finding: Bottleneck) -> tuple[str, str]:
     """Return the finding with the gain of its fix, and the change to make."""
-    said = finding.message[:1].upper() + finding.message[1:] + "."
+    text = finding.message[:1].upper() + finding.message[1:] + "."
     if finding.part_of:
-        said = f"Of the same time as {finding.part_of}: {finding.message}."
+        text = f"Part of {finding.part_of}: {finding.message}."
     elif gains := gained(finding):
-        said += f" Fixing it {gains}."
+        text += f" Fixing it {gains}."
     change = finding.remedy[:1].upper() + finding.remedy[1:] + "." if finding.remedy else ""
     if finding.tried is not None:
         tried = measured(finding.tried)
         change = f"{tried[:1].upper()}{tried[1:]}. {change}"
     if finding.preset:
         change += f" {{table.preset}} opens {finding.preset}."
-    return said, change
+    return text, change
 
 
 def saves(finding: Bottleneck) -> str:
@@ -101,7 +101,7 @@ def saves(finding: Bottleneck) -> str:
     return seconds(finding.saves_s, finding.saves_s / 50) if finding.saves_s is not None else "–"
 
 
-def of_program(finding: Bottleneck) -> str:
+def program_share(finding: Bottleneck) -> str:
     """Return `9%`, its share of the program; `–` if not known."""
     return percent(finding.program_share) if finding.program_share is not None else "–"
 
@@ -202,7 +202,7 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
         return (
             "The program has written nothing yet. {watch.type} types a line into it."
             if running
-            else "No output is here: the program wrote none, or its page alone was kept."
+            else "No output: the program wrote none, or only its page was saved."
         )
     if not page.processes:
         return "TensorFlow was not imported yet." if running else "No process imported TensorFlow."
@@ -213,7 +213,7 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
             )
         return "No bottleneck found" + (" so far." if running else ".")
     if part == "account":
-        return "No second was accounted for" + (" yet." if running else ".")
+        return "No time was accounted for" + (" yet." if running else ".")
     if part == "functions":
         return "No tf.function was called" + (" yet." if running else ".")
     if part == "processes":
@@ -223,7 +223,7 @@ def why_empty(part: str, page: Page, *, running: bool) -> str:
     if not page.steps.kind:
         return (
             "No step was seen: a tf.function, gradient tape or dataset counts from its third use on, a loop"
-            " of ops once it has gone on for a second."
+            " of ops once it has run for a second."
         )
     if part == "steps":
         return "The steps have not been timed yet."

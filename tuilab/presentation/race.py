@@ -40,7 +40,7 @@ def racers(state: LabState, viewing: ViewOptions) -> list[Racer]:
     drawn = [
         (arm.does, Racer(shown.arms[arm.id].arm, arm.label, arm.median_s))
         for arm in (result.arms if result else ())
-        if arm.median_s is not None and arm.id in viewing.drawn(shown)
+        if arm.median_s is not None and arm.id in viewing.drawn_arms(shown)
     ]
     work = drawn[0][0] if drawn else ""
     own = [racer for kind, racer in drawn if kind == work]

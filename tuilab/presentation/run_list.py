@@ -185,7 +185,7 @@ def sentence(entry: Entry) -> str:
     if entry.line.status is None and not entry.line.rounds:
         return "It has no rounds yet, or was cut short before the first."
     if found is None and entry.line.status is None:
-        return "It is being measured, or was cut short; {table.select} replays what there is of it."
+        return "It is being measured, or was cut short; {table.select} replays its rounds."
     if found is None:
         return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
     if found.median_s is None:

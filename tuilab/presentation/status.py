@@ -59,9 +59,9 @@ def _activity(lab_state: LabState) -> Status:
     worker, state = lab_state.worker, lab_state.shown
     if lab_state.replay:
         rounds = plural(state.rounds, "round")
-        said, short = f"{lab_state.replay}, {rounds}", f"replay, {rounds}"
+        text, short = f"{lab_state.replay}, {rounds}", f"replay, {rounds}"
         tone: Tone = "busy" if state.running else "quiet"
-        return Status(tone, said, stop=state.running, short=short)
+        return Status(tone, text, stop=state.running, short=short)
     if lab_state.wanted is not None or (lab_state.asked and not state.running):
         if lab_state.asked == state.run and state.progress is not None:  # a resumed run
             return Status("busy", run_stage(state, lab_state.held_s), stop=True)
@@ -69,12 +69,12 @@ def _activity(lab_state: LabState) -> Status:
             return Status("busy", f"{worker.stage}… {now - worker.since:.0f} s, then runs", stop=True)
         return Status("busy", f"waiting for the worker… {now - lab_state.asked_at:.0f} s", stop=True)
     if state.running:
-        said = run_stage(state, lab_state.held_s)
-        short, *_ = said.split(" · ")
+        text = run_stage(state, lab_state.held_s)
+        short, *_ = text.split(" · ")
         began = max(lab_state.asked_at, lab_state.sized.since)
         if left := time_left(state, began - lab_state.asked_at, now - began):
-            said, short = f"{said} · {left}", f"{short} · {left}"
-        return Status("busy", said, True, share_done(state), short)
+            text, short = f"{text} · {left}", f"{short} · {left}"
+        return Status("busy", text, True, share_done(state), short)
     if worker.phase == "down":
         return Status("bad", worker.message or "the worker has exited")
     if worker.phase == "starting":
@@ -118,14 +118,14 @@ def run_stage(state: RunState, held_s: float = 0.0) -> str:
     if state.rounds and progress is None:
         # A sweep's seconds cover all its sizes, so they say nothing about the current one.
         limit = f" · {state.elapsed_s:.0f} of {budget.limit_s:.0f} s" if budget and not sizes else ""
-        said = f"{sizes}round {state.rounds:,}{limit}"
-        return f"{said} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else said
-    said = sizes + (progress_text(progress, state) if progress else "preparing")
+        text = f"{sizes}round {state.rounds:,}{limit}"
+        return f"{text} · round {state.rounds + 1:,}: {held_s:.0f} s so far" if held_s else text
+    text = sizes + (progress_text(progress, state) if progress else "preparing")
     if not held_s:
-        return said
+        return text
     # The seconds of a measurement cover all its blocks; these are the current block's.
     block = "block " if progress and progress.unit == "s" and progress.total else ""
-    return f"{said} · {block}{held_s:.0f} s"
+    return f"{text} · {block}{held_s:.0f} s"
 
 
 def under_way(lab_state: LabState) -> str:
@@ -159,7 +159,7 @@ def why_empty(lab_state: LabState) -> str:
 def why_no_phases(lab_state: LabState, viewing: ViewOptions) -> str:
     """Describe why there are no phases to draw."""
     state, result = lab_state.shown, lab_state.result()
-    if result is None or not viewing.drawn(state):
+    if result is None or not viewing.drawn_arms(state):
         return why_empty(lab_state)
     if state.running:
         return "The phases are measured after the rounds, so as not to disturb them."
@@ -190,7 +190,7 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     measured, left = sizes[:done], sizes[done:]
     calling = [_calling_s(state, arm, left) for arm in state.arms.values()]
     each = [math.fsum(of_size) for of_size in zip(*calling, strict=True)]
-    if len(set(_known(state, left))) < 2:
+    if len(set(_measured_sizes(state, left))) < 2:
         each = [max(passed_s, least) for least in each]
         return f"at least {rough(_from_now(each, on_this_s))} left"
     # Time around the counted calls, such as building an arm and its account, is assumed to be proportional to
@@ -201,7 +201,7 @@ def time_left(state: RunState, passed_s: float, on_this_s: float = 0.0) -> str:
     return f"about {rough(_from_now(each, on_this_s))} left" if each else ""
 
 
-def _known(state: RunState, left: Sequence[int]) -> list[int]:
+def _measured_sizes(state: RunState, left: Sequence[int]) -> list[int]:
     """Return the indices of the measured sizes, one list entry per arm and size: finished sizes, and
     remaining ones that an earlier process measured too roughly.
     """
@@ -246,7 +246,7 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
     for as long as there. A longer one takes proportionally more, until the budget allows only the fewest
     calls. A call that fills a block and has unknown work grows at least linearly with the size.
     """
-    most, least = _of_work(state, arm, left)
+    most, least = _estimate_growth(state, arm, left)
     known = _known_of(state, arm, left)
     if not known:
         return [FEWEST_CALLS * each for each in least]
@@ -266,7 +266,7 @@ def _calling_s(state: RunState, arm: ArmState, left: Sequence[int]) -> list[floa
     return out
 
 
-def _of_work(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
+def _estimate_growth(state: RunState, arm: ArmState, left: Sequence[int]) -> tuple[float, list[float]]:
     """Return the exponent with which a call's work grows, the maximum if not known, and the minimum
     seconds at each remaining size by the machine's roofs.
 

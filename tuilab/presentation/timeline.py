@@ -132,7 +132,7 @@ class Profiling:
             return (
                 "This arm was not profiled when the run was recorded; to profile it now needs the machine "
                 f"of the recording{where}."
-                + " {run} measures its settings here; this view can then profile that run."
+                + " {run} measures its settings here; then this view can profile that run."
                 * own
             )
         if state.running or not state.shown.run:
@@ -158,8 +158,8 @@ def summary_lines(profile: Profile, label: str, account: Account | None) -> tupl
         f"{name.replace('_', ' ')} {percent(shares[name])}" for name in largest if shares[name] >= 0.01
     )
     whole = known.total_s if known else profile.measured_s
-    said = f"{label}: {seconds(whole)} a call, {seconds(profile.step_s)} under the profiler"
-    return said, parts, *profile.notes[:1]
+    text = f"{label}: {seconds(whole)} a call, {seconds(profile.step_s)} under the profiler"
+    return text, parts, *profile.notes[:1]
 
 
 # Events in tracks

@@ -59,7 +59,7 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
     They are read at the first start and after a change.
     """
-    rows, found = kept(folders), None
+    rows, found = read_saved_titles(folders), None
     if not rows:
         from tuilab import catalogue
 
@@ -82,8 +82,8 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
         if row.kind == "heading":
             heading, listed = row, False
             continue
-        said = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
-        if all(word in said for word in wanted):
+        text = f"{heading.text if heading else ''} {row.name} {row.text} {row.about}".lower()
+        if all(word in text for word in wanted):
             if heading is not None and not listed:
                 out.append(heading)
                 listed = True
@@ -91,7 +91,7 @@ def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:
     return tuple(out)
 
 
-def kept(folders: Iterable[Path]) -> tuple[Title, ...]:
+def read_saved_titles(folders: Iterable[Path]) -> tuple[Title, ...]:
     """Read the saved titles for these folders (none: the default ones); empty after a change."""
     try:
         with at_once(_file()) as file:

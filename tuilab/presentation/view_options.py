@@ -19,7 +19,7 @@ class ViewOptions:
     _run: str = ""
     _hidden: frozenset[str] = field(default_factory=frozenset)
 
-    def drawn(self, state: "RunState") -> set[str]:
+    def drawn_arms(self, state: "RunState") -> set[str]:
         """Return ids of the drawn arms of that run: all until some are hidden."""
         return set(state.arms) - (self._hidden if state.run == self._run else frozenset())
 

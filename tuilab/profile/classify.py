@@ -57,7 +57,7 @@ def meaning(event: XEvent, around: Meaning) -> Meaning:
     """Return what a host event means, given the enclosing event; unknown events inherit its meaning."""
     if around.sticks:
         return around
-    named = _marked(event) or _op(event, around)
+    named = _classify_mark(event) or _op(event, around)
     if named is not None:
         return named
     name = event.name
@@ -77,7 +77,7 @@ def meaning(event: XEvent, around: Meaning) -> Meaning:
     return Meaning(around.phase, around.key, around.eager)
 
 
-def _marked(event: XEvent) -> Meaning | None:
+def _classify_mark(event: XEvent) -> Meaning | None:
     if event.name == CALL:
         return Meaning("python")
     if event.name.startswith(MARK):

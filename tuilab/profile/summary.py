@@ -85,7 +85,7 @@ def rest(account: Account, step_s: float) -> str:
     plain = account.total_s
     if plain > 0 and step_s > 1.1 * plain:
         words.append(
-            f"the profiler makes the call {step_s / plain:.1f}× as long as the {shown(plain)} without it"
+            f"under the profiler, the call takes {step_s / plain:.1f}× as long as without it ({shown(plain)})"
         )
     elif plain > 1.1 * step_s > 0:
         words.append(f"the profiled calls were faster than the {shown(plain)} measured next to them")

@@ -71,7 +71,7 @@ def _messages() -> ModuleType:
     file = next((place for place in places if place.is_file()), None)
     spec = importlib.util.spec_from_file_location("tuilab_xplane_pb2", file) if file is not None else None
     if spec is None or spec.loader is None:
-        raise ImportError(f"TensorFlow is not installed, or has no {_PROTOCOL}, which a profile is read with")
+        raise ImportError(f"TensorFlow is not installed or has no {_PROTOCOL}, needed to read a profile")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

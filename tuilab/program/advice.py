@@ -124,11 +124,9 @@ def nothing_random(case: Case, at: Place) -> list[Unmet]:
     """A random op in the stage: a cache would repeat the first values."""
     stages = [s for d in case.of.datasets for s in d.stages if (s.file, s.line) == at]
     if any("Random" in op or "random" in op for stage in stages for op in stage.ops):
-        return [
-            Unmet("move its random ops behind the cache, which would otherwise keep the first random values")
-        ]
+        return [Unmet("move its random ops behind the cache: otherwise it repeats the first random values")]
     if any(s.stage in ("Repeat", "RepeatForever") for d in case.of.datasets for s in _below(d.stages, at)):
-        return [Unmet("move .repeat() behind the cache, which else never has all elements")]
+        return [Unmet("move .repeat() behind the cache: otherwise the cache never completes")]
     return []
 
 
@@ -142,7 +140,9 @@ def scaled_loss(case: Case, at: Place) -> list[Unmet]:
     """A custom training loop: only Keras' `fit` scales the loss by itself."""
     if case.of.kind == "keras":
         return []
-    return [Unmet("scale the loss (keras.mixed_precision.LossScaleOptimizer): small gradients become 0 else")]
+    return [
+        Unmet("scale the loss (keras.mixed_precision.LossScaleOptimizer): otherwise small gradients become 0")
+    ]
 
 
 def no_range(case: Case, at: Place) -> list[Unmet]:
@@ -181,12 +181,12 @@ _MIXED = "call keras.mixed_precision.set_global_policy('mixed_float16')"
 TABLE: dict[str, Advice] = {
     # Input
     "input-bound": Advice(
-        "make the stage that holds the others up cheaper, run it in parallel, or keep its results (.cache())",
+        "make the slowest stage cheaper, run it in parallel, or keep its results (.cache())",
         "slow-map",
         (nothing_random,),
     ),
     "input-bound, in parallel": Advice(  # Python in a map still needs the interpreter lock
-        "make the stage that holds the others up cheaper, or keep its results (.cache())",
+        "make the slowest stage cheaper, or keep its results (.cache())",
         "slow-map",
         (nothing_random,),
     ),
@@ -207,7 +207,7 @@ TABLE: dict[str, Advice] = {
         "pad or batch to one shape (drop_remainder=True), or give an input_signature with None"
     ),
     "retraced, a new object": Advice("make the object once and pass the same one"),
-    "retraced, made anew": Advice("make the tf.function once, before the loop"),
+    "retraced, recreated": Advice("make the tf.function once, before the loop"),
     "xla-recompiles": Advice(
         "pad the arguments to one shape, or to a few lengths such as powers of two: XLA compiles for each"
     ),
@@ -229,7 +229,7 @@ TABLE: dict[str, Advice] = {
     "eager-step, a model": Advice(
         "call it once for all rows, or from a function under @tf.function: model(x, training=False)"
     ),
-    "eager-step, beside": Advice("move them into the tf.function", "tiny-ops", needs=(no_side_effects,)),
+    "eager-step, outside": Advice("move them into the tf.function", "tiny-ops", needs=(no_side_effects,)),
     "read-each-step": Advice("keep it as a tensor; read it every hundred steps, or at the epoch's end"),
     "numpy-fed": Advice("make a tf.data.Dataset of them once, with .prefetch(tf.data.AUTOTUNE)", "slow-map"),
     "between-steps": Advice(
@@ -244,8 +244,8 @@ TABLE: dict[str, Advice] = {
         "call predict() once for all rows, or the model itself under @tf.function: model(x, training=False)"
     ),
     "predict, fed back": Advice(
-        "call the model itself under @tf.function, model(x, training=False): each call needs the last one's"
-        " answer, so one predict() of all rows cannot be made of them; keep the shape of x the same"
+        "call the model itself under @tf.function, model(x, training=False): each call needs the"
+        " previous answer, so they cannot become one predict(); keep the shape of x the same"
     ),
     "evaluate": Advice("call evaluate() once for all rows, or test_on_batch() for each"),
     "fit": Advice(
@@ -276,10 +276,10 @@ TABLE: dict[str, Advice] = {
     "gpu-hidden": Advice("remove the call of tf.config.set_visible_devices"),
     "gpu-hidden, by a variable": Advice("remove the line, or name a GPU that exists"),
     "no-gpu": Advice("`tuilab doctor` names the cause"),
-    "gpu-idle": Advice("look at why each op is on the CPU (the table of ops)", "host-op-in-chain"),
+    "gpu-idle": Advice("see why each op is on the CPU (the table of ops)", "host-op-in-chain"),
     "gpu-unused": Advice("tf.distribute.MirroredStrategy() uses every GPU", "data-parallel"),
-    "gpu-shared": Advice("run when it is free, or choose another by CUDA_VISIBLE_DEVICES", "contention"),
+    "gpu-shared": Advice("run when it is free, or choose another with CUDA_VISIBLE_DEVICES", "contention"),
     "memory": Advice("a smaller batch, or mixed precision", "device-memory"),
     "numerics-check": Advice("remove the call once the fault is found"),
-    "determinism": Advice("remove the call where results need not be the same to the last bit"),
+    "determinism": Advice("remove the call if results need not be bit-identical"),
 }

@@ -51,16 +51,18 @@ def effects(sources: Mapping[str, str], file: str, line: int) -> tuple[Effect, .
     calls by name.
     """
     tree = tree_of(sources.get(file, ""))
-    return _found(sources, [(file, _step(tree, line))] if tree is not None else [])
+    return _find_effects(sources, [(file, _step(tree, line))] if tree is not None else [])
 
 
 def effects_of(sources: Mapping[str, str], methods: Sequence[str]) -> tuple[Effect, ...]:
     """Return the same for the user's functions and methods with these names."""
     known = _definitions(sources)
-    return _found(sources, [(file, each.body) for name in methods for file, each in known.get(name, ())])
+    return _find_effects(
+        sources, [(file, each.body) for name in methods for file, each in known.get(name, ())]
+    )
 
 
-def _found(
+def _find_effects(
     sources: Mapping[str, str], bodies: Iterable[tuple[str, Sequence[ast.stmt]]]
 ) -> tuple[Effect, ...]:
     found: dict[str, Effect] = {}

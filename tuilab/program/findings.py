@@ -22,7 +22,7 @@ from tuilab.program.advice import TABLE, advise
 from tuilab.program.case import Beside as Beside
 from tuilab.program.case import Case as Case
 from tuilab.program.effects import fed_back
-from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, lasted
+from tuilab.program.fold import CALLBACK, STARTING, Gaps, Process, gain_interval, total_seconds
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import METHODS, Site, called, rebuilt, sites_of, steps_of_a_call
 
@@ -97,7 +97,7 @@ def factor(share: float) -> float:
     return 1 / (1 - min(share, 0.99))
 
 
-def _made(
+def _finding(
     case: Case, code: Code, at: tuple[str, int], message: str, share: float | None = None, *,
     advice: str = "", change: str = "", interval: tuple[float, float] | None = None,
     sizes: Mapping[str, int] = MappingProxyType({}), beside: float = 0.0, part_of: Code | None = None,
@@ -190,10 +190,12 @@ def call_sites(case: Case) -> Iterator[Bottleneck]:
         if (steps and steps.n > FEW_STEPS) or lost < PER_ROW * case.of.lasted_s:
             continue
         fed = method == "predict" and fed_back(case.sources, *site.at)
-        said = f"{called(site)}: each call builds its own pipeline for little more than a step"
+        text = f"{called(site)}: each call builds its own pipeline for little more than a step"
         advice = "predict, fed back" if fed else method
         # One call for all rows may also compute them faster.
-        yield _made(case, "between-steps", site.at, said, advice=advice, spent_s=lost, most_s=site.overhead_s)
+        yield _finding(
+            case, "between-steps", site.at, text, advice=advice, spent_s=lost, most_s=site.overhead_s
+        )
 
 
 def rebuilding(case: Case) -> Iterator[Bottleneck]:
@@ -205,15 +207,15 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         share = found.spent_s / case.of.lasted_s if case.of.lasted_s > 0 else 0.0
         if share < RETRACING:
             continue
-        said = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
-        said += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
+        text = f"the model is {found.what} again in each iteration of the loop in line {found.loop[1]}"
+        text += f": {plural(found.traces, 'trace')} in {plural(found.times, 'round')}"
         # A new model's first calls are slow too.
         around = sum(
             max(0.0, site.overhead_s - (each[site.call].seconds * site.count if site.call in each else 0.0))
             for site in sites
             if site.loop == found.loop and site.call in METHODS
         )
-        yield _made(case, "rebuilt", found.at, said, spent_s=found.spent_s, most_s=found.spent_s + around)
+        yield _finding(case, "rebuilt", found.at, text, spent_s=found.spent_s, most_s=found.spent_s + around)
     for loop in {site.loop for site in sites if site.loop[1]} - loops:
         inside = [site for site in sites if site.loop == loop]
         spent = sum(site.kinds["building"] for site in inside)
@@ -224,13 +226,13 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         if 0 < max(site.count for site in inside) < MANY_TRACES:  # two or three trainings, each of its own
             continue
         most = max(inside, key=lambda site: site.kinds["building"])
-        said = (
+        text = (
             f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
         )
-        said += seconds(spent, spent / 50)
+        text += seconds(spent, spent / 50)
         # The first ops of what is new, such as an optimizer's update, create variables.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
-        yield _made(case, "rebuilt", most.at, said, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
+        yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 
 
 def _again(case: Case, inside: Sequence[Site]) -> bool:
@@ -249,9 +251,9 @@ def model_calls(case: Case) -> Iterator[Bottleneck]:
             continue
         if site.samples > FEW_STEPS * site.count or took < PER_ROW * case.of.lasted_s:
             continue
-        said = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
-        said += seconds(took, took / 50)
-        yield _made(case, "eager-step", site.at, said, advice="eager-step, a model", spent_s=took)
+        text = f"the model is called {plural(site.count, 'time')}, a row at a time, and runs op by op: "
+        text += seconds(took, took / 50)
+        yield _finding(case, "eager-step", site.at, text, advice="eager-step, a model", spent_s=took)
 
 
 def saving(case: Case) -> Iterator[Bottleneck]:
@@ -265,8 +267,8 @@ def saving(case: Case) -> Iterator[Bottleneck]:
         if site.call in METHODS and any((each.file, each.line) == site.at for each in between(case)):
             continue  # a callback saves, and is reported as such
         times = f" {plural(site.count, 'time')}" * (site.call not in METHODS and site.count > 0)
-        said = f"saving takes {seconds(took, took / 50)}{times}"
-        yield _made(case, "saving", site.at, said, spent_s=took)
+        text = f"saving takes {seconds(took, took / 50)}{times}"
+        yield _finding(case, "saving", site.at, text, spent_s=took)
 
 
 def slowing(case: Case) -> Iterator[Bottleneck]:
@@ -278,8 +280,8 @@ def slowing(case: Case) -> Iterator[Bottleneck]:
     if lost < BETWEEN * case.of.lasted_s:
         return
     early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
-    said = f"steps become slower: {early} in the first fifth of them, {late} in the last"
-    yield _made(case, "slowing", case.step_at(), said, spent_s=lost)
+    text = f"steps become slower: {early} in the first fifth of them, {late} in the last"
+    yield _finding(case, "slowing", case.step_at(), text, spent_s=lost)
 
 
 # Input
@@ -309,7 +311,7 @@ def crowded(of: Process, kind: str = "") -> float:
         if path.rpartition("::")[2] not in ("Root", "Prefetch")
         and kind in ("", _kind(path.rpartition("::")[2]))
     )
-    profiled = lasted(of.seen)
+    profiled = total_seconds(of.seen)
     beside = work / profiled - of.share(INPUT) if profiled else 0.0
     return min(1.0, max(0.0, beside / of.hello.processors))
 
@@ -363,7 +365,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
         return
     # If others use the processors, a pipeline cannot run concurrently with the step.
     if share * (1 - case.of.starved) < WAITING:
-        yield from _python_beside(case, share, interval)
+        yield from _find_python_map(case, share, interval)
         return
     held, parallel = slowest(case)
     stage, kind = _at_fault(case, held, parallel)
@@ -373,7 +375,7 @@ def waiting(case: Case) -> Iterator[Bottleneck]:
         how = ", one at a time (the interpreter's lock)"
         yield _python_in_map(case, stage, how, share, interval, beside, "input-bound")
     elif stage is not None and stage is held and held.stage == "Map" and not parallel:
-        yield _made(
+        yield _finding(
             case,
             "serial-map",
             (stage.file, stage.line),
@@ -417,22 +419,22 @@ def _input_bound(
     parallel: bool,
 ) -> Bottleneck:
     step = case.of.times().median_s or 0.0
-    said = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
+    text = f"{percent(share)} of each step ({seconds(share * step, share * step / 20)}) waits for input"
     if stage is not None:
-        said += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} holds it up"
-        said += ", though it runs in parallel" if parallel else ""
+        text += f"; {'a Python generator' if kind == 'generator' else _shown(stage)} holds it up"
+        text += ", although it runs in parallel" if parallel else ""
     if (stage is None or kind == "generator") and case.of.makers:
         (file, line, name), _ = case.of.makers.most_common(1)[0]
-        said += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
+        text += f"; its batches are made in {name} ({PurePath(file).name}:{line})"
     if beside >= LEAST_BESIDE:
-        said += f", and has up to {percent(beside)} of the processors that the step computes on"
+        text += f", using up to {percent(beside)} of the processors that the step computes on"
     advice = "input-bound, in parallel" if parallel or kind == "python" else "input-bound"
     if kind == "generator":
         advice = "input-bound, generator"
     at = (stage.file, stage.line) if stage else case.step_at()
     sizes = batches(case.of)
-    return _made(
-        case, "input-bound", at, said, share, advice=advice, interval=interval, sizes=sizes, beside=beside
+    return _finding(
+        case, "input-bound", at, text, share, advice=advice, interval=interval, sizes=sizes, beside=beside
     )
 
 
@@ -446,7 +448,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
     if not ran or own is None or any(part.startswith("Prefetch") for part in ran):
         return
     overlap = min(share, 1 - share)
-    yield _made(
+    yield _finding(
         case,
         "no-prefetch",
         (own.file, own.line),
@@ -458,7 +460,7 @@ def _not_prefetched(case: Case, share: float, interval: tuple[float, float] | No
     )
 
 
-def _python_beside(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
+def _find_python_map(case: Case, share: float, interval: tuple[float, float] | None) -> Iterator[Bottleneck]:
     """Find Python in a map that hardly delays the step but uses the processors that it computes on.
 
     Processor time of TensorFlow's own ops is the pipeline's work and not reported.
@@ -470,7 +472,7 @@ def _python_beside(case: Case, share: float, interval: tuple[float, float] | Non
     # A map that sleeps or waits for a disk uses no processor.
     if case.of.processors < FULL or not python or (share + beside) * (1 - case.of.starved) < WAITING:
         return
-    how = f" beside the step, and has up to {percent(beside)} of the processors that it computes on"
+    how = f" during the step, using up to {percent(beside)} of the processors that it computes on"
     yield _python_in_map(case, python[0], how, share, interval, beside)
 
 
@@ -483,7 +485,7 @@ def _python_in_map(
     beside: float,
     part_of: Code | None = None,
 ) -> Bottleneck:
-    return _made(
+    return _finding(
         case,
         "python-in-map",
         (stage.file, stage.line),
@@ -521,8 +523,8 @@ def _compiling(case: Case) -> Iterator[Bottleneck]:
         )
         if calls.n > n:
             each += f", {seconds(usual, usual / 20)} for a known shape"
-        said = f"{name} was compiled by XLA {n} times for {n} shapes: {each}"
-        yield _made(case, "xla-recompiles", case.function_at(number), said, spent_s=spent)
+        text = f"{name} was compiled by XLA {n} times for {n} shapes: {each}"
+        yield _finding(case, "xla-recompiles", case.function_at(number), text, spent_s=spent)
 
 
 def tracing(case: Case) -> Iterator[Bottleneck]:
@@ -559,16 +561,16 @@ def tracing(case: Case) -> Iterator[Bottleneck]:
             calls = sum(of.calls[number].n for number in numbers if number in of.calls)
             if calls > USED * made and not any(of.functions[number].own for number in numbers):
                 continue  # a model compiled for each of several trainings
-            differed, advice = "the function itself was created again each time", "retraced, made anew"
+            differed, advice = "the function itself was created again each time", "retraced, recreated"
         else:
             advice = f"retraced, {differed}" if f"retraced, {differed}" in TABLE else "retraced"
         code: Code = "xla-recompiles" if xla else "retraced"
         advice = "xla-recompiles" if xla and differed == "a new shape" else advice
         verb = "compiled by XLA" if xla else "traced"
-        said = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
-        said += f": {differed}" if differed else ""
-        yield _made(
-            case, code, (file, line), said, share, advice=advice, interval=(share, most), spent_s=spent
+        text = f"{name.rpartition('.')[2]} was {verb} {len(traces)} times, {percent(share)} of the time"
+        text += f": {differed}" if differed else ""
+        yield _finding(
+            case, code, (file, line), text, share, advice=advice, interval=(share, most), spent_s=spent
         )
 
 
@@ -601,7 +603,7 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     facts = of.facts
     if facts is not None and facts.eager_functions:
         share, interval = _overhead(case)
-        yield _made(
+        yield _finding(
             case,
             "eager-functions",
             source.call(case.sources, "run_functions_eagerly"),
@@ -620,9 +622,9 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     found = source.argument(case.sources, "run_eagerly")
     if of.tapes[key][1] or found[1]:
         at, advice = (found if found[1] else key), "eager-step, of Keras"
-    told = f", of which {percent(share)} is Python and dispatch" if share else ""
-    said = f"the step runs op by op in Python{told}"
-    yield _made(case, "eager-step", at, said, share, advice=advice, interval=interval)
+    text = f", of which {percent(share)} is Python and dispatch" if share else ""
+    output = f"the step runs op by op in Python{text}"
+    yield _finding(case, "eager-step", at, output, share, advice=advice, interval=interval)
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
@@ -641,18 +643,18 @@ def _one_by_one(case: Case) -> Iterator[Bottleneck]:
     if of.steps is of.loops and of.stacks.total() < LOOPING * seen:
         return
     whole, interval = _overhead(case)
-    said, advice = f"{plural(ops, 'op')} a step", "eager-step"
+    text, advice = f"{plural(ops, 'op')} a step", "eager-step"
     if isinstance(of.step, int):
         name = of.functions[of.step].name.rpartition(".")[2]
-        said += f" run eagerly next to {name}: {percent(share)} of it goes into starting them"
-        advice = "eager-step, beside"
+        text += f" run eagerly next to {name}: {percent(share)} of it goes into starting them"
+        advice = "eager-step, outside"
         # Fixing it may remove the Python around them too, but not what the function's own ops need.
         interval = (share, min(1.0, share + of.share("python")))
     else:
         assert whole is not None
-        said += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
+        text += f" run op by op in Python, of which {percent(whole)} is Python and dispatch"
         share = whole
-    yield _made(case, "eager-step", case.ops_at(), said, share, advice=advice, interval=interval)
+    yield _finding(case, "eager-step", case.ops_at(), text, share, advice=advice, interval=interval)
 
 
 def _overhead(case: Case) -> tuple[float | None, tuple[float, float] | None]:
@@ -675,7 +677,7 @@ def _with_small(of: Process, interval: tuple[float, float] | None) -> tuple[floa
             runs = seen.counts.get(op, 0.0)
             if runs and spent / runs <= SMALL_OP_S:
                 small += max(0.0, spent - runs * LEAST_OP_S) * len(seen.steps)
-    return interval[0], min(1.0, interval[1] + small / lasted(of.seen))
+    return interval[0], min(1.0, interval[1] + small / total_seconds(of.seen))
 
 
 def reading(case: Case) -> Iterator[Bottleneck]:
@@ -689,11 +691,11 @@ def reading(case: Case) -> Iterator[Bottleneck]:
         if of.seen:  # a read waits for the device's work, which takes its time anyway
             share = min(share, 1 - of.share("compute"))
         if n >= steps * READING_EACH and share >= READING:
-            yield _made(
+            yield _finding(
                 case,
                 "read-each-step",
                 (file, line),
-                f"a value is read in each step ({n:,} times), {percent(share)} of the time",
+                f"a value is copied to the host in each step ({n:,} times), {percent(share)} of the time",
                 min(share, 0.95),
             )
 
@@ -711,9 +713,9 @@ def _converted(case: Case) -> Iterator[Bottleneck]:
         if share < READING:
             continue
         each = size / n
-        said = f"a NumPy array of {bytes_of(round(each))} becomes a tensor in each step, and is copied"
-        said += f": {percent(share)} of a step"
-        yield _made(case, "numpy-fed", at, said, share, interval=interval)
+        text = f"a NumPy array of {bytes_of(round(each))} is converted to a tensor in each step"
+        text += f": {percent(share)} of a step"
+        yield _finding(case, "numpy-fed", at, text, share, interval=interval)
 
 
 def feeding(case: Case) -> Iterator[Bottleneck]:
@@ -731,11 +733,11 @@ def feeding(case: Case) -> Iterator[Bottleneck]:
             share, interval = of.share("copies", "dispatch"), gain_interval(of.seen, "copies", "dispatch")
         at = of.functions[number].caller or case.function_at(number)
         name = of.functions[number].name.rpartition(".")[2]
-        yield _made(
+        yield _finding(
             case,
             "numpy-fed",
             at,
-            f"NumPy arrays of {each / 1e6:.0f} MB are given to {name} at each call, and copied",
+            f"NumPy arrays of {each / 1e6:.0f} MB are passed to {name} and copied at each call",
             share,
             interval=interval,
         )
@@ -806,11 +808,11 @@ def between(case: Case) -> Iterator[Bottleneck]:
         what = library.removeprefix(CALLBACK)
     late = of.share(*STARTING)
     more = f"; starting ops, {percent(late)} of a step, may be quicker without it" if late >= BETWEEN else ""
-    yield _made(
+    yield _finding(
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time is between the steps, most of it here: {what}{more}",
+        f"{percent(share)} of the time is spent between steps, mostly here: {what}{more}",
         share,
         interval=interval,
         spent_s=share * gaps.total,
@@ -832,11 +834,11 @@ def _set_up_anew(case: Case, gaps: Gaps) -> Iterator[Bottleneck]:
     at, _ = lines.most_common(1)[0]
     what = source.line(case.sources, *at) or PurePath(at[0]).name
     advice = _called_per_row(case, at)
-    yield _made(
+    yield _finding(
         case,
         "between-steps",
         at,
-        f"{percent(share)} of the time goes into a new pipeline for each step: {what}",
+        f"{percent(share)} of the time goes into creating a pipeline for each step: {what}",
         share,
         advice=advice,
         spent_s=share * gaps.total,
@@ -874,11 +876,11 @@ def doubles(case: Case) -> Iterator[Bottleneck]:
     # Half the bytes and twice the vector lanes save half the time of these ops. A library's own float32
     # kernels may save three quarters of it, a GPU with few float64 units nearly all.
     share, most = spent / 2, spent if case.gpus else LEFT_OF_DOUBLES * spent
-    yield _made(
+    yield _finding(
         case,
         "float64",
         (top.file, top.line),
-        f"{percent(spent)} of a step computes in float64 ({top.op})",
+        f"{percent(spent)} of a step is float64 computation ({top.op})",
         share,
         interval=(share, most),
         sizes=matrices(case.of),
@@ -897,13 +899,13 @@ def precision(case: Case) -> Iterator[Bottleneck]:
         return
     capable = [row for row in facts.physical if row[1] == "GPU" and row[3] and tuple(row[3]) >= (7, 0)]
     rows = [row for row in ops_of(of) if row.device.startswith("GPU") and row.dtype == "float32"]
-    profiled = lasted(of.seen) / len(of.seen)
+    profiled = total_seconds(of.seen) / len(of.seen)
     matrix = [row for row in rows if any(word in row.op for word in _MATRIX)]
     spent = sum(row.seconds for row in matrix) / profiled if profiled else 0.0
     if not capable or spent < 0.4:
         return
     top = largest(matrix)
-    yield _made(
+    yield _finding(
         case,
         "mixed-precision",
         (top.file, top.line) if top.file else case.step_at(),
@@ -924,7 +926,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     n = max(profiled, float(sum(of.sizes[key].values())))
     # A Python function in the graph computes for long by itself; the ops around it may be small all the same.
     python = sum(row.seconds for row in ops_of(of) if {row.op, row.kind} & PYTHON)
-    spent = max(0.0, of.share("compute") - python * len(of.seen) / lasted(of.seen))
+    spent = max(0.0, of.share("compute") - python * len(of.seen) / total_seconds(of.seen))
     step = of.times().median_s or 0.0
     started = of.share(*STARTING)
     idle = started - of.starved  # ops start late while others have the processors
@@ -939,7 +941,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
     small = f"{plural(round(n), 'op')} a step{each}"
     on_gpu = any(part.name.startswith("compute on GPU") for part in of.parts())
     if on_gpu and idle >= 0.3:
-        yield _made(
+        yield _finding(
             case,
             "launch-bound",
             case.step_at(),
@@ -949,7 +951,7 @@ def small_ops(case: Case) -> Iterator[Bottleneck]:
             sizes={"ops": round(n)},
         )
     elif function.own and idle >= SCHEDULED and interval is not None and interval[0] >= SCHEDULED - 0.1:
-        yield _made(
+        yield _finding(
             case,
             "xla-off",
             case.step_at(),
@@ -974,7 +976,7 @@ def small_batches(case: Case) -> Iterator[Bottleneck]:
         return
     sizes = batches(of)
     why = f": batches of {sizes['batch']:,} compute for too short a time" if "batch" in sizes else ""
-    yield _made(
+    yield _finding(
         case,
         "small-batches",
         case.step_at(),
@@ -989,7 +991,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
     of = case.of
     if not case.gpus or not of.seen or not any(p.name.startswith("compute on GPU") for p in of.parts()):
         return
-    profiled = lasted(of.seen) / len(of.seen)
+    profiled = total_seconds(of.seen) / len(of.seen)
     for row in ops_of(of):
         share = row.seconds / profiled
         kernels = of.kernels.get(row.kind)
@@ -997,7 +999,7 @@ def on_host(case: Case) -> Iterator[Bottleneck]:
             "GPU" not in kernels or (bool(kernels["GPU"]) and row.dtype not in kernels["GPU"])
         )
         if row.device == "CPU" and share >= 0.02 and lacks:
-            yield _made(
+            yield _finding(
                 case,
                 "host-op",
                 (row.file, row.line),
@@ -1027,12 +1029,14 @@ def _without_cudnn(case: Case) -> Iterator[Bottleneck]:
     for name, (kind, why) in case.of.recurrent.items():
         settings = [setting.partition("=")[0] for setting in why.split(", ")]
         at = source.call_with(case.sources, kind, settings)
-        said = f"{why} keeps the {kind} layer {name} from cuDNN's kernel: Keras loops over the steps instead"
+        text = f"{why} keeps the {kind} layer {name} from cuDNN's kernel: Keras loops over the steps instead"
         loop = [row for row in ops_of(case.of) if row.layer == name]
-        spent = sum(row.seconds for row in loop) / (lasted(case.of.seen) / len(case.of.seen) if loop else 1.0)
+        spent = sum(row.seconds for row in loop) / (
+            total_seconds(case.of.seen) / len(case.of.seen) if loop else 1.0
+        )
         # Its ops are small, so their launch cost is saved too.
         share = min(1.0, spent + case.of.share(*STARTING)) if case.of.seen else None
-        yield _made(case, "cudnn-off", at, said, share)
+        yield _finding(case, "cudnn-off", at, text, share)
 
 
 def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
@@ -1041,7 +1045,7 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
     physical = [row[0] for row in facts.physical if row[1] == "GPU"]
     hidden = [name for name in physical if name not in facts.visible]
     if physical and hidden and not case.gpus:
-        yield _made(
+        yield _finding(
             case,
             "gpu-hidden",
             source.call(case.sources, "set_visible_devices"),
@@ -1049,9 +1053,9 @@ def _unseen(case: Case, facts: Facts) -> Iterator[Bottleneck]:
         )
     elif not physical and (why := _excluded(hello, facts, place.gpus)):
         at = source.text(case.sources, VISIBLE) if VISIBLE in facts.changed else ("", 0)
-        yield _made(case, "gpu-hidden", at, why, advice="gpu-hidden, by a variable")
+        yield _finding(case, "gpu-hidden", at, why, advice="gpu-hidden, by a variable")
     elif not physical and place.gpus:
-        yield _made(
+        yield _finding(
             case,
             "no-gpu",
             case.step_at(),
@@ -1070,14 +1074,14 @@ def _excluded(hello: Hello | None, facts: Facts, gpus: int) -> str:
     own = VISIBLE in facts.changed
     value = facts.changed[VISIBLE] if own else hello.environment.get(VISIBLE)
     first = (value or "").partition(",")[0].strip()
-    said = f"the program sets {VISIBLE} to {value!r}" if own else f"{VISIBLE} is {value!r}"
+    text = f"the program sets {VISIBLE} to {value!r}" if own else f"{VISIBLE} is {value!r}"
     if value is None or (not own and not gpus):
         return ""
     if first in ("", "-1"):
-        return f"{said}: TensorFlow sees no GPU, on any machine"
+        return f"{text}: TensorFlow sees no GPU, on any machine"
     # CUDA ignores an index without a GPU and all that follow it.
     if gpus and first.isdecimal() and int(first) >= gpus:
-        return f"{said}: this machine has {plural(gpus, 'GPU')}, numbered from 0, so TensorFlow sees none"
+        return f"{text}: this machine has {plural(gpus, 'GPU')}, numbered from 0, so TensorFlow sees none"
     return ""
 
 
@@ -1091,9 +1095,9 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
     if not any(device.startswith("GPU") for device in busy):
         # A GPU's work may be outside a window; it is idle if the host computes instead.
         if of.share("compute") >= IDLE:
-            yield _made(case, "gpu-idle", case.step_at(), f"nothing of a step runs on {listed(case.gpus)}")
+            yield _finding(case, "gpu-idle", case.step_at(), f"no part of a step runs on {listed(case.gpus)}")
     elif unused:
-        yield _made(
+        yield _finding(
             case,
             "gpu-unused",
             case.step_at(),
@@ -1106,8 +1110,8 @@ def _idle(case: Case) -> Iterator[Bottleneck]:
 def _shared(case: Case) -> Iterator[Bottleneck]:
     """Find GPUs that others use too."""
     if case.place.others and case.gpus:
-        yield _made(
-            case, "gpu-shared", case.step_at(), f"others use the GPU too: {listed(case.place.others)}"
+        yield _finding(
+            case, "gpu-shared", case.step_at(), f"other programs use the GPU: {listed(case.place.others)}"
         )
 
 
@@ -1118,7 +1122,7 @@ def _full(case: Case, facts: Facts) -> Iterator[Bottleneck]:
         whole = case.place.memory.get(short, 0)
         left = 1 - (peak << 24) / whole if whole else 1.0
         if left < _MEMORY_LEFT:
-            yield _made(
+            yield _finding(
                 case,
                 "memory",
                 case.step_at(),
@@ -1132,18 +1136,18 @@ def settings(case: Case) -> Iterator[Bottleneck]:
     if facts is None:
         return
     if facts.numerics:
-        yield _made(
+        yield _finding(
             case,
             "numerics-check",
             source.call(case.sources, "enable_check_numerics"),
-            "tf.debugging.enable_check_numerics() looks at every tensor for NaN",
+            "tf.debugging.enable_check_numerics() checks every tensor for NaN",
         )
     if facts.determinism:
-        yield _made(
+        yield _finding(
             case,
             "determinism",
             source.call(case.sources, "enable_op_determinism"),
-            "tf.config.experimental.enable_op_determinism(): slower kernels, and a pipeline in one order",
+            "tf.config.experimental.enable_op_determinism(): slower kernels and a sequential pipeline",
         )
 
 

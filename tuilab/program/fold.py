@@ -416,7 +416,7 @@ class Process:
         out.least = len(own) * _quickest_tenth(own) + out.waiting + out.others
         if self.seen:
             # After a pause, TensorFlow's pool threads sleep, and those that an op wakes start late.
-            work = lasted(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
+            work = total_seconds(self.seen) * (1 - self.share("python", *STARTING)) / len(self.seen)
             out.least = min(out.least, len(own) * work)
         between = [calls.starts[i + 1] - calls.ends[i] for i in range(len(calls.starts) - 1)]
         usual = sorted(between)[len(between) // 2]
@@ -473,7 +473,7 @@ class Process:
         Their shares are those of the profiled steps; their seconds add up to the median step.
         """
         steps = self.seen
-        total = lasted(steps)
+        total = total_seconds(steps)
         if not total:
             return ()
         middle = self.times().median_s or total / len(steps)
@@ -494,7 +494,7 @@ class Process:
 
     def singles(self) -> Singles:
         """Return what ops launched one by one by Python take of a profiled step."""
-        total, out = lasted(self.seen), Singles()
+        total, out = total_seconds(self.seen), Singles()
         for _, seen in self.profiled if total else ():
             steps = len(seen.steps)
             out.ops += seen.singles * steps / len(self.seen)
@@ -507,7 +507,7 @@ class Process:
         return sum(part.share for part in self.parts() if part.name.startswith(names))
 
 
-def lasted(steps: Iterable[dict[str, float]]) -> float:
+def total_seconds(steps: Iterable[dict[str, float]]) -> float:
     """Return the total seconds of the profiled steps."""
     return sum(sum(step.values()) for step in steps)
 
@@ -538,7 +538,7 @@ def gain_interval(steps: Sequence[dict[str, float]], *names: str) -> tuple[float
     if interval is None:
         return None
     rests = [sum(v for name, v in step.items() if not name.startswith(names)) for step in steps]
-    mean = lasted(steps) / len(steps)
+    mean = total_seconds(steps) / len(steps)
     return interval[0], min(1.0, max(interval[1], 1 - _quickest_tenth(rests) / mean))
 
 

@@ -10,7 +10,7 @@ from tuilab.model.quantity import seconds
 from tuilab.model.verdicts import EMULATED
 from tuilab.program.account import account
 from tuilab.program.findings import Beside, Case, difference, findings
-from tuilab.program.fold import Process, lasted
+from tuilab.program.fold import Process, total_seconds
 from tuilab.program.gpu_bound import on_a_gpu
 from tuilab.program.graph import Op, ops_of, reason_of
 from tuilab.program.sites import unexplained
@@ -49,8 +49,7 @@ def page_of(
     if not processes:
         notes.insert(
             0,
-            "no process of it had imported TensorFlow when it ended, or Python ran with -I, -E or -S, which"
-            " keep the observer out",
+            "no process imported TensorFlow, or Python ran with -I, -E or -S, which keep the observer out",
         )
         return Page(
             command=command, exit_code=exit_code, host=host, at=at, lasted_s=lasted_s, notes=tuple(notes)
@@ -122,8 +121,8 @@ def slowest(rows: Iterable[ProcessRow]) -> str:
     if ends[0] is None or ends[1] is None or ends[1][0] <= ends[0][1]:
         return "no process is slower than another beyond the noise"
     why = f", {percent(slow.share)} of it {slow.part}" if slow.share is not None else ""
-    said = f"{called(slow)} is the slowest: {seconds(most, most / 50)} a step{why}"
-    return f"{said}; {times(most / least)} as long as {called(quick)}"
+    text = f"{called(slow)} is the slowest: {seconds(most, most / 50)} a step{why}"
+    return f"{text}; {times(most / least)} as long as {called(quick)}"
 
 
 def called(row: ProcessRow) -> str:
@@ -157,7 +156,7 @@ def functions(case: Case) -> tuple[FunctionRow, ...]:
 
 def ops(of: Process, rows: Sequence[Op]) -> tuple[OpRow, ...]:
     """Return the ops of a step, longest first, with their shares of it."""
-    profiled = lasted(of.seen) / max(1, len(of.seen))
+    profiled = total_seconds(of.seen) / max(1, len(of.seen))
     return tuple(
         OpRow(
             op=op.op,
@@ -191,8 +190,8 @@ def ran_on(of: Process, rows: Sequence[Op]) -> str:
         (percent(spent[device] / total), device.replace("CPU", "the CPU"))
         for device in sorted(spent, key=lambda device: -spent[device])
     )
-    told = "".join(f", {share} on {device}" for share, device in others)
-    ran = f"{share} of the ops' time is on {most}{told}" if others else f"every op ran on {most}"
+    text = "".join(f", {share} on {device}" for share, device in others)
+    ran = f"{share} of the ops' time is on {most}{text}" if others else f"every op ran on {most}"
     reasons = {reason_of(row, of) for row in rows if row.device.startswith("CPU")}
     # With several reasons, the op rows show which applies where.
     return f"{ran}: {why}" if len(reasons) == 1 and (why := reasons.pop()) else ran
@@ -230,7 +229,7 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
     elif not of.kind:
         out.append(
             "no step was seen: no tf.function, gradient tape or dataset was used three times, nor did a loop"
-            " of ops go on for a second"
+            " of ops run for a second"
         )
     elif not parts:
         if of.uses_profiler:
@@ -243,20 +242,18 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
                 "--once opens a window immediately"
             )
     elif of.steps is of.loops:
-        out.append(
-            "the steps are the rounds of a loop of ops, seen and timed in the profiler's windows alone"
-        )
+        out.append("the steps are the rounds of a loop of ops, timed only in the profiler's windows")
     elif len(of.seen) < 10:
-        out.append(f"the parts are those of {len(of.seen)} profiled steps only")
+        out.append(f"the parts come from only {len(of.seen)} profiled steps")
     pace = of.pace()
     if pace is not None and pace.early_s > FASTER * pace.late_s:
         early, late = (seconds(each, each / 50) for each in (pace.early_s, pace.late_s))
         out.append(f"steps become faster: {early} in the first fifth of them, {late} in the last")
     if of.uses_profiler and parts:
-        out.append("the program used TensorFlow's profiler itself; no window was open meanwhile")
+        out.append("the program used TensorFlow's profiler itself; no window was open during that time")
     if of.starved >= STARVED:
         out.append(
-            f"{percent(of.starved)} of the time the program waited for a processor that others had: a quiet"
+            f"{percent(of.starved)} of the time, the program waited for a processor that others used: a quiet"
             " machine may show other shares"
         )
     facts = of.facts
@@ -266,6 +263,6 @@ def remarks(of: Process, parts: Sequence[StepPart], place: Beside, exit_code: in
         and not any(row[1] == "GPU" for row in facts.physical)
         and not place.gpus
     ):
-        out.append("no GPU was found in this machine: what a GPU would do was not seen")
+        out.append("no GPU was found in this machine, so GPU work was not observed")
     out += [f"the observer: {fault}" for fault in of.faults[:5]]
     return tuple(out)

@@ -170,14 +170,14 @@ def unexplained(case: Case, findings: Sequence[Bottleneck]) -> tuple[str, ...]:
         _, line = max(lines, key=lambda at: lines[at])
         where = f"{name}(), line {line}" if name else f"line {line}"
         share = percent(took / case.of.lasted_s)
-        said = f"{seconds(took, took / 50)} ({share} of the program) in {where} of {PurePath(file).name}"
-        out.append(f"{said}: {OWN[kind]}, not TensorFlow")
+        text = f"{seconds(took, took / 50)} ({share} of the program) in {where} of {PurePath(file).name}"
+        out.append(f"{text}: {OWN[kind]}, not TensorFlow")
     return tuple(out)
 
 
 def called(site: Site) -> str:
     """Return `predict() is called 120 times, 26.1 s, in the loop in line 9`."""
     times = f" {plural(site.count, 'time')}"
-    said = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
+    text = f"{METHODS[site.call]}() is called{times}, {seconds(site.total_s, site.total_s / 50)}"
     here = "" if site.loop[0] == site.file else f" of {PurePath(site.loop[0]).name}"
-    return f"{said}, in the loop in line {site.loop[1]}{here}"
+    return f"{text}, in the loop in line {site.loop[1]}{here}"

@@ -33,7 +33,7 @@ class PlotAxis:
     log: bool = False
     low: float | None = None
 
-    def told(self, value: float) -> str:
+    def read_out(self, value: float) -> str:
         """Format a value to read out: `samples 16,384`, `time per call 478 µs`."""
         if self.kind == "time":
             return f"{self.label} {seconds(value)}"

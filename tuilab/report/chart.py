@@ -106,7 +106,7 @@ def live_chart(
     following = 0
     for arm, known in drawn.items():
         cell = known.cells.get(point) or ArmSamples()
-        if state.running and not (cell.samples or cell.warming) and not _tells(state, arm, known):
+        if state.running and not (cell.samples or cell.warming) and not _is_in_legend(state, arm, known):
             following += 1
         elif warming:
             warm = cell.warming
@@ -128,7 +128,7 @@ def live_chart(
     )
 
 
-def _tells(state: RunState, arm: str, known: ArmState) -> bool:
+def _is_in_legend(state: RunState, arm: str, known: ArmState) -> bool:
     """Return True if an arm without samples gets a legend line during the run: it starts now, or cannot
     run.
     """
@@ -156,12 +156,12 @@ def _missing(known: ArmState, cell: ArmSamples) -> str:
 def about_sample(known: ArmState, cell: ArmSamples, median: float | None, index: int) -> str:
     """Return `round 12: 343 µs, 2.1% above the median`, plus the arm's caveats."""
     value = cell.samples[index]
-    said = f"round {cell.rounds[index]}: {seconds(value)}"
+    text = f"round {cell.rounds[index]}: {seconds(value)}"
     if median:
         off = value / median - 1
-        said += f", {100 * abs(off):.1f}% {'above' if off >= 0 else 'below'} the median"
+        text += f", {100 * abs(off):.1f}% {'above' if off >= 0 else 'below'} the median"
     caveats = "; ".join(dict.fromkeys(flag.message for flag in known.flags))
-    return said + (f". {caveats}" if caveats else "")
+    return text + (f". {caveats}" if caveats else "")
 
 
 class Thinned:

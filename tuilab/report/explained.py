@@ -54,10 +54,10 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     if arm.device is None:
         yield f"{name}: not run: {arm.reason}"
         return
-    told = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
-    told += f" ({arm.folded} folded)" if arm.folded else ""
+    text = f"{name}: ran on {arm.device}, {plural(arm.ops, 'op')}"
+    text += f" ({arm.folded} folded)" if arm.folded else ""
     if arm.copies:
-        told += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
+        text += f", {arm.copies:,} {'copy' if arm.copies == 1 else 'copies'} of {size(arm.copied)}"
     # Readers look for ops that did not run where requested.
     shown = sorted(
         (node for node in arm.nodes if node.kind != "folded"),
@@ -65,7 +65,7 @@ def _arm(arm: ArmPlacement, most: int) -> Iterator[str]:
     )
     reasons = {node.reason for node in shown}
     same = reasons.pop() if len(reasons) == 1 and len(shown) > 1 else ""
-    yield told + "".join(f"; {why}" for why in (arm.reason, same) if why)
+    yield text + "".join(f"; {why}" for why in (arm.reason, same) if why)
     rows = [replace(node, reason="") for node in shown] if same else shown
     yield from aligned([_row(node) for node in rows[:MOST]], most)
     if len(shown) > MOST:

@@ -66,8 +66,8 @@ class FactCheck(msgspec.Struct, kw_only=True):
         """Return `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
         counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
-        said = f"{len(words)} of {len(self.statements)} measured"
-        return f"{said}: {', '.join(counts)}" if counts else said
+        output = f"{len(words)} of {len(self.statements)} measured"
+        return f"{output}: {', '.join(counts)}" if counts else output
 
 
 def stamp(check: FactCheck) -> str:

@@ -54,7 +54,7 @@ def headline(page: Page) -> str:
     return f"{first.code}: {first.message}"
 
 
-def called(page: Page) -> str:
+def short_command(page: Page) -> str:
     """Return the command without the folders of Python and file: `python train.py --epochs 3`."""
     first, second, *rest = [*page.command, "", ""][: max(2, len(page.command))]
     words = [PurePath(first).name, PurePath(second).name if second.endswith(".py") else second, *rest]
@@ -68,8 +68,8 @@ def place(file: str, line: int, folder: str = "") -> str:
 
 def _lines(page: Page) -> Iterator[str]:
     yield f"tuilab watched {' '.join(page.command)}"
-    if said := account.headline(page.account, page.lasted_s):
-        yield said
+    if text := account.headline(page.account, page.lasted_s):
+        yield text
     yield headline(page)
     if page.ran_on:
         yield page.ran_on
@@ -96,8 +96,8 @@ def _lines(page: Page) -> Iterator[str]:
         for op in page.ops[:MOST_ROWS]:
             where = place(op.file, op.line)
             reason = "" if op.reason in page.ran_on else op.reason
-            said = "  ".join(word for word in (op.layer, where, reason) if word)
-            yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {said}"
+            text = "  ".join(word for word in (op.layer, where, reason) if word)
+            yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {text}"
     told = [row for row in page.functions if row.traces > 1]
     if told:
         yield ""
@@ -132,25 +132,27 @@ def step_kind(steps: StepTimes) -> str:
 
 def watching_cost(cost: Cost) -> str:
     """Return `watching cost 0.3% of the time in 2 windows, and 1.2 s of processors (…)`."""
-    said = f"watching cost {percent(cost.share)} of the time in {plural(cost.windows, 'window')}"
+    text = f"watching cost {percent(cost.share)} of the time in {plural(cost.windows, 'window')}"
     if cost.processors_s is None:
-        return said
+        return text
     of = f" ({percent(cost.processors_share)} of the program's)" if cost.processors_share is not None else ""
-    return f"{said}, and {seconds(cost.processors_s, cost.processors_s / 20)} of processors{of}"
+    return f"{text}, and {seconds(cost.processors_s, cost.processors_s / 20)} of processors{of}"
 
 
-def together_text(together: Together) -> str:
+def programs_text(together: Together) -> str:
     """Format several programs: the slowest, a row per process, then each page."""
     pages = together.programs
     if len(pages) == 1:
         return page_text(pages[0])
     lines = [together.slowest or "no two processes had steps to compare", ""]
     for page in pages:
-        lines += processes(page.processes) if page.processes else [f"  {page.host} {called(page)}: no step"]
+        lines += (
+            processes(page.processes) if page.processes else [f"  {page.host} {short_command(page)}: no step"]
+        )
     return "\n".join([*lines, *(f"\n{page.host}\n{page_text(page)}" for page in pages)])
 
 
-def together_json(together: Together) -> str:
+def programs_json(together: Together) -> str:
     """Return the object of `tuilab watch --json` for several hosts; for one host, the page's."""
     if len(together.programs) == 1:
         return page_json(together.programs[0])
@@ -188,17 +190,17 @@ def gained(finding: Bottleneck) -> str:
     most = at_most(finding)
     if most is None:
         return ""
-    said = []
+    lines = []
     if finding.saves_s is not None:
-        said.append(f"saves about {seconds(finding.saves_s, finding.saves_s / 50)}")
+        lines.append(f"saves about {seconds(finding.saves_s, finding.saves_s / 50)}")
     gains = [
         f"the {name} at most {times(gain)}"
         for name, gain in (("program", most.program), ("step", most.step))
         if gain
     ]
-    said.append(f"speeds up {', '.join(gains)}")
-    part = f", of the same time as {finding.part_of}" if finding.part_of else ""
-    return f"{' and '.join(said)}{part}"
+    lines.append(f"speeds up {', '.join(gains)}")
+    part = f", part of {finding.part_of}" if finding.part_of else ""
+    return f"{' and '.join(lines)}{part}"
 
 
 def measured(tried: Tried) -> str:
@@ -235,7 +237,7 @@ def _on_a_gpu(found: OnGpu) -> Iterator[str]:
 def sentence(found: OnGpu) -> str:
     """Describe the best case on the card: `on an H100 this program could be at most 1.30× as fast: …`."""
     if found.at_most is None:
-        return f"on {found.name}: what it could give at most is not known: {found.reason}"
+        return f"on {found.name}: the best case is not known: {found.reason}"
     most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"
     return f"on {found.name} this program could be {most}, limited by {found.limited_by}"
 
@@ -243,8 +245,8 @@ def sentence(found: OnGpu) -> str:
 def page_html(page: Page) -> str:
     """Return the page as self-contained HTML."""
     title = " ".join(page.command)
-    said = f'<h1>{escape(title)}</h1><p class="answer">{escape(headline(page))}</p>'
-    return web_page(title, f"{said}<pre>{escape(page_text(page))}</pre>")
+    text = f'<h1>{escape(title)}</h1><p class="answer">{escape(headline(page))}</p>'
+    return web_page(title, f"{text}<pre>{escape(page_text(page))}</pre>")
 
 
 def page_markdown(page: Page) -> str:

@@ -15,7 +15,17 @@ from tuilab.model.account import Part
 from tuilab.model.arms import LOCAL, family
 from tuilab.model.environment import whose
 from tuilab.model.models import Layer
-from tuilab.model.quantity import HELD, as_shown, held, interval, median_of, rate, seconds, share_words, size
+from tuilab.model.quantity import (
+    HELD,
+    as_shown,
+    interval,
+    keep_on_line,
+    median_of,
+    rate,
+    seconds,
+    share_words,
+    size,
+)
 from tuilab.model.result import ArmResult, Diagnosis, MachineLine, RunResult
 from tuilab.model.roofline import binding
 from tuilab.model.run import RunState
@@ -52,7 +62,7 @@ def folded(arms: Sequence[ArmResult], *, going: bool = False) -> list[ArmResult]
         if arm.median_s is None and (arm.status == "unavailable" or not going):
             absent.setdefault((arm.status, arm.reason), []).append(arm)
     out = [arm for arm in arms if arm.median_s is not None or (going and arm.status != "unavailable")]
-    return out + [replace(alike[0], label=_together(alike)) for alike in absent.values()]
+    return out + [replace(alike[0], label=_join_arms(alike)) for alike in absent.values()]
 
 
 def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
@@ -87,7 +97,7 @@ MOST_APART = 2
 """Maximum number of arms named for one reason; more are counted."""
 
 
-def _together(arms: list[ArmResult]) -> str:
+def _join_arms(arms: list[ArmResult]) -> str:
     """`GPU graph`, `GPU graph, GPU xla`, `6 GPU arms`."""
     if len(arms) <= MOST_APART:
         return ", ".join(arm.label for arm in arms)
@@ -367,9 +377,9 @@ def phases_known_from(arm: ArmResult) -> str:
     for part in arm.account.parts:
         if part.source != "remainder":
             sources.setdefault(part.source, []).append(part.phase.replace("_", " "))
-    said = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
-    cost = f"Finding out took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
-    sentences = [arm.account.note, said or "Nothing else is known of a call", cost]
+    text = "; ".join(f"{source}: {', '.join(names)}" for source, names in sources.items())
+    cost = f"Profiling took {seconds(arm.account.cost_s)} after the rounds" if arm.account.cost_s else ""
+    sentences = [arm.account.note, text or "Nothing else is known about a call", cost]
     return " ".join(f"{each[:1].upper()}{each[1:]}." for each in sentences if each)
 
 
@@ -402,7 +412,7 @@ def cut(text: str, width: int) -> str:
     """Shorten the text after a word, with `…`: a shortened number would be a different number."""
     if len(text) <= width:
         return text
-    whole = held(text)
+    whole = keep_on_line(text)
     kept = whole[: max(0, width - 1)]
     if not whole.startswith(f"{kept} ") and " " in kept.strip():
         kept = kept.rpartition(" ")[0]
@@ -418,7 +428,11 @@ def wrapped(lines: Iterable[str], most: int) -> Iterator[str]:
         label = re.match(r" *\S+(?: \S+)? {2,}(?=\S)| *", line)
         hanging = min(len(label[0]) if label else 0, most // 3)
         for part in textwrap.wrap(
-            held(line), most, subsequent_indent=" " * hanging, break_on_hyphens=False, drop_whitespace=True
+            keep_on_line(line),
+            most,
+            subsequent_indent=" " * hanging,
+            break_on_hyphens=False,
+            drop_whitespace=True,
         ):
             yield part.replace(HELD, " ")
 

@@ -89,7 +89,7 @@ def rounded(value: float) -> str:
 # At one point
 
 
-def said_at(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
+def describe_point(state: RunState, arm: str, place: tuple[str, int]) -> tuple[list[str], str]:
     """Describe the point with that parameter value: the answer, and the devices of the arm's ops.
 
     Also return `CPU` or `GPU`, whichever is faster; "" if nothing was measured.
@@ -208,10 +208,10 @@ def _compared(a: PointArm | None, b: PointArm | None, first: str, second: str, p
     known = [(a.median_s, a.half_width_s), (b.median_s, b.half_width_s)]
     one, other = (median_of(*figure) for figure in known)
     if even:
-        said = f"{first} and {second} cannot be told apart; {one} and {other}"
-        return HeatCell(ratio, even, words=f"{place}: {said}")
+        text = f"{first} and {second} cannot be told apart; {one} and {other}"
+        return HeatCell(ratio, even, words=f"{place}: {text}")
     if ratio > 1:
         first, second, one, other, known = second, first, other, one, known[::-1]
     times = quotient(*known[1], *known[0])
-    said = f"{first} is {times} faster than {second}; {one} against {other}"
-    return HeatCell(ratio, times=times, words=f"{place}: {said}")
+    text = f"{first} is {times} faster than {second}; {one} against {other}"
+    return HeatCell(ratio, times=times, words=f"{place}: {text}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from tuilab.model.environment import whose
-from tuilab.model.quantity import HELD, held
+from tuilab.model.quantity import HELD, keep_on_line
 from tuilab.model.result import RunResult
 from tuilab.report.rows import (
     ARM_HEAD,
@@ -64,7 +64,9 @@ def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role
         wrapped = [line]
         if role not in ("row", "head", "blank") and len(line) > width:
             hanging = HANGING.get(role, "")
-            broken = textwrap.wrap(held(line), width, subsequent_indent=hanging, break_on_hyphens=False)
+            broken = textwrap.wrap(
+                keep_on_line(line), width, subsequent_indent=hanging, break_on_hyphens=False
+            )
             wrapped = [each.replace(HELD, " ") for each in broken]
         out += [style(role, each) for each in wrapped]
     return "\n".join(out)

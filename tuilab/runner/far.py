@@ -65,12 +65,12 @@ class Far:
         problem = ""
         while line := self._process.stdout.readline(LONGEST_LINE):
             try:
-                said = decoder.decode(line)
+                text = decoder.decode(line)
             except UNDECODED as error:
-                problem = f"{self._host}: what came was not understood: {error}"
+                problem = f"{self._host}: its output was not understood: {error}"
                 break
-            self._heard(sanitize(said) if isinstance(said, Shown) else said)
-            if isinstance(said, Over):
+            self._heard(sanitize(text) if isinstance(text, Shown) else text)
+            if isinstance(text, Over):
                 self._end()
                 return
         if problem:

@@ -5,7 +5,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
-from tuilab.interpreter import started
+from tuilab.interpreter import worker_command
 from tuilab.model.arms import HERE
 from tuilab.model.environment import Environment
 from tuilab.model.events import Event
@@ -63,7 +63,7 @@ def supervise(
     InputError.
     """
     if (own := environments.get(host)) is not None:
-        command, env = started(own, "tuilab.worker")
+        command, env = worker_command(own, "tuilab.worker")
         return Supervisor(on_event, command, env, partial(_ended_in, own), name=host)
     if host == HERE:
         return Supervisor(on_event, forks=forks)

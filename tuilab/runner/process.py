@@ -234,8 +234,8 @@ def local_end(code: int, last_words: Sequence[str], killed: int | None = None) -
                 now = oom_kills()
                 hint = " (the kernel may have run out of memory)"
                 if killed is not None and now is not None:
-                    hint = " (the kernel ran out of memory)" if now > killed else " (not for want of memory)"
-            return f"the worker died of {name}{hint}{last}"
+                    hint = " (the kernel ran out of memory)" if now > killed else " (not out of memory)"
+            return f"the worker was killed by {name}{hint}{last}"
     return f"the worker ended with code {code}{last}"
 
 

@@ -36,7 +36,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     ),
     (
         "Permission denied",
-        "it refused the login; `ssh {host} true` must work without a prompt (by a key or an agent)",
+        "it refused the login; `ssh {host} true` must work without a prompt (with a key or an agent)",
     ),
     ("Could not resolve hostname|Name or service not known", "this host name is unknown"),
     (
@@ -67,14 +67,14 @@ def explain(host: str, code: int, last_words: Sequence[str]) -> str:
 
     TensorFlow's lines are skipped: they also mention missing files and refused connections.
     """
-    said = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
-    return f"{host}: {_cause(host, code, said)}"
+    lines = [line for line in last_words if not TENSORFLOW_LINE.match(line)]
+    return f"{host}: {_cause(host, code, lines)}"
 
 
 def _cause(host: str, code: int, said: Sequence[str]) -> str:
     text, last = "\n".join(said), f" (last output: {said[-1]})" if said else ""
     if code < 0:
-        return f"the connection dropped: ssh died of {_signal(-code)}"
+        return f"the connection dropped: ssh was killed by {_signal(-code)}"
     if code == _FAILED:
         for pattern, cause in _CAUSES:
             if re.search(pattern, text):

@@ -130,25 +130,25 @@ class Listener:
             while len(head := stream.read(8)) == 8:
                 length, more = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")
                 if length > LONGEST_MESSAGE or more > LONGEST_FILE:
-                    self.faults.append(f"a message of {length + more} bytes was refused")
+                    self.faults.append(f"a message of {length + more} bytes was rejected")
                     return
                 body, raw = stream.read(length), stream.read(more)
                 if len(body) < length or len(raw) < more:
                     return
                 try:
-                    told = sanitize(decoder.decode(body))
+                    text = sanitize(decoder.decode(body))
                 except UNDECODED as error:
                     self.faults.append(f"a message was not understood: {error}")
                     continue
                 file = None
-                if isinstance(told, Window):
-                    file = self.folder / f"{number}-{told.start:.3f}.xplane.pb"
+                if isinstance(text, Window):
+                    file = self.folder / f"{number}-{text.start:.3f}.xplane.pb"
                     try:
                         write_bytes(file, raw)
                     except OSError as error:
-                        self.faults.append(f"a window of the profiler could not be kept: {error.strerror}")
+                        self.faults.append(f"a profiler window could not be saved: {error.strerror}")
                         file = None
-                self._told.put((number, told, file))
+                self._told.put((number, text, file))
 
 
 def command_of(words: Sequence[str]) -> list[str]:
@@ -278,7 +278,7 @@ class Hosted:
         """Connect it to our terminal until it ends, starting with its kept output."""
         with self._lock:
             if left := self.written - len(self.output):
-                _write(f"[the first {left:,} bytes of its output were not kept]\r\n".encode())
+                _write(f"[the first {left:,} bytes of its output were dropped]\r\n".encode())
             _write(bytes(self.output))
             self._show = True
         if not self._waiting.is_alive():

@@ -39,7 +39,7 @@ LOOK = (
     Action("view-timeline", "5", "view('timeline')", "timeline", "Ops of a profiled call, in time."),
     Action("view-placement", "6", "view('placement')", "placement", "Which op ran where, and why there."),
     Action("view-device", "7", "view('device')", "device", "Load, memory and clocks right now."),
-    Action("document", "d,8", "view('verdict')", "verdict", "Claim, verdict, what its code got wrong.", 7),
+    Action("document", "d,8", "view('verdict')", "verdict", "Claim, verdict, and mistakes in its code.", 7),
     Action("view-log", "9", "view('log')", "log", "Messages of TensorFlow and the lab."),
     Action("view-roofline", "0,w", "view('roofline')", "roofline", "Each arm against its device's roof."),
     Action("next-view", "right_square_bracket", "step_view(1)", "next view", "The view to the right."),
@@ -51,7 +51,7 @@ LOOK = (
         "plus",
         "maximize_panel",
         "maximise",
-        "Give this panel the whole screen; again to go back.",
+        "Maximise this panel; again to restore it.",
     ),
     Action("fact-check", "F", "fact_check", "fact-check", "Measure every claim of this preset's document."),
     Action("machines", "m", "page('machines')", "machines", "Compare every machine in the history."),
@@ -67,29 +67,25 @@ GO = (
     Action(
         "history", "h", "history", "history", "Earlier runs: find, compare, tag, pin, delete, replay.", 12
     ),
-    Action("watched", "W", "watched", "your program", "Back to the program that is watched."),
+    Action("watched", "W", "watched", "your program", "Back to the watched program."),
     Action("replay", "R", "replay", "replay", "Play a recorded run back."),
 )
 REPLAY = (
-    Action("replay-pause", "space", "replay('pause')", "play, pause", "Let a replay stand still or go on."),
-    Action("replay-back", "comma", "replay('step', -1)", "step back", "One round of a replay back."),
-    Action("replay-on", "full_stop", "replay('step', 1)", "step", "One round of a replay on."),
-    Action(
-        "replay-slower", "less_than_sign", "replay('faster', -1)", "slower", "Half the speed of a replay."
-    ),
-    Action(
-        "replay-faster", "greater_than_sign", "replay('faster', 1)", "faster", "Twice the speed of a replay."
-    ),
+    Action("replay-pause", "space", "replay('pause')", "play, pause", "Pause or resume a replay."),
+    Action("replay-back", "comma", "replay('step', -1)", "step back", "Go back one round of a replay."),
+    Action("replay-on", "full_stop", "replay('step', 1)", "step", "Go forward one round of a replay."),
+    Action("replay-slower", "less_than_sign", "replay('faster', -1)", "slower", "Halve the replay speed."),
+    Action("replay-faster", "greater_than_sign", "replay('faster', 1)", "faster", "Double the replay speed."),
 )
 KEEP = (
     Action("export", "e", "export", "export", "Keep this view and run as a file.", 9),
-    Action("copy", "y", "copy", "copy as command", "Copy the tuilab command that does the same."),
+    Action("copy", "y", "copy", "copy as command", "Copy the tuilab command for this view."),
 )
 LAB = (
     Action(
-        "down", "j", "app.simulate_key('down')", "down", "As the arrow: down in a list, to the next slider."
+        "down", "j", "app.simulate_key('down')", "down", "Like the arrow: down a list, to the next slider."
     ),
-    Action("up", "k", "app.simulate_key('up')", "up", "As the arrow: up in a list, to the slider before."),
+    Action("up", "k", "app.simulate_key('up')", "up", "Like the arrow: up a list, to the previous slider."),
     Action("theme", "t", "app.toggle_dark", "light or dark", "Switch between the light and the dark theme."),
     Action("themes", "T", "app.change_theme", "themes", "Choose among all themes; the choice is remembered."),
     Action("help", "question_mark,f1", "app.help", "help", "What this panel shows, and its keys.", 4),

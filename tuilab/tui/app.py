@@ -120,7 +120,7 @@ class LabApp(LastingApp):
         from tuilab.model.errors import InputError
 
         if self._watched_runs:
-            raise InputError(path, "another program", "the first one to have ended: {watched} shows it")
+            raise InputError(path, "another program", "the first one that ended: {watched} shows it")
         watching = Watching([path], WatchOptions())
         watching.start(self.size)
         self.watching = watching
@@ -264,10 +264,10 @@ class LabApp(LastingApp):
 
     def dropped(self, count: int, pasted: bool = False) -> None:
         """Notify that input exceeded the limit, or that the end of a paste was dropped."""
-        told = f"More input came than the lab can follow: {count:,} bytes of it were dropped."
+        text = f"Too much input: {count:,} bytes were dropped."
         if pasted:
-            told = f"More was pasted than the lab takes: {count:,} bytes at its end were left out."
-        self.notify(told, severity="warning", markup=False)
+            text = f"The pasted text is too long: its last {count:,} bytes were dropped."
+        self.notify(text, severity="warning", markup=False)
 
     def fault(self, error: BaseException | None) -> None:
         """Write the details of an internal error to a file, and store a one-sentence message."""

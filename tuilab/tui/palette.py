@@ -20,10 +20,10 @@ class Commands(SystemCommandsProvider):
         """Yield what the query finds. Presets match by name first, then by the words of their page."""
         matcher, words = self.matcher(query), query.casefold().split()
         for name, told, do, *more in getattr(self.screen, "entries", tuple)():
-            found, preset = matcher.match(name), name.startswith(THINGS)
+            match, preset = matcher.match(name), name.startswith(THINGS)
             name, shown = escape(name), escape(told)
-            if found > 0:
-                yield Hit(found if preset else BY_NAME + found, matcher.highlight(name), do, help=shown)
+            if match > 0:
+                yield Hit(match if preset else BY_NAME + match, matcher.highlight(name), do, help=shown)
             elif words and all(_begins(" ".join([told, *more]), word) for word in words):
                 yield Hit(BY_WORDS if preset else BY_HELP, name, do, help=shown)
 

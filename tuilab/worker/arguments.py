@@ -36,8 +36,8 @@ class ShapesNeededError(InputError):
         given = " ".join(f"--input {each}={EXAMPLE}" for each in lacking)
         have = "has" if len(lacking) == 1 else "have"
         caught = f"call tuilab.capture({name.rpartition(':')[2]}, …) in the program that uses it"
-        told = f"{' and '.join(lacking)} {have} no known shape; give {given}, or {caught}"
-        super().__init__(name, lacking, "shapes", told)
+        text = f"{' and '.join(lacking)} {have} no known shape; give {given}, or {caught}"
+        super().__init__(name, lacking, "shapes", text)
 
 
 def unwrapped(function: Any) -> Any:

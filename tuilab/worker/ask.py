@@ -39,7 +39,7 @@ def ask(context: Context, request: Request) -> None:
     try:
         _answer(context, request, answers(context, bytes(request.body)))
     except Cancelled:
-        raise InputError("question", request.kind, "a time when nothing else is asked for") from None
+        raise InputError("question", request.kind, "a time without another request") from None
     finally:
         context.question = ""
 

@@ -15,7 +15,7 @@ from tuilab.model.scenario import Scenario
 from tuilab.worker.context import Context, Tell
 from tuilab.workloads import find
 from tuilab.workloads.base import Case, Function, Mark, Workload
-from tuilab.workloads.parts.device import moved
+from tuilab.workloads.parts.device import move_to
 
 MOST_SETS = 65_536
 LARGEST_L2 = 128 * 2**20
@@ -86,7 +86,7 @@ class ArmBuild:
                 return tuple(tf.identity(tf.convert_to_tensor(a)) for a in arrays)
 
         def copy_in() -> Any:
-            return [moved(tf, tensor, device) for tensor in next_host()]
+            return [move_to(tf, tensor, device) for tensor in next_host()]
 
         def copy_out(outputs: Any) -> Any:
             return tf.nest.map_structure(_to_host, outputs)

@@ -92,7 +92,7 @@ class Channel:
             if self._spool is not None:
                 self._spool.add(line)
                 if self._spool.alone:
-                    if not self._spool.whole:
+                    if not self._spool.is_complete:
                         self.leave()
                     return
             try:
@@ -106,7 +106,7 @@ class Channel:
         """From now on also write this run's events to a file. finish: continue the run without a reader."""
         with self._lock:
             self._spool = Spool(run, folder, finish)
-            if finish and self._spool.whole:
+            if finish and self._spool.is_complete:
                 self._ends_with_parent(False)
 
     def kept(self) -> None:

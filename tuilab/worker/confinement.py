@@ -41,18 +41,18 @@ _PATHS = (
 """Environment variables that list folders or files of the software."""
 
 
-def held() -> str:
+def confined_scope() -> str:
     """Return the scope this process is confined to, as `confined_to` does; "" if it is not confined."""
     return os.environ.get(HELD, "")
 
 
-def confine_if_told() -> None:
+def confine_if_asked() -> None:
     """Confine this process if its environment asks for it and the kernel supports it.
 
     Call before any thread starts. Raises OSError if the kernel refuses.
     """
     told = os.environ.pop(CONFINE, "")
-    if not told or held() or not landlock.version():
+    if not told or confined_scope() or not landlock.version():
         return
     scratch = str(process_folder() or tempfile.mkdtemp(prefix="tuilab-"))
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
@@ -62,14 +62,17 @@ def confine_if_told() -> None:
             (scratch, landlock.KEEPS),
             *((_SHARED, landlock.KEEPS) for _ in gpus[:1]),
             *((path, landlock.USES) for path in (*_DEVICES, *gpus)),
-            *((path, landlock.SEES) for path in dict.fromkeys((*_software(), *_opened(json.loads(told))))),
+            *(
+                (path, landlock.SEES)
+                for path in dict.fromkeys((*_software(), *_opened_paths(json.loads(told))))
+            ),
         ]
     )
     landlock.drop(_OVER_OTHERS)
     os.environ[HELD] = told
 
 
-def _opened(scope: Sequence[str]) -> list[str]:
+def _opened_paths(scope: Sequence[str]) -> list[str]:
     """Return the model, its data and its code folder. A signature may follow a SavedModel's folder."""
     found = [each for each in (*scope, scope[0].rpartition(":")[0]) if each]
     beside = [str(path) for each in found for path in blobs(Path(each))]

@@ -100,7 +100,7 @@ def _renamed(line: bytes, numbers: Mapping[int, int]) -> bytes:
     return _NAMED.sub(name, line)
 
 
-def asked(request: Request, gpus: Gpus) -> set[int]:
+def requested_gpus(request: Request, gpus: Gpus) -> set[int]:
     """Return the machine's indices of the GPUs that a request names or that its workload uses."""
     if isinstance(request, Measure):
         # known roofs of a GPU do not require opening it

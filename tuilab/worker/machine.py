@@ -23,7 +23,7 @@ _BUS = re.compile(r"pci bus id: ([0-9A-Fa-f:.]+)")
 def describe(tf: Any, gpus: Gpus) -> Machine:
     """Return the host, processor, versions and all devices that TensorFlow lists, opened or not."""
     build = tf.sysconfig.get_build_info()
-    folder, settings = guest.own()
+    folder, settings = guest.read_own_environment()
     memory = psutil.virtual_memory().total
     cpus = [
         Device(name=d.name.rpartition("/device:")[2], description=_cpu(), memory=memory)

@@ -13,9 +13,9 @@ from tuilab.model import events, requests
 from tuilab.model.errors import UNDECODED, InputError
 from tuilab.version import __version__
 from tuilab.worker.channel import Channel
-from tuilab.worker.confinement import confine_if_told, held
+from tuilab.worker.confinement import confine_if_asked, confined_scope
 from tuilab.worker.context import Context
-from tuilab.worker.gpus import asked, asked_before, replace_process
+from tuilab.worker.gpus import asked_before, replace_process, requested_gpus
 from tuilab.worker.start import start
 from tuilab.worker.tracebacks import text_of
 
@@ -29,7 +29,7 @@ HANDLERS: dict[type[requests.Request], str] = {
 
 def main(channel: Channel) -> int:
     """Serve requests until the other side closes its end; return the exit code."""
-    confine_if_told()
+    confine_if_asked()
     before = asked_before()
     if before is None:
         channel.send(
@@ -40,7 +40,7 @@ def main(channel: Channel) -> int:
                 host=socket.gethostname(),
             )
         )
-    if held():
+    if confined_scope():
         from tuilab.worker.models.opening_watch import prepare
 
         prepare()
@@ -74,9 +74,9 @@ def _may_serve(context: Context, request: requests.Request) -> bool:
     file = request.file if isinstance(request, requests.Declare) else ""
     file = request.scenario.file if isinstance(request, requests.Measure) else file
     scope = requests.confined_to(request)
-    if not held() or scope == held() or not (scope or file):
+    if not confined_scope() or scope == confined_scope() or not (scope or file):
         return True
-    _say(context, request, f"this worker is confined to {held()}", "", "")
+    _say(context, request, f"this worker is confined to {confined_scope()}", "", "")
     return False
 
 
@@ -88,9 +88,9 @@ def _replace_process_for(
     Confining this process would leave TensorFlow's existing threads unconfined.
     """
     gpus = context.gpus
-    wanted = gpus.lacks(asked(request, gpus))
+    wanted = gpus.lacks(requested_gpus(request, gpus))
     scope = requests.confined_to(request)
-    confine = bool(scope) and not held() and landlock.version() > 0
+    confine = bool(scope) and not confined_scope() and landlock.version() > 0
     if not wanted and not confine:
         return
     if confine:

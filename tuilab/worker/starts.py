@@ -9,7 +9,7 @@ from tuilab.model.arms import MODES, Mode
 from tuilab.model.roofline import DeviceRoofs
 from tuilab.worker.build import empty_call
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.workloads.parts.device import moved
+from tuilab.workloads.parts.device import move_to
 
 CALLS = 5
 """Calls per block between two rounds."""
@@ -60,7 +60,7 @@ class Starts:
 
     def _copied(self, call: Callable[[], Any], x: Any) -> Any:
         """Make the call with the copies of an arm with copied inputs (`worker.build`)."""
-        moved(self._tf, x, f"/{self._device}")
+        move_to(self._tf, x, f"/{self._device}")
         return self._tf.nest.map_structure(lambda value: value.numpy(), call())
 
     @property

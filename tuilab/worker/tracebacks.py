@@ -43,10 +43,10 @@ def cause(error: BaseException) -> str:
         text = text.rpartition("\n\n")[2]
     lines = [line for line in _AFTER.sub("", text).splitlines() if not _ASIDE.match(line)]
     roots = [_NODE.sub("", _ROOT.sub("", line)).strip() for line in lines]
-    said = " ".join(dict.fromkeys(line for line in roots if line))
-    if said.endswith(_NO_ROOM):
-        said += " (the device has no memory left for the copy)"
-    return sanitize_line(said, OWN if place else 500) + place
+    output = " ".join(dict.fromkeys(line for line in roots if line))
+    if output.endswith(_NO_ROOM):
+        output += " (the device has no memory left for the copy)"
+    return sanitize_line(output, OWN if place else 500) + place
 
 
 def _place(error: BaseException) -> str:
@@ -78,7 +78,7 @@ def text_of(error: BaseException) -> str:
         return f"(its text raises {type(fault).__name__})"
 
 
-def told(error: BaseException) -> str:
+def user_traceback(error: BaseException) -> str:
     """Return the traceback, limited to frames of user code if there are any, and sanitized.
 
     While user code is loading, TensorFlow's errors about it come without tuilab's frames. An InputError comes

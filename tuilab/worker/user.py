@@ -59,7 +59,7 @@ from tuilab.worker.arguments import (
 from tuilab.worker.context import Context, Tell
 from tuilab.worker.models import open_model
 from tuilab.worker.models.inputs import Given
-from tuilab.worker.tracebacks import PACKAGE, owns, text_of, told
+from tuilab.worker.tracebacks import PACKAGE, owns, text_of, user_traceback
 from tuilab.workloads import declare as own
 from tuilab.workloads.base import Build, Case, Mark, Workload
 from tuilab.workloads.parts.drain import LEAST_CALLS, Drain, drawing
@@ -82,10 +82,13 @@ def declare(context: Context, request: Request) -> None:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        said = sanitize_line(f"{type(error).__name__}: {text_of(error)}", 500)
+        text = sanitize_line(f"{type(error).__name__}: {text_of(error)}", 500)
         context.send(
             Refused(
-                request=request.id, message=said, detail=told(error), where=sanitize_line(request.file, 300)
+                request=request.id,
+                message=text,
+                detail=user_traceback(error),
+                where=sanitize_line(request.file, 300),
             )
         )
         return
@@ -115,7 +118,7 @@ def load(file: str, opening: Opening = AS_IT_IS, tell: Tell | None = None) -> Wo
             target = _instance(target, place)
         if not hasattr(target, part):
             public = [n for n, v in vars(module).items() if _is_offered(v, module)]
-            expected = "one that the file defines: " + ", ".join(public[:20])
+            expected = "a name that the file defines: " + ", ".join(public[:20])
             raise InputError(f"{sanitize_line(path, 300)}: name", name, expected)
         owners.append(target)
         target = getattr(target, part)

@@ -11,7 +11,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Mark, Unavailable, Workload
 from tuilab.workloads.parts import kernels, quantise
-from tuilab.workloads.parts.device import moved, observed, observed_family
+from tuilab.workloads.parts.device import move_to, observed, observed_family
 
 ITEM = 4
 PERIOD = 1_000
@@ -20,7 +20,7 @@ PERIOD = 1_000
 DECLARATION = Declaration(
     name="compression",
     title="Compression on host and device",
-    summary="float32 values that lie on the device, compressed by zlib on the host or by ops on the device.",
+    summary="float32 values on the device, compressed by zlib on the host or by ops on the device.",
     unit="compression",
     parameters=(
         LogInteger(
@@ -48,13 +48,13 @@ DECLARATION = Declaration(
         ),
         Choice(
             name="bits",
-            help="Bits kept of each value by the lossy kind.",
+            help="Bits per value in the lossy kind.",
             default="8",
             options=("8", "4", "2"),
         ),
         LogInteger(
             name="block",
-            help="Values that share a smallest value and a step in the lossy kind.",
+            help="Values per block, which share a minimum and a step in the lossy kind.",
             default=64,
             low=16,
             high=4_096,
@@ -155,7 +155,7 @@ def _zlib(b: Build, values: Any) -> Case:
 
     def to_host() -> Any:
         # Not `resident.numpy()`: the runtime would cache that copy and return it in the next call.
-        return np.ascontiguousarray(moved(b.tf, resident, b.host).numpy())
+        return np.ascontiguousarray(move_to(b.tf, resident, b.host).numpy())
 
     def to_device(data: bytes) -> Any:
         return _resident(b, np.frombuffer(data, np.uint8))

@@ -8,7 +8,7 @@ from tuilab.model.parameters import AtMost, Choice, LogInteger, Value
 from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration, Variant
 from tuilab.workloads.base import Build, Case, Workload
-from tuilab.workloads.parts.device import moved, observed
+from tuilab.workloads.parts.device import move_to, observed
 
 TO_DEVICE, TO_HOST, BOTH = "to device", "to host", "both"
 
@@ -105,7 +105,7 @@ def _copy(b: Build, direction: str) -> Callable[..., Any]:
 
     def across(*tensors: Any) -> Any:
         for way in ways:
-            tensors = tuple(moved(tf, tensor, way) for tensor in tensors)
+            tensors = tuple(move_to(tf, tensor, way) for tensor in tensors)
         return tensors
 
     return within_host if family(b.arm.device) == "CPU" else across

@@ -39,7 +39,7 @@ DECLARATION = Declaration(
         LogInteger(name="side", help="Pixels of an image's side.", default=64, low=8, high=512),
         LogInteger(
             name="filters",
-            help="Filters of the convolution, 3 × 3 each: the work of a step against its gradients.",
+            help="Filters of the convolution, 3 × 3 each: more filters, more work per gradient byte.",
             default=32,
             low=4,
             high=256,

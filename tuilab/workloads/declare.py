@@ -190,7 +190,7 @@ def _read(hint: Any) -> tuple[tuple[str, ...], Range | None, str]:
     if typing.get_origin(hint) is typing.Literal:
         options = typing.get_args(hint)
         if not all(isinstance(option, str) for option in options):
-            raise InputError("Literal", options, "words; for a number use Annotated with tuilab.between")
+            raise InputError("Literal", options, "words; for a number, use Annotated with tuilab.between")
     return options, found, help_
 
 

@@ -21,7 +21,7 @@ DECLARATION = Declaration(
     parameters=(
         LogInteger(
             name="side",
-            help="The matrices are side × side. The larger they are, the less the cost of launching shows.",
+            help="The matrices are side × side. The larger they are, the smaller the share of launching.",
             default=10,
             low=1,
             high=8_192,
@@ -40,7 +40,7 @@ DECLARATION = Declaration(
     variants=(
         Variant(
             "add",
-            "Sums of the same two matrices, written a + b. A graph would keep one of them.",
+            "Sums of the same two matrices, written a + b. A graph would keep only one.",
             modes=("eager",),
             does="adding",
         ),

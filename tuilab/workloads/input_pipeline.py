@@ -9,7 +9,7 @@ from tuilab.model.roofline import Work
 from tuilab.model.workload import Declaration
 from tuilab.workloads.base import Build, Case, Workload
 from tuilab.workloads.parts import feed, images
-from tuilab.workloads.parts.device import moved, short
+from tuilab.workloads.parts.device import move_to, short
 from tuilab.workloads.parts.drain import LEAST_CALLS
 
 DECLARATION = Declaration(
@@ -40,13 +40,13 @@ def build(b: Build) -> Case:
 
     def received(*batch: Any) -> Any:
         # Copied explicitly: an identity in a graph is optimised away, and the batch would stay on the host.
-        images, labels = (moved(b.tf, part, b.device) for part in batch)
+        images, labels = (move_to(b.tf, part, b.device) for part in batch)
         return prepared(images) if prepared else images, labels
 
     def call() -> Any:
         return received(*fed.next())
 
-    images = moved(b.tf, fed.next()[0], b.device)
+    images = move_to(b.tf, fed.next()[0], b.device)
     return Case(
         call=call,
         scope=lambda: fed.running(b.tf.device(b.device), call),

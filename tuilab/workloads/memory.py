@@ -22,7 +22,7 @@ POLL_S = 0.2
 DECLARATION = Declaration(
     name="memory",
     title="Allocating on a device",
-    summary="Tensors allocated and filled until they hold the bytes asked for; on a GPU also under a limit.",
+    summary="Tensors allocated and filled until they hold the requested bytes; on a GPU also under a limit.",
     unit="allocation",
     parameters=(
         LogInteger(
@@ -35,7 +35,7 @@ DECLARATION = Declaration(
         ),
         LogInteger(
             name="step",
-            help="Bytes of one tensor; as many are made as the bytes need.",
+            help="Bytes of one tensor.",
             unit="B",
             default=64 * 2**20,
             low=2**20,

@@ -16,7 +16,7 @@ STRING_OPS = ("StringSplitV2", "StringToNumber", "DecodeCSV", "ParseExampleV2")
 DECLARATION = Declaration(
     name="parsing",
     title="Parsing text",
-    summary="Lines of comma-separated numbers, split and made into floats, then added up.",
+    summary="Lines of comma-separated numbers, split, converted to floats and summed.",
     unit="batch",
     parameters=(
         LogInteger(name="lines", help="Lines in a batch.", default=1_024, low=1, high=65_536),

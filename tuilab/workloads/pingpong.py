@@ -17,7 +17,7 @@ HOST_ONLY = "BandedTriangularSolve"
 DECLARATION = Declaration(
     name="pingpong",
     title="Detours to the host",
-    summary="Matrix products in a chain, and between some of them one small op that may live on the host.",
+    summary="Matrix products in a chain, and between some of them one small op that may be on the host.",
     unit="chain",
     parameters=(
         LogInteger(

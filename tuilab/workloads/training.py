@@ -32,7 +32,7 @@ DECLARATION = Declaration(
         *feed.PARAMETERS,
         LogInteger(
             name="filters",
-            help="Filters of the convolution, 3 × 3 each: the weight of the step against its input.",
+            help="Filters of the convolution, 3 × 3 each: more filters, more work per image.",
             default=32,
             low=4,
             high=256,

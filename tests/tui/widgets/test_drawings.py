@@ -159,11 +159,9 @@ def test_phases_in_words_add_up_to_the_whole():
 
 def test_phases_say_why_something_is_unknown_and_what_profiling_cost():
     row = phased(1e-3, {"compute": 4e-4})
-    told = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
-    said = rows_of.phases_known_from(msgspec.structs.replace(row, account=told))
-    assert said == (
-        "The profiler lost the calls. Profiled: compute. Finding out took 210 ms after the rounds."
-    )
+    text = msgspec.structs.replace(row.account, note="the profiler lost the calls", cost_s=0.21)
+    said = rows_of.phases_known_from(msgspec.structs.replace(row, account=text))
+    assert said == ("The profiler lost the calls. Profiled: compute. Profiling took 210 ms after the rounds.")
 
 
 def test_known_phases_keep_their_style_and_unknown_ones_get_their_own():
@@ -192,9 +190,9 @@ async def test_every_part_of_an_account_comes_before_its_source():
         widget = Phases()
         widget.show_arms([measured], MARKS)
         async with bench(widget, len(whole) * 2 // 3, height):
-            told = " ".join(" ".join(rows(widget)).split())
-            assert whole in told
-            assert ("Profiled: " in told) == (height == 12)
+            text = " ".join(" ".join(rows(widget)).split())
+            assert whole in text
+            assert ("Profiled: " in text) == (height == 12)
 
 
 async def test_a_click_selects_the_arm_under_it():

@@ -302,7 +302,9 @@ def test_work_that_depends_on_the_data_is_named_not_guessed(tf: Any) -> None:
         )
 
     work = graph(tf, until_large)
-    assert work.flop is None and work.uncounted == ("StatelessWhile (its trips depend on the data)",)
+    assert work.flop is None and work.uncounted == (
+        "StatelessWhile (its number of iterations depends on the data)",
+    )
 
 
 def test_a_function_for_any_size_is_counted_at_the_size_of_its_call(tf: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.worker.measure.simulated import Simulation
 from tuilab.analysis.phases import CopyCost
 from tuilab.model.telemetry import Link
-from tuilab.worker.measure.link import SIZES, measure_link, said
+from tuilab.worker.measure.link import SIZES, format_cost, measure_link
 from tuilab.worker.selftest.surroundings import _carries
 
 
@@ -35,8 +35,8 @@ def test_the_latency_and_the_rate_of_copies_are_found() -> None:
 
 
 def test_a_link_is_described_in_words() -> None:
-    assert said(CopyCost(8e-6, 24.1e9, 0.0)) == "8.00 µs + 24.1 GB/s"
-    assert said(CopyCost(8e-6, None, 0.0)) == "8.00 µs + no time for each byte"
+    assert format_cost(CopyCost(8e-6, 24.1e9, 0.0)) == "8.00 µs + 24.1 GB/s"
+    assert format_cost(CopyCost(8e-6, None, 0.0)) == "8.00 µs + no time for each byte"
 
 
 def test_the_maximum_rate_of_a_pcie_link_is_known() -> None:

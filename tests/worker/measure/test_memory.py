@@ -64,7 +64,7 @@ def test_a_variant_that_needs_less_is_allowed_where_another_is_refused(monkeypat
 def test_a_sweep_stops_before_memory_ends_and_says_so(monkeypatch):
     """Attention over `tokens` holds tokens² figures: 64 MB, 1 GB, then 17 GB where 15 GB are free."""
     free, base = 15 * 10**9, 10**9
-    most, said, measured = [2 * base], [], []
+    most, lines, measured = [2 * base], [], []
 
     def at(bench, point, arms, limit_s):
         measured.append(point.values["tokens"])
@@ -72,7 +72,7 @@ def test_a_sweep_stops_before_memory_ends_and_says_so(monkeypatch):
         return {}
 
     monkeypatch.setattr(memory, "free_memory", lambda: free)
-    monkeypatch.setattr(memory, "held", lambda: base)
+    monkeypatch.setattr(memory, "process_memory", lambda: base)
     monkeypatch.setattr(memory, "peak", lambda: most[0])
     monkeypatch.setattr(memory, "reset_peak", lambda: None)
     monkeypatch.setattr(sweep, "_measure", at)
@@ -80,21 +80,21 @@ def test_a_sweep_stops_before_memory_ends_and_says_so(monkeypatch):
     points = [Point(index, {"tokens": tokens}) for index, tokens in enumerate(sizes)]
     arms = (Arm("CPU:0", "graph"), Arm("CPU:0", "xla"))
     request = SimpleNamespace(sweep=Sweep(axes=(Axis("tokens", sizes),), refine=False), worker=0, points=())
-    reporter = SimpleNamespace(say=lambda *events: said.extend(events))
+    reporter = SimpleNamespace(say=lambda *events: lines.extend(events))
     bench = SimpleNamespace(request=request, reporter=reporter, run="r", elapsed_s=0.0, ran=lambda arm: True)
     sweep.measure_points(bench, points, arms, 4.0)
     assert measured == [256, 1024, 4096, 16_384]
-    assert [(status.point, status.status) for status in said] == [(4, "unavailable")] * 2 + [
+    assert [(status.point, status.status) for status in lines] == [(4, "unavailable")] * 2 + [
         (5, "unavailable")
     ] * 2
-    assert said[0].reason == ("needs about 17.2 GB of memory, as the smaller sizes grew; 15.0 GB are free"), (
-        said[0].reason
-    )
+    assert lines[0].reason == (
+        "needs about 17.2 GB of memory, extrapolated from smaller sizes; 15.0 GB are free"
+    ), lines[0].reason
 
 
 def test_a_peak_is_of_the_time_since_its_reset():
     memory.reset_peak()
-    before = memory.held()
+    before = memory.process_memory()
     taken = bytearray(b"x" * 2**27)
     assert memory.peak() - before >= 2**27
     del taken

@@ -162,7 +162,7 @@ def test_a_lasting_change_of_pace_is_accepted_after_a_while() -> None:
     assert not any(event.repeated for event in rounds[-20:])
 
 
-def test_a_cell_that_raises_leaves_and_the_others_go_on() -> None:
+def test_a_cell_that_raises_leaves_and_the_others_continue() -> None:
     simulation = Simulation()
     calls = []
 

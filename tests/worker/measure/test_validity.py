@@ -156,8 +156,8 @@ def sorting(n: int = 4096):
 
 GONE = "does-not-compute"
 GUILTY = {
-    "folded": ("graph", GONE, "while the graph was made"),
-    "folded_late": ("graph", GONE, "while the graph was made"),
+    "folded": ("graph", GONE, "during tracing"),
+    "folded_late": ("graph", GONE, "during tracing"),
     "dead": ("graph", GONE, "nothing uses the result"),
     "retraced": ("eager", "retraced", "retraced in each call: inner"),
     "cached": ("eager", GONE, "returns an earlier result"),
@@ -220,8 +220,8 @@ def test_repeated_work_that_a_graph_merges_is_reported(worker, own):
         (arm,) = (a for a in state.arms.values() if a.arm.mode == mode and a.arm.device == "CPU:0")
         told = {flag.code: flag.message for flag in arm.flags}
         assert GONE not in told, told
-        assert told["merged"] == "23 of the 24 MatMul asked for repeat another and are merged"
-    assert "23 of the 24 MatMul asked for repeat another and are merged." in answer(state)
+        assert told["merged"] == "23 of the 24 MatMul repeat another and are merged"
+    assert "23 of the 24 MatMul repeat another and are merged." in answer(state)
     assert not accused(state, "eager")
 
 
@@ -231,7 +231,7 @@ def test_a_fit_is_measured_eagerly_and_refused_as_a_graph_with_advice(worker, ow
     assert [arm.arm.mode for arm in (eager, *others)] == ["eager", "graph", "xla"]
     told = {flag.code: flag.message for flag in eager.flags}
     assert eager.status == "ok" and "retraced" not in told, told
-    assert told["pipeline-anew"] == "it makes a tf.data pipeline in each call, which the time includes"
+    assert told["pipeline-anew"] == "it creates a tf.data pipeline in each call; the time includes it"
     for arm in others:
         assert arm.status == "unavailable" and arm.reason.startswith("model.fit is a loop"), arm.reason
         assert arm.reason.endswith("return `lambda: model.train_on_batch(x, y)`")

@@ -95,7 +95,10 @@ def test_a_loop_on_data_keeps_the_eager_count_in_other_modes(worker: Worker, tmp
     assert [work.flop for work in works] == [works[0].flop] * 3
     assert not any(work.uncounted for work in works) and "eager" in works[1].note
     alone = run(worker, scenario, arms[1]).arms[arms[1].id].work[0]
-    assert "its trips depend on the data; if eager mode is measured too, it is counted" in alone.uncounted[0]
+    assert (
+        "its number of iterations depends on the data; if eager mode is measured too, it is counted"
+        in alone.uncounted[0]
+    )
 
 
 def test_a_declaration_agrees_with_the_count(worker: Worker, tmp_path: Path) -> None:

@@ -140,8 +140,8 @@ def test_command_writes_the_folder_and_prints_one_object(
         command.profile, ["stft-small", "--json", "--seconds", "0.1", "-o", str(tmp_path)]
     )
     assert done.exit_code == 0, done.output
-    told = msgspec.json.decode(done.stdout, type=Profile)
-    assert told.workload == "stft" and told.calls >= 3
+    text = msgspec.json.decode(done.stdout, type=Profile)
+    assert text.workload == "stft" and text.calls >= 3
     check_rules((tmp_path / "trace.json").read_bytes())
     assert len(list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))) == 1
 

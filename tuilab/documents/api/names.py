@@ -83,7 +83,7 @@ def nearest(api: ApiTable, name: str) -> str:
 LEGACY = ("tf.keras.optimizers.legacy.", "keras.optimizers.legacy.")
 
 
-def gone_part(api: ApiTable, use: Use) -> str:
+def missing_part(api: ApiTable, use: Use) -> str:
     """Return the part of a used name that does not exist; "" if it exists or that is not known."""
     if use.name.endswith("__"):
         return ""  # every module and class has these
@@ -123,7 +123,7 @@ def old_uses(api: ApiTable, uses: Sequence[Use]) -> tuple[Use, int, int] | None:
 
     None if there are too few to decide.
     """
-    gone = [(use, part) for use in uses if not use.guarded and (part := gone_part(api, use))]
+    gone = [(use, part) for use in uses if not use.guarded and (part := missing_part(api, use))]
     old = [
         use
         for use, part in gone

@@ -53,7 +53,7 @@ def _differences() -> dict[tuple[int, ...], Difference]:
     return dict(sorted((found | {minor(SHIPPED_VERSION): nothing}).items()))
 
 
-def known() -> tuple[str, ...]:
+def supported_versions() -> tuple[str, ...]:
     """Return the supported versions, oldest first: `2.16`, …"""
     return tuple(".".join(map(str, number)) for number in _differences() if number > minor(BEFORE))
 
@@ -61,8 +61,10 @@ def known() -> tuple[str, ...]:
 def check_version(where: str, version: str) -> None:
     """Raise InputError for an unknown version; "" is allowed."""
     numbers = ".".join(map(str, minor(version)))
-    if version and (numbers not in known() or not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version)):
-        expected = f"a TensorFlow from {known()[0]} to {known()[-1]}"
+    if version and (
+        numbers not in supported_versions() or not re.fullmatch(r"[0-9]+\.[0-9]+(\.[0-9]+)?", version)
+    ):
+        expected = f"a TensorFlow from {supported_versions()[0]} to {supported_versions()[-1]}"
         raise InputError(where, sanitize_line(version, 40), expected)
 
 
@@ -128,4 +130,4 @@ def installed_by(lines: Iterable[str]) -> tuple[str, int] | None:
     if len(found) != 1:
         return None
     ((version, number),) = found.items()
-    return (version, number) if version in known() else None
+    return (version, number) if version in supported_versions() else None

@@ -44,13 +44,13 @@ def text(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
             yield f"{shown_path(result)}: {result.error}"
         for line, why in result.notes:
             yield f"{shown_path(result)}:{line}: not checked from here: {why}"
-        for finding in shown(result, level):
+        for finding in select_findings(result, level):
             words = f"{finding.kind}{finding.message}{_also(finding)}"
             yield f"{place(result, finding)}: {finding.code} {words}"
             yield f"    → {finding.remedy}"
 
 
-def shown(result: FileResult, level: Severity) -> list[Finding]:
+def select_findings(result: FileResult, level: Severity) -> list[Finding]:
     """Return the findings to print."""
     return [f for f in result.collapsed if at_least(f.severity, level)]
 
@@ -151,7 +151,7 @@ def _file(result: FileResult, level: Severity) -> FileLine:
         result.path,
         result.title,
         result.error or None,
-        tuple(_line(f) for f in shown(result, level)),
+        tuple(_line(f) for f in select_findings(result, level)),
         check.document if check else None,
         tuple(_leveled(e, level) for e in check.examples) if check else (),
     )
@@ -181,7 +181,7 @@ def github(results: Sequence[FileResult], level: Severity) -> Iterator[str]:
     for result in results:
         if result.error:
             yield f"::error file={_property(shown_path(result))},title=tuilab::{_data(result.error)}"
-        for finding in shown(result, level):
+        for finding in select_findings(result, level):
             line = finding.cell_line or finding.line
             where = (
                 f"file={_property(shown_path(result))},line={line},col={finding.column},title={finding.code}"

@@ -65,7 +65,7 @@ def load(file: Path) -> CheckSettings:
     try:
         settings = msgspec.convert(table or {}, CheckSettings)
     except msgspec.ValidationError as error:
-        raise InputError(f"{file} [{TABLE}]", "", f"what the reference lists ({error})") from None
+        raise InputError(f"{file} [{TABLE}]", "", f"a setting from the reference ({error})") from None
     check_codes(f"{file} [{TABLE}] select", settings.select)
     check_codes(f"{file} [{TABLE}] ignore", settings.ignore)
     check_version(f"{file} [{TABLE}] tensorflow", settings.tensorflow)
@@ -87,4 +87,4 @@ def check_codes(where: str, codes: Iterable[str]) -> None:
     """Raise InputError for a code that matches no rule."""
     for code in codes:
         if not code or not any(rule.code.startswith(code) for rule in RULES):
-            raise InputError(where, code, "rules' codes such as TL103, or beginnings such as TL1")
+            raise InputError(where, code, "codes of rules such as TL103, or prefixes such as TL1")

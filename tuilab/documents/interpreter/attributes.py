@@ -7,6 +7,7 @@ from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.library import is_keras_3
 from tuilab.documents.interpreter.unread import OF_LITE, assumes_keras
 from tuilab.documents.interpreter.values import (
+    RESULT_OF,
     Api,
     Bound,
     Class,
@@ -40,9 +41,9 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             below = modules.member(interpreter, value, name, line)
             return below if below is not None else modules.unread(value, name, line)
         case Tensor():
-            return _of_tensor(interpreter, value, name, line)
+            return _tensor_attribute(interpreter, value, name, line)
         case Instance():
-            return _of_instance(interpreter, value, name, line)
+            return _instance_attribute(interpreter, value, name, line)
         case Class():
             found = value.find(name)
             if isinstance(found, Function) and found.kind == "class":
@@ -58,14 +59,16 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
             )
             remedy = f"Leave .{name} out." if name == "name" else "Take tf.as_dtype(…) of it."
             interpreter.misfit("name", line, detail, remedy, at=name)
-            return Unknown("what a text has not", line)
+            return Unknown("the result of a missing attribute", line)
         case Known(None) if name in _OF_STATUS:
-            detail = f"load_weights() in Keras {interpreter.api.keras} gives None, which has no {name}()"
+            detail = f"load_weights() in Keras {interpreter.api.keras} returns None, which has no {name}()"
             interpreter.misfit("name", line, detail, f"Leave .{name}() out.", at=name)
-            return Unknown("what None has not", line)
+            return Unknown("the result of a missing attribute", line)
         case Elapsed():
             if name in ("seconds", "microseconds"):
-                interpreter.trace.regions[value.region].parts.setdefault(name, interpreter.here(line))
+                interpreter.trace.regions[value.region].parts.setdefault(
+                    name, interpreter.document_line(line)
+                )
             return Bound(value, name) if name == "total_seconds" else value
         case Function() | Graph() if name == "__name__":
             target = value.target if isinstance(value, Graph) else value
@@ -87,7 +90,7 @@ def attribute(interpreter: Interpreter, value: Value, name: str, line: int) -> V
         case Graph() if name == "python_function":
             return value.target
         case Unknown() | Model(assumed=True):
-            return _of_unknown(interpreter, value, name, line)
+            return _unknown_attribute(interpreter, value, name, line)
         case _:
             return Bound(value, name)
 
@@ -117,7 +120,7 @@ _MODELS = (Model, Instance)
 _EITHER = (Model, Unknown)
 
 
-def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
+def _unknown_attribute(interpreter: Interpreter, value: Unknown | Model, name: str, line: int) -> Value:
     """An attribute of an unknown value is unknown, except for names that only TensorFlow had."""
     options = value.options if isinstance(value, Unknown) else ()
     if options and all(isinstance(option, _MODELS) for option in options):
@@ -125,7 +128,7 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         return Unknown("it depends on a condition", line, found)
     whichever = options or (value,)
     given = all(
-        isinstance(v, Model) or v.reason.startswith("what ") for v in whichever if isinstance(v, _EITHER)
+        isinstance(v, Model) or v.reason.startswith(RESULT_OF) for v in whichever if isinstance(v, _EITHER)
     )
     given = given and all(isinstance(v, _EITHER) for v in whichever) and isinstance(value, Unknown)
     if name == "layers" and given and assumes_keras(interpreter.imported) and is_keras_3(interpreter):
@@ -138,51 +141,53 @@ def _of_unknown(interpreter: Interpreter, value: Unknown | Model, name: str, lin
         )
         if isinstance(value, Model) or told or name in OF_LITE:
             return Bound(value, name)
-        return Unknown(of(value.reason, name), value.line)
+        return Unknown(name_attribute(value.reason, name), value.line)
     interpreter.use(Api(f"{owner}.{name}", name), line)
     if owner == "tf.distribute.Strategy":
         return Bound(OpaqueObject("object", owner), name)
     return Bound(value, name) if isinstance(value, Model) else value
 
 
-# What is given, undefined or unset, by name, and the result of an unread call.
-_NAMED = re.compile(r"((?:what )?[\w.]{1,80}) (is (?:given by|not defined|not set)|gives\b)")
+# The name in the reason of an unknown value: an unread call's, or that of a parameter or missing name.
+_NAMED = re.compile(
+    rf"(?<={RESULT_OF})[\w.]{{1,80}}(?![\w.(])|[\w.]{{1,80}}(?= is (?:a parameter of|not defined|not set))"
+)
 
 
-def of(reason: str, name: str) -> str:
+def name_attribute(reason: str, name: str) -> str:
     """Return why an attribute is unknown: with its name, so that a call of it is reported."""
-    return _NAMED.sub(rf"\1.{name} \2", reason, count=1)
+    return _NAMED.sub(rf"\g<0>.{name}", reason, count=1)
 
 
-def _of_tensor(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:
+def _tensor_attribute(interpreter: Interpreter, tensor: Tensor, name: str, line: int) -> Value:
     if name == "shape":
         if tensor.shape is None:
-            return Unknown("the shape of a tensor that is not known", line)
+            return Unknown("an unknown tensor shape", line)
         sides: list[Value] = [
-            Known(s) if s is not None else Unknown("a side that is not known", line) for s in tensor.shape
+            Known(s) if s is not None else Unknown("an unknown side", line) for s in tensor.shape
         ]
         return Listing("tuple", sides)
     if name == "dtype" and tensor.inside and interpreter.in_graph() is None and is_keras_3(interpreter):
         return OpaqueObject(names.TEXT_DTYPE, tensor.dtype)
     if name == "dtype":
-        return Api(f"tf.{tensor.dtype}") if tensor.dtype else Unknown("a dtype that is not known", line)
+        return Api(f"tf.{tensor.dtype}") if tensor.dtype else Unknown("an unknown dtype", line)
     if name in ("device", "backing_device"):
         interpreter.event("query", f"tensor.{name}", line, {"value": tensor})
-        return Unknown("the device is known when it runs", line)
+        return Unknown("a device known only at run time", line)
     if name == "ndim" and tensor.shape is not None:
         return Known(len(tensor.shape))
     if name in ("size", "nbytes") and tensor.library == "np":
         count, item = elements(tensor.shape), names.item_bytes(tensor.dtype)
         if count is not None and (name == "size" or item):
             return Known(count if name == "size" else count * (item or 1))
-        return Unknown("the size of an array that is not known", line)
+        return Unknown("an unknown array size", line)
     if name == "T":
         shape = tensor.shape[::-1] if tensor.shape is not None else None
         return Tensor(shape, tensor.dtype, tensor.library, tensor.made, tensor.inside)
     return Bound(tensor, name)
 
 
-def _of_instance(interpreter: Interpreter, instance: Instance, name: str, line: int) -> Value:
+def _instance_attribute(interpreter: Interpreter, instance: Instance, name: str, line: int) -> Value:
     if name in instance.attributes:
         return instance.attributes[name]
     found = instance.of.find(name)

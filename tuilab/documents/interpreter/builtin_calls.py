@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tuilab.documents.interpreter import arithmetic, attributes
-from tuilab.documents.interpreter.expressions import told
+from tuilab.documents.interpreter.expressions import join_text
 from tuilab.documents.interpreter.interpreter import Interpreter, times_in
 from tuilab.documents.interpreter.items import iterate
 from tuilab.documents.interpreter.library import Arguments, handles
@@ -66,7 +66,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.event("opaque", word, args.line)
     elif word in ("open",) and interpreter.in_graph():
         interpreter.event("effect", "open()", args.line)
-    return Unknown(f"what {word}() gives", args.line)
+    return Unknown(f"the result of {word}()", args.line)
 
 
 @handles(
@@ -79,7 +79,7 @@ def builtin(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 )
 def progress(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Yield the items of a progress bar's argument."""
-    return args.get("iterable", "0", default=Unknown("what a bar of progress counts", args.line))
+    return args.get("iterable", "0", default=Unknown("the result of a progress bar", args.line))
 
 
 @handles("tqdm.trange", "tqdm.auto.trange", "tqdm.notebook.trange", "tqdm.tnrange")
@@ -100,13 +100,13 @@ def _pure(word: str, values: Sequence[Value], line: int) -> Value:
     try:
         return Known(arithmetic.bounded(_PURE[word](*[v.value for v in values if isinstance(v, Known)])))
     except (TypeError, ValueError, ArithmeticError, arithmetic.NotComputed):
-        return Unknown(f"what {word}() gives", line)
+        return Unknown(f"the result of {word}()", line)
 
 
 def _print(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     for value in values:
         interpreter.reads(value, "print()", args.line)
-    interpreter.tell(values, args.line)
+    interpreter.record_printed(values, args.line)
     words = " ".join(str(v.value) if isinstance(v, Known) else "{}" for v in values)
     kind: Kind = "effect" if interpreter.in_graph() else "print"
     interpreter.event(kind, "print()", args.line, {"text": Known(words[:400])})
@@ -119,9 +119,9 @@ def _len(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
         return Known(len(value.value))
     if isinstance(value, Unknown):
         # Asking for a length iterates over nothing.
-        return Number("a length that is not known", args.line)
+        return Number("an unknown length", args.line)
     count = iterate(interpreter, value, args.line).count
-    return Known(count) if count is not None else Unknown("a length that is not known", args.line)
+    return Known(count) if count is not None else Unknown("an unknown length", args.line)
 
 
 def _range(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
@@ -144,13 +144,13 @@ def _number(word: str) -> Any:
             return value
         if isinstance(value, Known) and isinstance(value.value, int | float | str) and len(values) == 1:
             if isinstance(value.value, str) and len(value.value) > 60:
-                return Unknown("a number that is not known", args.line)
+                return Unknown("an unknown number", args.line)
             try:
                 made = int(value.value) if word == "int" else float(value.value)
                 return Known(arithmetic.bounded(made))
             except (ValueError, OverflowError, arithmetic.NotComputed):
                 pass
-        return Number("a number that is not known", args.line)
+        return Number("an unknown number", args.line)
 
     return convert
 
@@ -191,7 +191,7 @@ def _sum(interpreter: Interpreter, values: list[Value], args: Arguments) -> Valu
             pass
     if found is not None and isinstance(found.element, Elapsed):
         return found.element
-    return Unknown("a sum that is not known", args.line)
+    return Unknown("an unknown sum", args.line)
 
 
 def _extreme(word: str) -> Any:
@@ -203,7 +203,7 @@ def _extreme(word: str) -> Any:
         times = [v for v in values if isinstance(v, Elapsed)]
         if len(values) == 1 and isinstance(values[0], Many) and isinstance(values[0].element, Elapsed):
             times = [values[0].element]
-        return times[0] if times else Unknown(f"what {word}() gives", args.line)
+        return times[0] if times else Unknown(f"the result of {word}()", args.line)
 
     return pick
 
@@ -230,12 +230,12 @@ def _isinstance(interpreter: Interpreter, values: list[Value], args: Arguments) 
         kinds = {"builtins.str": str, "builtins.int": int, "builtins.float": float, "builtins.bool": bool}
         if values[1].name in kinds:
             return Known(isinstance(values[0].value, kinds[values[1].name]))
-    return Unknown("a condition that is not known", args.line)
+    return Unknown("an unknown condition", args.line)
 
 
 def _callable(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
     known = truth(values[0]) if values and isinstance(values[0], Function | Bound) else None
-    return Known(True) if known else Unknown("a condition that is not known", args.line)
+    return Known(True) if known else Unknown("an unknown condition", args.line)
 
 
 def _round(interpreter: Interpreter, values: list[Value], args: Arguments) -> Value:
@@ -248,7 +248,7 @@ def _text(interpreter: Interpreter, values: list[Value], args: Arguments) -> Val
     """Return a value's text; the text of a time contains it."""
     interpreter.dates(*values[:1])
     if values and times_in(values[0]):
-        return told("", values[:1], args.line)
+        return join_text("", values[:1], args.line)
     return _pure("str", values, args.line) if _are_known(values, args) else Unknown("a text", args.line)
 
 
@@ -256,7 +256,7 @@ def _divmod(interpreter: Interpreter, values: list[Value], args: Arguments) -> V
     """Both parts of a time, such as minutes and seconds, are that time."""
     if values and isinstance(values[0], Elapsed):
         return Listing("tuple", [values[0], values[0]])
-    return Unknown("what divmod() gives", args.line)
+    return Unknown("the result of divmod()", args.line)
 
 
 _HANDLERS: dict[str, Any] = {

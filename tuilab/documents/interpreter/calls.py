@@ -12,7 +12,7 @@ from tuilab.documents.interpreter.interpreter import (
     Frame,
     Interpreter,
     Keywords,
-    called,
+    calls_of,
     expression,
     numbered,
 )
@@ -28,6 +28,7 @@ from tuilab.documents.interpreter.unread import (
 )
 from tuilab.documents.interpreter.values import (
     NONE,
+    RESULT_OF,
     Api,
     Bound,
     Class,
@@ -55,18 +56,18 @@ def call(interpreter: Interpreter, node: ast.Call, scope: Scope) -> Value:
             return builtin_calls.with_scope(interpreter, node, scope)
     callee = interpreter.evaluate(node.func, scope)
     if isinstance(callee, Unknown) and callee.reason in _UNNAMED:
-        callee = _named(node.func, callee)
+        callee = _name_callee(node.func, callee)
     args, keywords = arguments(interpreter, node, scope)
     # In a chain over several lines, a call is on the line of its own name.
     return interpreter.call(callee, args, keywords, interpreter.away or node.func.end_lineno or node.lineno)
 
 
 # Records that do not name the callee.
-_UNNAMED = ("it depends on a condition", "an item that is not known")
+_UNNAMED = ("it depends on a condition", "an unknown item")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*$")
 
 
-def _named(node: ast.expr, callee: Unknown) -> Unknown:
+def _name_callee(node: ast.expr, callee: Unknown) -> Unknown:
     """Return the callee with the name used in the code, if there is one."""
     name = ast.unparse(node)[:_LONGEST_NAME] if isinstance(node, ast.Name | ast.Attribute) else ""
     if not _DOTTED.match(name):
@@ -103,7 +104,7 @@ def arguments(interpreter: Interpreter, node: ast.Call, scope: Scope) -> tuple[l
     return args, keywords
 
 
-@called(Bound)
+@calls_of(Bound)
 def call_bound(
     interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -116,7 +117,7 @@ def call_bound(
 _CALLABLE = (Function, Graph, Bound, Partial, Model, Class, Instance)
 
 
-@called(Unknown)
+@calls_of(Unknown)
 def call_either(
     interpreter: Interpreter, unknown: Unknown, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -138,14 +139,14 @@ def call_either(
 _FEW_OPTIONS = 4
 
 
-@called(Partial)
+@calls_of(Partial)
 def call_partial(
     interpreter: Interpreter, made: Partial, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
     return interpreter.call(made.target, [*made.args, *args], {**made.keywords, **keywords}, line)
 
 
-@called(OpaqueObject)
+@calls_of(OpaqueObject)
 def call_object(
     interpreter: Interpreter, callee: OpaqueObject, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -177,7 +178,7 @@ def call_object(
             return interpreter.opaque(callee, args, line)
 
 
-@called(Function)
+@calls_of(Function)
 def call_function(
     interpreter: Interpreter,
     function: Function,
@@ -298,14 +299,14 @@ def _bind(
         elif name in assumed:
             scope.names[name] = objects.assumed(assumed[name], line)
         else:
-            scope.names[name] = Unknown(f"{name} is given by whoever calls {function.name}", line)
+            scope.names[name] = Unknown(f"{name} is a parameter of {function.name}", line)
     if spec.vararg is not None:
         scope.names[spec.vararg.arg] = Listing("tuple", args[len(plain) :], OPEN in keywords)
     if spec.kwarg is not None:
         scope.names[spec.kwarg.arg] = Mapping(dict(rest), OPEN in keywords)
 
 
-@called(Graph)
+@calls_of(Graph)
 def call_graph(
     interpreter: Interpreter, graph: Graph, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -351,7 +352,7 @@ def name_of(value: Value) -> str:
     return value.name if isinstance(value, Function | Bound | Api) else "a function"
 
 
-@called(Class)
+@calls_of(Class)
 def instantiate(
     interpreter: Interpreter, made: Class, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -367,7 +368,7 @@ def instantiate(
     return instance
 
 
-@called(Instance)
+@calls_of(Instance)
 def call_instance(
     interpreter: Interpreter, instance: Instance, args: list[Value], keywords: Keywords, line: int
 ) -> Value:
@@ -388,7 +389,7 @@ def call_instance(
 def _times(decorator: Api | Unknown) -> bool:
     """Return True if an unread decorator times the function, judging by its name or its maker's."""
     name = decorator.name if isinstance(decorator, Api) else callee(decorator.reason)
-    given = isinstance(decorator, Api) or decorator.reason.startswith("what ")
+    given = isinstance(decorator, Api) or decorator.reason.startswith(RESULT_OF)
     return given and times_functions(name)
 
 

@@ -76,7 +76,7 @@ def standard(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             interpreter.event("opaque", name, args.line, args.values)
             break
     if name.startswith(_TELLS):
-        interpreter.tell(list(args.values.values()), args.line)
+        interpreter.record_printed(list(args.values.values()), args.line)
     if name.startswith(_READS):
         args.read(interpreter, f"{name}()")
     if name.startswith(_WORKS):

@@ -65,7 +65,7 @@ def run(interpreter: Interpreter, manager: Value, body: Body, line: int, last_li
 
 def device_scope(interpreter: Interpreter, families: tuple[str, ...], line: int, body: Body) -> Flow:
     """Read the body of `with tf.device(…)`."""
-    scope = DeviceScope(interpreter.here(line), families, len(interpreter.trace.events))
+    scope = DeviceScope(interpreter.document_line(line), families, len(interpreter.trace.events))
     interpreter.trace.scopes.append(scope)
     with interpreter.at(devices=(*interpreter.place.devices, scope)):
         flow = body(NONE)
@@ -124,5 +124,5 @@ def _generated(
 
     call_function(interpreter, function, args, keywords, line, hook=hook)
     if not flows:
-        return body(Unknown("what a context manager gives", line))
+        return body(Unknown("the result of a context manager", line))
     return flows[0]

@@ -38,7 +38,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     if name.rpartition(".")[2].endswith("Dataset"):
         return source(interpreter, name, args)
     interpreter.event("dataset", name, args.line, args.values)
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles(
@@ -67,13 +67,13 @@ def prepared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         return Dataset((Step(name, args.values, args.line, event.index),), element)
 
     split = args.get("split", "1")
-    parts: Value = Unknown(f"what {name} gives", args.line)
+    parts: Value = Unknown(f"the result of {name}", args.line)
     if isinstance(split, Listing) and not split.open:
         parts = Listing("list", [pipeline() for _ in split.items[:16]])
     elif isinstance(split, Known) and isinstance(split.value, str):
         parts = pipeline()
     if truth(args.get("with_info")) is True:
-        return Listing("tuple", [parts, Unknown(f"what {name} gives", args.line)])
+        return Listing("tuple", [parts, Unknown(f"the result of {name}", args.line)])
     return parts
 
 
@@ -95,7 +95,7 @@ def _element(interpreter: Interpreter, word: str, args: Arguments) -> Value:
         )
         if listed and all(isinstance(p, Dataset) for p in listed):
             return Listing("tuple", [p.element for p in listed if isinstance(p, Dataset)])
-    return Unknown("what this pipeline yields", args.line)
+    return Unknown("the result of this pipeline", args.line)
 
 
 def _read_generator(interpreter: Interpreter, args: Arguments) -> None:
@@ -151,7 +151,7 @@ def method(
         return Tensor(None, None, made=len(interpreter.trace.events) - 1)
     event = interpreter.event("dataset", known, line, bound.values)
     if len(dataset.steps) >= MOST_STEPS:
-        return Unknown("a pipeline of very many steps", line)
+        return Unknown("a pipeline with too many steps", line)
     step = Step(name, bound.values, line, event.index)
     return Dataset((*dataset.steps, step), _after(interpreter, dataset, name, bound))
 
@@ -162,7 +162,7 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
     if name in ("map", "flat_map", "interleave"):
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
         result = _traced(interpreter, name, args, list(spread))
-        return result if name == "map" else Unknown("what this pipeline yields", args.line)
+        return result if name == "map" else Unknown("the result of this pipeline", args.line)
     if name in _TRACES:
         spread = element.items if isinstance(element, Listing) and element.kind == "tuple" else [element]
         _traced(interpreter, name, args, list(spread))
@@ -172,7 +172,7 @@ def _after(interpreter: Interpreter, dataset: Dataset, name: str, args: Argument
     if name == "enumerate":
         return Listing("tuple", [Tensor((), "int64", inside=True), element])
     if name == "apply":
-        return Unknown("what this pipeline yields", args.line)
+        return Unknown("the result of this pipeline", args.line)
     return element
 
 
@@ -180,21 +180,21 @@ def _traced(interpreter: Interpreter, name: str, args: Arguments, elements: list
     """Read a mapped function as TensorFlow traces it."""
     target = args.get("map_func", "predicate", "reduce_func", "scan_func", "0")
     if not isinstance(target, _CALLABLE):
-        return Unknown("what a mapped function gives", args.line)
-    taken = _most_taken(target)
+        return Unknown("the result of a mapped function", args.line)
+    taken = _most_positional(target)
     if name == "map" and taken is not None and len(elements) > taken:
         interpreter.misfit(
             "type",
             args.line,
-            f"map() gives the function {len(elements)} arguments, one for each part of an element, and it "
+            f"map() passes the function {len(elements)} arguments, one for each part of an element, but it "
             f"takes {taken}",
-            "Let it take each part by a name of its own.",
+            "Give it one parameter for each part.",
         )
     with interpreter.at(traced=Traced(f"Dataset.{name}", args.line), devices=(), loops=()):
         return interpreter.call(target, elements, {}, args.line)
 
 
-def _most_taken(target: Value) -> int | None:
+def _most_positional(target: Value) -> int | None:
     """Return the maximum number of positional arguments of a plain function; None if not known."""
     if not isinstance(target, Function) or target.kind != "plain":
         return None

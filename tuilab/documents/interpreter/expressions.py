@@ -84,7 +84,7 @@ def binary(interpreter: Interpreter, node: ast.BinOp, scope: Scope) -> Value:
         interpreter.misfit(
             "type",
             node.lineno,
-            "print() gives None, and None % … raises a TypeError",
+            "print() returns None, and None % … raises a TypeError",
             "Put the % … inside of print's parentheses.",
             at="%",
         )
@@ -105,7 +105,7 @@ def operate(interpreter: Interpreter, op: ast.operator, left: Value, right: Valu
     """Return the value of `left op right`; an op of TensorFlow or NumPy if a tensor takes part."""
     if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str):
         interpreter.reads(right, "formatting", line)
-        return told(left.value, [right], line)
+        return join_text(left.value, [right], line)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return tensors.operator(interpreter, op, left, right, line)
     timed = _on_times(interpreter, op, left, right, line)
@@ -147,7 +147,7 @@ def _on_times(
         and (_is_text(left) or _is_text(right))
         and (times_in(left) or times_in(right))
     ):
-        return told("", [left, right], line)
+        return join_text("", [left, right], line)
     if isinstance(left, Elapsed):
         if isinstance(right, Elapsed):
             if divides or isinstance(op, ast.Sub):
@@ -199,7 +199,7 @@ def _on_constants(op: ast.operator, left: Value, right: Value, line: int) -> Val
 def _unresolved(left: Value, right: Value, line: int) -> Value:
     """Return what remains of an operation: a number, or why an operand is unknown."""
     if is_number(left) and is_number(right):
-        return Number("a number that is not known", line)
+        return Number("an unknown number", line)
     for value in (left, right):
         if isinstance(value, Unknown):
             return Unknown(value.reason, value.line)
@@ -235,7 +235,7 @@ def unary(interpreter: Interpreter, node: ast.UnaryOp, scope: Scope) -> Value:
     known = truth(value)
     if isinstance(node.op, ast.Not) and known is not None:
         return Known(not known)
-    return value if isinstance(value, Unknown) else Unknown("a condition that is not known", node.lineno)
+    return value if isinstance(value, Unknown) else Unknown("an unknown condition", node.lineno)
 
 
 @expression(ast.BoolOp)
@@ -296,7 +296,7 @@ def _compared(interpreter: Interpreter, op: ast.cmpop, left: Value, right: Value
         except NotComputed:
             pass
     kind = Number if is_number(left) and is_number(right) else Unknown
-    return kind("a condition that is not known", line)
+    return kind("an unknown condition", line)
 
 
 def _all_known(value: Value) -> bool:
@@ -379,15 +379,15 @@ def formatted(interpreter: Interpreter, node: ast.JoinedStr, scope: Scope) -> Va
     text = "".join(words)
     if known and len(text) <= arithmetic.LONGEST_TEXT:
         return Known(text)
-    return told(text, values, node.lineno)
+    return join_text(text, values, node.lineno)
 
 
-def told(words: str, values: Sequence[Value], line: int) -> Told:
+def join_text(words: str, values: Sequence[Value], line: int) -> Told:
     """Return a partly unknown text, with the times in it."""
     times = tuple(dict.fromkeys(time for value in values for time in times_in(value)))
     own = " ".join(str(v.value)[:200] for v in values if isinstance(v, Known) and isinstance(v.value, str))
     inner = " ".join(v.words for v in values if isinstance(v, Told))
-    return Told("a text that is not known as a whole", line, (), f"{words} {own} {inner}"[:400], times)
+    return Told("a partly unknown text", line, (), f"{words} {own} {inner}"[:400], times)
 
 
 @expression(ast.Slice)
@@ -399,7 +399,7 @@ def slices(interpreter: Interpreter, node: ast.Slice, scope: Scope) -> Value:
 
 
 @expression(ast.NamedExpr)
-def named(interpreter: Interpreter, node: ast.NamedExpr, scope: Scope) -> Value:
+def named_expression(interpreter: Interpreter, node: ast.NamedExpr, scope: Scope) -> Value:
     value = interpreter.evaluate(node.value, scope)
     interpreter.journal.write(scope.names, node.target.id, value)
     return value
@@ -434,9 +434,9 @@ def yields(interpreter: Interpreter, node: "ast.Yield | ast.YieldFrom", scope: S
     if hook is not None and isinstance(node, ast.Yield):
         hook(value)
     else:
-        interpreter.event("opaque", "whoever takes what a generator yields", node.lineno)
+        interpreter.event("opaque", "the code that consumes a generator", node.lineno)
         interpreter.frames[-1].returned.append(value)
-    return Unknown("what a generator is sent", node.lineno)
+    return Unknown("the result of a yield", node.lineno)
 
 
 @expression(ast.Starred, ast.Await)

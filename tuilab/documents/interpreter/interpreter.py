@@ -101,7 +101,7 @@ def statement(*kinds: type[ast.stmt]) -> Callable[[E], E]:
     return partial(_register, STATEMENTS, kinds)
 
 
-def called(*kinds: type[Value]) -> Callable[[E], E]:
+def calls_of(*kinds: type[Value]) -> Callable[[E], E]:
     """Register the result of calling some kinds of value."""
     return partial(_register, CALLS, kinds)
 
@@ -277,7 +277,7 @@ class Interpreter:
         """Record a call of something unknown. It may do any work and wait for it."""
         self.dates(*args)
         self.spans(*args)
-        self.tell(args, line)
+        self.record_printed(args, line)
         reason = callee.reason if isinstance(callee, Unknown) else "a call that is not followed"
         self.event("opaque", reason, line, numbered(args))
         return Unknown(reason, callee.line if isinstance(callee, Unknown) and callee.line else line)
@@ -385,7 +385,7 @@ class Interpreter:
         for number in regions[:_MOST_BESIDE]:
             self.trace.regions[number].beside |= set(regions[:_MOST_BESIDE]) - {number}
 
-    def tell(self, values: Sequence[Value], line: int) -> None:
+    def record_printed(self, values: Sequence[Value], line: int) -> None:
         """Record that times are printed or logged together, with the words between them."""
         times = list(dict.fromkeys(time for value in values for time in times_in(value)))
         words = " ".join(_words_of(value) for value in values)[:400] if times else ""
@@ -393,8 +393,8 @@ class Interpreter:
         if times and not called and not _WORD.search(words):
             words = f"{self._title(line)} {words}"
         for number in times:
-            told = f"{called[number]} {words}" if number in called else words
-            self.trace.regions[number].told.append((self.away or line, told))
+            text = f"{called[number]} {words}" if number in called else words
+            self.trace.regions[number].told.append((self.away or line, text))
         self.compare(times)
 
     def _title(self, line: int) -> str:
@@ -424,7 +424,7 @@ class Interpreter:
             return Unknown("a time limit", self.trace.events[last].line)
         self._covered += last - first
         if self._covered > MOST_COVERED:
-            self.note(self.trace.events[last].line, "so many timings overlap that the rest is not followed")
+            self.note(self.trace.events[last].line, "too many timings overlap, so the rest is not followed")
             return Unknown("a time that is not followed", self.trace.events[last].line)
         start, end = self.trace.events[first], self.trace.events[last]
         line, last_line = self._withs.get(first, (start.line, end.line))
@@ -457,7 +457,7 @@ class Interpreter:
         finally:
             self.away = before
 
-    def here(self, line: int) -> int:
+    def document_line(self, line: int) -> int:
         """Return the document line of the code being read; 0 if there is none."""
         return 0 if self.away else line
 

@@ -82,12 +82,12 @@ def iterate(interpreter: Interpreter, value: Value, line: int) -> Iteration:
             interpreter.event("opaque", "a generator", line)
             return Iteration(_common(value.data.items, varies))
         case Instance():
-            interpreter.event("opaque", f"going through a {value.of.name}", line)
+            interpreter.event("opaque", f"iterating over a {value.of.name}", line)
             return Iteration(varies)
         case Known(value=str(text)):
             return Iteration(varies, len(text), [Known(c) for c in text[: MOST_UNROLLED + 1]])
         case Unknown():
-            interpreter.event("opaque", "going through what is not known", line)
+            interpreter.event("opaque", "iterating over an unknown value", line)
             return Iteration(Unknown(value.reason, value.line))
         case _:
             return Iteration(varies)
@@ -197,25 +197,25 @@ def subscript(interpreter: Interpreter, node: ast.Subscript, scope: Scope) -> Va
             if at is not None and -len(value.items) <= at < len(value.items) and not (value.open and at < 0):
                 return value.items[at]
             alike = _common(value.items, index)
-            return alike if isinstance(alike, Tensor) else Unknown("an item that is not known", node.lineno)
+            return alike if isinstance(alike, Tensor) else Unknown("an unknown item", node.lineno)
         case Mapping():
             if isinstance(index, Known) and index.value in value.items:
                 return value.items[index.value]
-            return Unknown("an item that is not known", node.lineno)
+            return Unknown("an unknown item", node.lineno)
         case Many() | Span() | OpaqueObject(kind="enumerate" | "zip"):
             return iterate(interpreter, value, node.lineno).element
         case Tensor():
-            return _of_tensor(interpreter, value, index, node.lineno)
+            return _tensor_item(interpreter, value, index, node.lineno)
         case OpaqueObject(kind="logs"):
-            return _of_logs(interpreter, value, index, node.lineno)
+            return _logs_item(interpreter, value, index, node.lineno)
         case OpaqueObject(kind="info"):
-            return _of_info(interpreter, value, index, node.lineno)
+            return _info_item(interpreter, value, index, node.lineno)
         case Api() | Bound():
             return value
         case Unknown():
             return Unknown(value.reason, value.line)
         case _:
-            return Unknown("an item that is not known", node.lineno)
+            return Unknown("an unknown item", node.lineno)
 
 
 def _index(interpreter: Interpreter, node: ast.expr, scope: Scope) -> Value:
@@ -245,10 +245,10 @@ def _slice(interpreter: Interpreter, value: Value, node: ast.Slice, scope: Scope
             )
             shape = (first, *shape[1:])
         return _part(interpreter, value, shape, line)
-    return value if isinstance(value, Many) else Unknown("a slice of what is not known", line)
+    return value if isinstance(value, Many) else Unknown("a slice of an unknown value", line)
 
 
-def _of_tensor(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
+def _tensor_item(interpreter: Interpreter, tensor: Tensor, index: Value, line: int) -> Value:
     return _part(interpreter, tensor, sliced(tensor, index), line)
 
 
@@ -259,29 +259,29 @@ def _part(interpreter: Interpreter, tensor: Tensor, shape: Shape | None, line: i
     return result
 
 
-def _of_info(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
+def _info_item(interpreter: Interpreter, info: OpaqueObject, index: Value, line: int) -> Value:
     """Return an item of a result with known keys: `get_memory_info` has `current` and `peak`."""
     name, keys = info.data
     if isinstance(index, Known) and index.value not in keys:
         remedy = "Its keys are " + " and ".join(repr(k) for k in keys) + "."
         interpreter.misfit("key", line, f"the result of {name} has no key {index.value!r}", remedy)
-    return Unknown("a figure that is known when it runs", line)
+    return Unknown("a figure known only at run time", line)
 
 
-def _of_logs(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
+def _logs_item(interpreter: Interpreter, logs: OpaqueObject, index: Value, line: int) -> Value:
     """Return an item of fit()'s logs: metrics are named as in compile(), with `val_` for validation."""
     metrics, tested = logs.data
     key = index.value if isinstance(index, Known) and isinstance(index.value, str) else ""
     name = key.removeprefix("val_")
     other = {"acc": "accuracy", "accuracy": "acc"}.get(name, "")
     if key != name and not tested:
-        detail = f"fit() is given no validation_data here, and logs no {key!r}"
-        interpreter.misfit("key", line, detail, "Give it validation_data or validation_split.", at=key)
+        detail = f"fit() has no validation_data here, so it does not log {key!r}"
+        interpreter.misfit("key", line, detail, "Pass validation_data or validation_split.", at=key)
     elif metrics is not None and other in metrics and name not in metrics:
-        detail = f"fit() logs the metric under the name that compile() was given, {other!r}, and not {key!r}"
+        detail = f"fit() logs the metric under its name in compile(), {other!r}, not {key!r}"
         remedy = f"Its key is {key.removesuffix(name) + other!r}."
         interpreter.misfit("key", line, detail, remedy, at=key)
-    return Unknown("what fit() logged", line)
+    return Unknown("the result of fit()", line)
 
 
 def bind_target(interpreter: Interpreter, target: ast.expr, value: Value, scope: Scope) -> None:
@@ -323,7 +323,7 @@ def _store_item(interpreter: Interpreter, target: ast.Subscript, value: Value, s
         interpreter.misfit(
             "type",
             target.lineno,
-            "a tensor takes no assignment to its items: this raises a TypeError",
+            "a tensor does not support item assignment: this raises a TypeError",
             "Use tf.tensor_scatter_nd_update, or a tf.Variable's slice with .assign().",
         )
     if isinstance(owner, Tensor) and owner.library == "np":
@@ -396,11 +396,14 @@ def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     ):
         for item in items:
             read(item)
-        return _gathered(node, made)
+        return _collect(node, made)
     count = found.count if simple else None
     if found.dataset is not None:
         interpreter.event("iterate", "tf.data.Dataset", node.lineno, {"dataset": found.dataset})
-    line, last = interpreter.here(node.lineno), interpreter.here(node.end_lineno or node.lineno)
+    line, last = (
+        interpreter.document_line(node.lineno),
+        interpreter.document_line(node.end_lineno or node.lineno),
+    )
     with interpreter.inside(Loop(line, last, count, over=found.dataset)):
         read(found.element)
     if isinstance(node, ast.DictComp):
@@ -408,7 +411,7 @@ def comprehension(interpreter: Interpreter, node: Any, scope: Scope) -> Value:
     return Many(made[0], count)
 
 
-def _gathered(node: Any, made: list[Value]) -> Value:
+def _collect(node: Any, made: list[Value]) -> Value:
     if not isinstance(node, ast.DictComp):
         return Listing("set" if isinstance(node, ast.SetComp) else "list", made)
     out = Mapping({})

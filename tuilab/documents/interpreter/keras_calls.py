@@ -1,6 +1,6 @@
 """Keras: layers, models, policies, and training calls."""
 
-from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
 from tuilab.documents.interpreter.library import Arguments, bind, handles, is_keras_3
 from tuilab.documents.interpreter.names import STEPS, TRAINS
 from tuilab.documents.interpreter.tensors import nested_shape
@@ -66,10 +66,10 @@ def saved(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 
 @handles("tf.saved_model.loader.load")
-def of_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+def load_into_session(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Read what version 1 loads into a session: it reads files and restores variables."""
     interpreter.event("build", name, args.line, args.values)
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles("tensorflow_hub.KerasLayer")
@@ -91,7 +91,7 @@ def further_model(interpreter: Interpreter, name: str, args: Arguments) -> Value
     ours = parts[0] != "transformers" or any(part.startswith("TF") for part in parts)
     if not makes or not ours:
         interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"what {name} gives", args.line)
+        return Unknown(f"the result of {name}", args.line)
     made = OpaqueObject("saved", name)
     interpreter.event("build", name, args.line, args.values, made)
     return made
@@ -167,7 +167,7 @@ def backend(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = name.rpartition(".")[2]
     if word in _STATE:
         interpreter.event("config", name, args.line, args.values)
-        return Unknown(f"what {name} gives", args.line)
+        return Unknown(f"the result of {name}", args.line)
     if word == "function":
         interpreter.event("build", name, args.line, args.values)
         return OpaqueObject("object", name)
@@ -192,7 +192,7 @@ def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.event("build", name, args.line, args.values, loaded)
         return loaded
     event = interpreter.event("build", name, args.line, args.values)
-    if name.startswith("tf.keras.optimizers.") and ".legacy" not in name and args.given("lr"):
+    if name.startswith("tf.keras.optimizers.") and ".legacy" not in name and args.has("lr"):
         interpreter.misfit(
             "argument",
             args.line,
@@ -230,10 +230,10 @@ _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 def check_training(interpreter: Interpreter, name: str, args: Arguments) -> None:
     """Record arguments of an unseen model that only Keras models once accepted."""
-    gone = next((argument for argument in _OF_PROCESSES if args.given(argument)), "")
+    gone = next((argument for argument in _OF_PROCESSES if args.has(argument)), "")
     if gone and name in TRAINS and is_keras_3(interpreter):
         detail = f"{name}() in Keras {interpreter.api.keras} takes no argument {gone}"
-        remedy = "Give it to a keras.utils.PyDataset."
+        remedy = "Pass it to a keras.utils.PyDataset."
         interpreter.misfit("argument", args.line, detail, remedy, at=gone)
 
 
@@ -274,7 +274,7 @@ def method(
         return Tensor(None, None)
     if name == "load_weights" and is_keras_3(interpreter):
         return NONE
-    return Unknown(f"what {name}() gives", line)
+    return Unknown(f"the result of {name}()", line)
 
 
 def validates(args: Arguments) -> bool:
@@ -291,7 +291,7 @@ def _texts(value: Value) -> tuple[str, ...] | None:
     return texts if len(texts) == len(items) else None
 
 
-@called(Layer, Model)
+@calls_of(Layer, Model)
 def call_layer(
     interpreter: Interpreter, target: Layer | Model, args: list[Value], keywords: Keywords, line: int
 ) -> Value:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, called
+from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, calls_of
 from tuilab.documents.interpreter.unread import assumes_keras, makes_model
 from tuilab.documents.interpreter.values import NONE, Api, Model, Unknown, Value
 from tuilab.documents.words import words
@@ -64,14 +64,14 @@ class Arguments:
         for name in names:
             if name in self.values:
                 return self.values[name]
-        return Unknown("it is spread from arguments that are not known", self.line) if self.open else default
+        return Unknown("it comes from unknown arguments", self.line) if self.open else default
 
     def read(self, interpreter: Interpreter, how: str) -> None:
         """Record that the host reads all of them."""
         for value in self.values.values():
             interpreter.reads(value, how, self.line)
 
-    def given(self, name: str) -> bool:
+    def has(self, name: str) -> bool:
         """Return True if the parameter was certainly given."""
         return name in self.values
 
@@ -93,7 +93,7 @@ def handles(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-@called(Api)
+@calls_of(Api)
 def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywords, line: int) -> Value:
     """Read the call of a library's function or class by its canonical name."""
     name = api.name
@@ -111,13 +111,13 @@ def call(interpreter: Interpreter, api: Api, args: list[Value], keywords: Keywor
             usual = root != "tf" or name.startswith("tf.compat.v1.")
             return PREFIXES[root + "."](interpreter, known if usual else name, bound)
     interpreter.spans(*args, *keywords.values())
-    interpreter.tell([*args, *keywords.values()], line)
+    interpreter.record_printed([*args, *keywords.values()], line)
     if makes_model(name) and assumes_keras(interpreter.imported) and not interpreter.deferred:
         made = Model([], line, open=True, assumed=True)
         interpreter.event("build", name, line, bound.values, made)
         return made
     interpreter.event("opaque", name, line, bound.values)
-    return Unknown(f"what {name} gives", line)
+    return Unknown(f"the result of {name}", line)
 
 
 _USUAL = {
@@ -162,8 +162,8 @@ _OF_LAYERS = words(
     " alpha rms_scaling vocabulary_size has_input_vocabulary training input_tensor"
 )
 _INSTEAD = {
-    "batch_input_shape": "Put keras.Input(batch_shape=…) in front of it.",
-    "weights": "Call set_weights() once it is built.",
+    "batch_input_shape": "Put keras.Input(batch_shape=…) before it.",
+    "weights": "Call set_weights() after it is built.",
 }
 
 
@@ -195,6 +195,6 @@ def _check(
         new = (unknown[0], now) if known and len(unknown) == 1 and now not in given.values else ("", "")
         interpreter.misfit("argument", line, detail, remedy, at=unknown[0], replace=new)
     if len(args) > signature.positional and not signature.rest:
-        detail = f"{name} is given {len(args)} arguments by position and takes {signature.positional}"
-        remedy = "Give the others by name: " + ", ".join(signature.parameters[:12]) + "."
+        detail = f"{name} gets {len(args)} positional arguments and takes {signature.positional}"
+        remedy = "Pass the others by name: " + ", ".join(signature.parameters[:12]) + "."
         interpreter.misfit("argument", line, detail, remedy)

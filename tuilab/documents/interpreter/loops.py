@@ -188,7 +188,10 @@ def _loop(
 ) -> Loop:
     empty = interpreter.once(node, _is_empty)
     over = found.dataset if found is not None else None
-    line, last = interpreter.here(node.lineno), interpreter.here(node.end_lineno or node.lineno)
+    line, last = (
+        interpreter.document_line(node.lineno),
+        interpreter.document_line(node.end_lineno or node.lineno),
+    )
     made = Loop(line, last, count, empty=empty, over=over)
     if isinstance(node, ast.For):
         made.ends = _ends(node)

@@ -4,7 +4,7 @@ from typing import Any
 
 from tuilab.documents.interpreter import attributes, dataset_calls, keras_calls, objects, ops
 from tuilab.documents.interpreter.arithmetic import LONGEST_LIST, LONGEST_TEXT
-from tuilab.documents.interpreter.expressions import told
+from tuilab.documents.interpreter.expressions import join_text
 from tuilab.documents.interpreter.interpreter import Interpreter, Keywords, numbered, times_in
 from tuilab.documents.interpreter.library import Arguments
 from tuilab.documents.interpreter.names import ARGUMENTS_OF_KERAS, ONLY_KERAS, STEPS, TRAINS, dtype_of
@@ -12,6 +12,7 @@ from tuilab.documents.interpreter.trace import Kind, Traced
 from tuilab.documents.interpreter.unread import OF_LITE, SESSION, assumes_keras, callee
 from tuilab.documents.interpreter.values import (
     NONE,
+    RESULT_OF,
     Bound,
     Clock,
     Dataset,
@@ -66,7 +67,7 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
         case Graph() | Function() if name == "__call__":
             return interpreter.call(owner, args, keywords, line)
         case Graph():
-            return owner if name == "get_concrete_function" else Unknown(f"what {name}() gives", line)
+            return owner if name == "get_concrete_function" else Unknown(f"the result of {name}()", line)
         case Unknown() if name == "run" and "feed_dict" in keywords:
             # Only a TensorFlow session is fed like this.
             return objects.method(
@@ -91,14 +92,14 @@ def call(interpreter: Interpreter, bound: Bound, args: list[Value], keywords: Ke
             return OpaqueObject("history", None) if name == "fit" else Tensor(None, "float32", "np")
         case Unknown():
             if name in ("save", "save_weights"):
-                owner = Unknown(attributes.of(owner.reason, name), owner.line)
+                owner = Unknown(attributes.name_attribute(owner.reason, name), owner.line)
             return interpreter.opaque(owner, args, line)
         case _:
             if name == "append":
                 for value in args:
                     interpreter.gather(value)
             interpreter.event("opaque", name, line, numbered(args))
-            return Unknown(f"what {name}() gives", line)
+            return Unknown(f"the result of {name}()", line)
 
 
 # Libraries whose estimators predict too.
@@ -138,7 +139,7 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
         )
     made = callee(owner.reason).partition(".")[0]
     alone = assumes_keras(interpreter.imported) and made not in _ESTIMATORS
-    given_by = owner.reason.startswith("what ") or " is not defined in" in owner.reason
+    given_by = owner.reason.startswith(RESULT_OF) or " is not defined in" in owner.reason
     if name == "predict" and alone and given_by:
         return True
     given = sum(name in keywords for name in ARGUMENTS_OF_KERAS)
@@ -162,13 +163,13 @@ def _tensor(
             interpreter.misfit(
                 "state",
                 line,
-                f".numpy() of a tensor in what {traced.by} traces: it has no value yet, and this raises an "
+                f".numpy() of a tensor inside {traced.by}: it has no value during tracing, so this raises an "
                 "AttributeError",
                 "Take the value outside, or put Python of this kind into tf.py_function.",
                 at="numpy",
             )
         if tensor.inside and traced is not None:
-            return Unknown("a value that is known when it runs", line)
+            return Unknown("a value known only at run time", line)
         interpreter.sync(f".{name}()", line, tensor)
         return Tensor(tensor.shape, tensor.dtype, "np", tensor.made)
     if tensor.library == "tf" and name == "eval" and interpreter.in_graph() is None:
@@ -181,7 +182,7 @@ def _tensor(
         interpreter.misfit(
             "name",
             line,
-            f"a tensor has no {name}(), which is an array's: this raises an AttributeError",
+            f"a tensor has no {name}(), only an array does: this raises an AttributeError",
             f"Take .numpy().{name}(…), or TensorFlow's own function.",
             at=name,
         )
@@ -299,7 +300,7 @@ def _listing(interpreter: Interpreter, listing: Listing, name: str, args: list[V
         return Listing(listing.kind, list(listing.items), listing.open, listing.born)
     if name == "as_list":
         return listing
-    return Unknown(f"what {name}() gives", line)
+    return Unknown(f"the result of {name}()", line)
 
 
 def _mapping(mapping: Mapping, name: str, args: list[Value], line: int) -> Value:
@@ -320,7 +321,7 @@ def _mapping(mapping: Mapping, name: str, args: list[Value], line: int) -> Value
         mapping.open = mapping.open or args[0].open
     elif name in ("update", "setdefault", "pop", "clear"):
         mapping.open = True
-    return Unknown(f"what {name}() gives", line)
+    return Unknown(f"the result of {name}()", line)
 
 
 _TEXT = ("upper", "lower", "strip", "title", "capitalize", "lstrip", "rstrip")
@@ -348,5 +349,5 @@ def _constant(interpreter: Interpreter, value: Any, name: str, args: list[Value]
     if name == "format" and isinstance(value, str):
         for given_value in args:
             interpreter.reads(given_value, "formatting", line)
-        return Known(value) if "{" not in value else told(value, args, line)
-    return Unknown(f"what {name}() gives", line)
+        return Known(value) if "{" not in value else join_text(value, args, line)
+    return Unknown(f"the result of {name}()", line)

@@ -10,8 +10,8 @@ from tuilab.model.shapes import ITEM_BYTES
 BUILTINS = frozenset(n for n in dir(builtins) if not n.startswith("_")) | {"__import__"}
 
 # Clocks: canonical name → its problem for timing devices, "" for none.
-_WALL = "it follows the wall clock, which may be set or slewed meanwhile, and is coarse on some systems"
-CPU_TIME = "it counts this process's CPU time and stands still while the host waits for a device"
+_WALL = "it reads the wall clock, which may be adjusted during the timing and is coarse on some systems"
+CPU_TIME = "it counts this process's CPU time, which stops while the host waits for a device"
 CLOCKS = {
     "time.time": _WALL,
     "time.time_ns": _WALL,
@@ -21,7 +21,7 @@ CLOCKS = {
     "tf.timestamp": _WALL,
     "time.process_time": CPU_TIME,
     "time.process_time_ns": CPU_TIME,
-    "time.thread_time": "it counts one thread's CPU time; TensorFlow computes on others",
+    "time.thread_time": "it counts one thread's CPU time, but TensorFlow computes on others",
     "time.clock": "it was removed in Python 3.8",
     "time.perf_counter": "",
     "time.perf_counter_ns": "",

@@ -48,10 +48,10 @@ def method(interpreter: Interpreter, asked: Asked) -> Value:
     """Return the method's result."""
     read = METHODS.get(asked.owner.kind)
     result = read(interpreter, asked) if read is not None else None
-    return Unknown(f"what {asked.name}() gives", asked.line) if result is None else result
+    return Unknown(f"the result of {asked.name}()", asked.line) if result is None else result
 
 
-def of(kind: str) -> Callable[[Method], Method]:
+def methods_of(kind: str) -> Callable[[Method], Method]:
     """Register the method reader for a kind of object."""
 
     def register(function: Method) -> Method:
@@ -68,44 +68,44 @@ def assumed(kind: str, line: int) -> Value:
     return OpaqueObject(kind, {"given": NONE} if kind == "lite" else None)
 
 
-@of("rng")
+@methods_of("rng")
 def numpy_generator(interpreter: Interpreter, asked: Asked) -> Value | None:
     return interpreter.call(Api(f"rng.{asked.name}"), asked.args, asked.keywords, asked.line)
 
 
-@of("tf-rng")
+@methods_of("tf-rng")
 def generator_of_tensors(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in _DRAWS:
         return None
     return interpreter.call(Api(f"tf.random.{asked.name}"), asked.args, asked.keywords, asked.line)
 
 
-@of("timer")
+@methods_of("timer")
 def timer(interpreter: Interpreter, asked: Asked) -> Value | None:
     given = Arguments(asked.line, numbered(asked.args) | asked.keywords)
     return timers.timer_method(interpreter, asked.owner, asked.name, given)
 
 
-@of("benchmark")
+@methods_of("benchmark")
 def benchmark(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name != "pedantic":
         return None
     return timers.pytest_benchmark(interpreter, asked.name, asked.args, asked.keywords, asked.line)
 
 
-@of("tape")
+@methods_of("tape")
 def tape(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("gradient", "jacobian", "batch_jacobian"):
         return None
     if asked.args and isinstance(asked.args[0], Unknown):
         # The differentiated computation is unknown, and so is whether it runs.
-        interpreter.event("opaque", f"the {asked.name} of what is not known", asked.line)
+        interpreter.event("opaque", f"the {asked.name} of an unknown value", asked.line)
     else:
         interpreter.event("op", f"tf.GradientTape.{asked.name}", asked.line, {}, Tensor(None, None))
     return Listing("list", [], open=True)
 
 
-@of("super")
+@methods_of("super")
 def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
     """Return a class of the document or a library: its constructor's effects are unknown."""
     if asked.name not in ("__init__", "build", "get_config", "setUp", "tearDown"):
@@ -113,7 +113,7 @@ def base_class(interpreter: Interpreter, asked: Asked) -> Value | None:
     return None
 
 
-@of("session")
+@methods_of("session")
 def session(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("run", "partial_run"):
         return None
@@ -130,30 +130,30 @@ def session(interpreter: Interpreter, asked: Asked) -> Value | None:
     return result
 
 
-@of("generator")
+@methods_of("generator")
 def generator(interpreter: Interpreter, asked: Asked) -> Value | None:
     interpreter.event("opaque", "a generator", asked.line)
     return None
 
 
-@of("writer")
+@methods_of("writer")
 def writer(interpreter: Interpreter, asked: Asked) -> Value | None:
     return NONE
 
 
-@of("iterator")
+@methods_of("iterator")
 def iterator(interpreter: Interpreter, asked: Asked) -> Value | None:
     if asked.name not in ("get_next", "next"):
         return None
     return interpreter.call(Api("builtins.next"), [asked.owner], {}, asked.line)
 
 
-@of("bytes")
+@methods_of("bytes")
 def data(interpreter: Interpreter, asked: Asked) -> Value | None:
     return asked.owner
 
 
-@of("lite")
+@methods_of("lite")
 def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
     """Run TFLite, which computes in `invoke()`; its output is a copy."""
     owner, name, line = asked.owner, asked.name, asked.line
@@ -171,14 +171,14 @@ def lite(interpreter: Interpreter, asked: Asked) -> Value | None:
     return output
 
 
-@of("saved")
-def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
+@methods_of("saved")
+def saved_model_method(interpreter: Interpreter, asked: Asked) -> Value:
     """Return the result of a model's method, or a SavedModel's function of that name or signature."""
     if asked.name in TRAINS and asked.owner.data == "tf.saved_model.load":
         interpreter.misfit(
             "state",
             asked.line,
-            f"what tf.saved_model.load gives has no {asked.name}(): it is no model of Keras",
+            f"the result of tf.saved_model.load has no {asked.name}(): it is not a Keras model",
             "Call it, or one of its signatures; tf.keras.models.load_model gives a model.",
             at=asked.name,
         )
@@ -188,7 +188,7 @@ def of_saved(interpreter: Interpreter, asked: Asked) -> Value:
         return Tensor(None, "float32", "np")
     if asked.name.startswith(_SETS_UP):
         interpreter.event("build", asked.name, asked.line)
-        return Unknown(f"what {asked.name}() gives", asked.line)
+        return Unknown(f"the result of {asked.name}()", asked.line)
     if asked.owner.data not in ("tf.saved_model.load", "tensorflow_hub.load"):
         # generate() and similar methods may read their results.
         return interpreter.opaque(Unknown(f"{asked.name}() of a model", asked.line), asked.args, asked.line)
@@ -210,7 +210,7 @@ def call_saved(
     return result
 
 
-@of("object")
+@methods_of("object")
 def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
     """Read a method of a TensorFlow or Keras object, known by its class's dotted name."""
     made, name, line = str(asked.owner.data), asked.name, asked.line
@@ -221,7 +221,7 @@ def instance(interpreter: Interpreter, asked: Asked) -> Value | None:
     if made.startswith("tf.estimator.") and name in ("train", "evaluate"):
         # Each call builds the graph and creates a session again.
         interpreter.event("train", f"Estimator.{name}", line, {"self": asked.owner})
-        return Unknown(f"what {name}() gives", line)
+        return Unknown(f"the result of {name}()", line)
     if name in ("result", "numpy") and "metrics" in made:
         result = Tensor((), "float32")
         interpreter.event("op", f"{made}.{name}", line, {}, result)

@@ -73,9 +73,9 @@ def always(dtype: str) -> DtypeOf:
     return lambda args: dtype
 
 
-def asked(default: str | None) -> DtypeOf:
+def requested_dtype(default: str | None) -> DtypeOf:
     """Return the given dtype, else the default; None if an unknown one is given."""
-    return lambda args: dtype_of(args.get("dtype")) if args.given("dtype") else default
+    return lambda args: dtype_of(args.get("dtype")) if args.has("dtype") else default
 
 
 def broadcast(args: Arguments) -> Shape | None:
@@ -127,18 +127,16 @@ def square(args: Arguments) -> Shape | None:
 def counted(args: Arguments) -> Shape:
     """Return the shape of `range` and `arange`, for whole numbers and step one."""
     ends = [
-        integer(args.get(*p))
-        for p in (("start",), ("limit", "stop"))
-        if args.given(p[0]) or args.given(p[-1])
+        integer(args.get(*p)) for p in (("start",), ("limit", "stop")) if args.has(p[0]) or args.has(p[-1])
     ]
-    if args.given("delta") or args.given("step") or None in ends or not ends:
+    if args.has("delta") or args.has("step") or None in ends or not ends:
         return (None,)
     return (ends[0] if len(ends) == 1 else max(0, (ends[1] or 0) - (ends[0] or 0)),)
 
 
 def spaced(args: Arguments) -> Shape:
     """Return the shape of `linspace`."""
-    return (integer(args.get("num")) if args.given("num") else 50,)
+    return (integer(args.get("num")) if args.has("num") else 50,)
 
 
 def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
@@ -146,7 +144,7 @@ def filled_dtype(library: Literal["tf", "np"]) -> DtypeOf:
     default = "float64" if library == "np" else None
     return lambda args: (
         dtype_of(args.get("dtype"))
-        if args.given("dtype")
+        if args.has("dtype")
         else tensors.nested_dtype(args.get("value", "fill_value", "start"), library) or default
     )
 
@@ -174,7 +172,7 @@ def expanded(args: Arguments) -> Shape | None:
 def squeezed(args: Arguments) -> Shape | None:
     """Drop dimensions of size one."""
     before = same(args)
-    return None if before is None or args.given("axis") else tuple(s for s in before if s != 1)
+    return None if before is None or args.has("axis") else tuple(s for s in before if s != 1)
 
 
 def transposed(args: Arguments) -> Shape | None:
@@ -197,7 +195,7 @@ def _parts(args: Arguments) -> list[Tensor]:
 
 
 def _axis(args: Arguments) -> int | None:
-    return integer(args.get("axis")) if args.given("axis") else 0
+    return integer(args.get("axis")) if args.has("axis") else 0
 
 
 def stacked(args: Arguments) -> Shape | None:
@@ -288,22 +286,24 @@ _REDUCTIONS = "reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_a
 _IMAGES = """random_brightness adjust_brightness random_flip_left_right random_flip_up_down flip_left_right
     flip_up_down random_contrast random_saturation random_hue per_image_standardization"""
 _HOST = Op("host-op", broadcast, like, "np")
-_DRAWN = Op("host-create", given_size, asked("float64"), "np")
+_DRAWN = Op("host-create", given_size, requested_dtype("float64"), "np")
 
 # A name that ends in a dot covers everything below it without its own row.
 TABLE: dict[str, Op] = {
     **_rows("tf.", _FUNCTIONS, Op("op", broadcast)),
     **_rows("tf.", _CONDITIONS, Op("op", broadcast, always("bool"))),
     **_rows("tf.", _REDUCTIONS, Op("op", reduced)),
-    **_rows("tf.", "zeros ones", Op("create", given_shape, asked("float32"))),
+    **_rows("tf.", "zeros ones", Op("create", given_shape, requested_dtype("float32"))),
     "tf.fill": Op("create", given_shape, filled_dtype("tf")),
-    "tf.eye": Op("create", square, asked("float32")),
+    "tf.eye": Op("create", square, requested_dtype("float32")),
     "tf.range": Op("create", counted, filled_dtype("tf")),
     "tf.linspace": Op("create", spaced, filled_dtype("tf")),
     **_rows(
-        "tf.", "truncated_normal random_normal random_uniform", Op("create", given_shape, asked("float32"))
+        "tf.",
+        "truncated_normal random_normal random_uniform",
+        Op("create", given_shape, requested_dtype("float32")),
     ),
-    "tf.random.": Op("create", given_shape, asked("float32")),
+    "tf.random.": Op("create", given_shape, requested_dtype("float32")),
     **_rows("tf.", "cast saturate_cast bitcast", Op("op", same, lambda a: dtype_of(a.get("dtype", "type")))),
     "tf.reshape": Op("op", reshaped),
     "tf.expand_dims": Op("op", expanded),
@@ -327,15 +327,17 @@ TABLE: dict[str, Op] = {
         "tf.io.", "decode_raw parse_tensor", Op("op", unknown, lambda a: dtype_of(a.get("out_type", "1")))
     ),
     **_rows("tf.io.", "compress decompress decode_compressed", Op("op", unknown, always("string"))),
-    **_rows("np.", "zeros ones empty", Op("host-create", given_shape, asked("float64"), "np")),
+    **_rows("np.", "zeros ones empty", Op("host-create", given_shape, requested_dtype("float64"), "np")),
     "np.full": Op("host-create", given_shape, filled_dtype("np"), "np"),
-    "np.eye": Op("host-create", square, asked("float64"), "np"),
+    "np.eye": Op("host-create", square, requested_dtype("float64"), "np"),
     "np.arange": Op("host-create", counted, filled_dtype("np"), "np"),
-    "np.linspace": Op("host-create", spaced, asked("float64"), "np"),
+    "np.linspace": Op("host-create", spaced, requested_dtype("float64"), "np"),
     "np.random.": _DRAWN,
     "rng.": _DRAWN,
     **_rows("np.random.", "rand randn", Op("host-create", given_sides, always("float64"), "np")),
-    **_rows("", "np.random.randint rng.integers", Op("host-create", given_size, asked("int64"), "np")),
+    **_rows(
+        "", "np.random.randint rng.integers", Op("host-create", given_size, requested_dtype("int64"), "np")
+    ),
     **_rows("np.", "reshape", Op("host-op", reshaped, like, "np")),
     **_rows("np.", "transpose", Op("host-op", transposed, like, "np")),
     **_rows("np.", "expand_dims", Op("host-op", expanded, like, "np")),
@@ -377,7 +379,7 @@ def make(interpreter: Interpreter, name: str, args: Arguments, op: Op) -> Value:
     if word in _NOTHING:
         return NONE if op.library == "np" else _configured(interpreter, name, args)
     if word[:1].isupper():
-        return Unknown(f"what {name} gives", args.line)
+        return Unknown(f"the result of {name}", args.line)
     if op.library == "np":
         if interpreter.in_graph() and op is not TABLE["np."] and name.startswith(("np.random.", "rng.")):
             root = "np.random" if name.startswith("np.random.") else "generator"
@@ -418,17 +420,21 @@ def appended(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 # PyTorch's tensors on the CPU, where the caller waits: read like arrays.
 _TORCH = {
-    **_rows("torch.", "rand randn ones zeros empty", Op("host-create", given_sides, asked("float32"), "np")),
+    **_rows(
+        "torch.",
+        "rand randn ones zeros empty",
+        Op("host-create", given_sides, requested_dtype("float32"), "np"),
+    ),
     **_rows("torch.", "matmul mm mul add sub div", Op("host-op", unknown, like, "np")),
 }
 
 
 @handles(*_TORCH)
-def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+def torch_tensor(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Make a PyTorch tensor, on the host unless a device is given."""
-    if args.given("device"):
+    if args.has("device"):
         interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"what {name} gives", args.line)
+        return Unknown(f"the result of {name}", args.line)
     size = args.get("0", "size")
     if isinstance(size, Listing):
         args.values = {str(number): side for number, side in enumerate(size.items)}
@@ -438,7 +444,7 @@ def of_torch(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 @handles("np.allclose", "np.array_equal", "np.testing.")
 def compared(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     args.read(interpreter, f"{name}()")
-    return Unknown("a condition that is not known", args.line)
+    return Unknown("an unknown condition", args.line)
 
 
 @handles("tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.identity_n")
@@ -450,10 +456,10 @@ def constant(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.misfit(
             "type",
             args.line,
-            f"{second.name} stands where tf.Variable takes `trainable`: it is no dtype there",
+            f"{second.name} is passed as `trainable` of tf.Variable, not as its dtype",
             f"Write dtype={second.name}.",
         )
-    shape = shape_of(args.get("shape")) if args.given("shape") else tensors.nested_shape(value)
+    shape = shape_of(args.get("shape")) if args.has("shape") else tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value)
     moved = isinstance(value, Tensor) and value.library == "tf"
     kind: Kind = "copy" if isinstance(value, Tensor) else "create"
@@ -489,7 +495,7 @@ def host_matmul(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("tf.shape", "tf.size", "tf.rank")
 def measured(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return Unknown("a shape that is known when it runs", args.line)
+    return Unknown("a shape known only at run time", args.line)
 
 
 @handles("np.array", "np.asarray", "np.ascontiguousarray")
@@ -500,7 +506,7 @@ def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         interpreter.reads(value, f"{name}()", args.line)
         return Tensor(value.shape, dtype_of(args.get("dtype")) or value.dtype, "np", value.made)
     interpreter.reads(value, f"{name}()", args.line)
-    if isinstance(value, Many | Listing) and _of_times(value):
+    if isinstance(value, Many | Listing) and _holds_times(value):
         return value
     shape = tensors.nested_shape(value)
     dtype = dtype_of(args.get("dtype")) or tensors.nested_dtype(value, "np")
@@ -509,7 +515,7 @@ def from_object(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return made
 
 
-def _of_times(value: Value) -> bool:
+def _holds_times(value: Value) -> bool:
     element = value.element if isinstance(value, Many) else None
     if isinstance(value, Listing) and value.items:
         element = value.items[0]
@@ -520,13 +526,13 @@ def _of_times(value: Value) -> bool:
 def number(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     value = args.get("0")
     interpreter.reads(value, f"{name}()", args.line)
-    return value if isinstance(value, Known | Elapsed) else Unknown("a number that is not known", args.line)
+    return value if isinstance(value, Known | Elapsed) else Unknown("an unknown number", args.line)
 
 
 @handles("np.prod", "math.prod")
 def product(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     total = elements(shape_of(args.get("0", "a")))
-    return Known(total) if total is not None else Unknown("a product that is not known", args.line)
+    return Known(total) if total is not None else Unknown("an unknown product", args.line)
 
 
 _SAMPLES = "mean median min max std percentile amin amax sum quantile var average"
@@ -543,7 +549,7 @@ def statistic(interpreter: Interpreter, name: str, args: Arguments) -> Value:
         return value.element
     if isinstance(value, Listing) and value.items:
         return value.items[0]
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles("math.")
@@ -556,7 +562,7 @@ def mathematics(interpreter: Interpreter, name: str, args: Arguments) -> Value:
             return Known(getattr(math, word)(*values))
         except (TypeError, ValueError, OverflowError):
             pass
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles("functools.partial")

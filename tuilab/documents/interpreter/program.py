@@ -113,9 +113,7 @@ def read_program(
         _read_uncalled(interpreter)
     except Exhausted:
         at = interpreter.trace.events[-1].line if interpreter.trace.events else line
-        interpreter.trace.notes.append(
-            (at, "the code is too long to follow to its end: the rest was not checked")
-        )
+        interpreter.trace.notes.append((at, "the code is too long: the rest was not checked"))
     return interpreter.trace
 
 
@@ -144,7 +142,7 @@ def _read_uncalled(interpreter: Interpreter) -> None:
 
     Reading one may call others and define more. Functions that others mention come last, if still uncalled.
     """
-    index, named, waiting = 0, _named(interpreter.functions), list[Function]()
+    index, named, waiting = 0, _mentioned_names(interpreter.functions), list[Function]()
     for function in interpreter.functions:
         # An import in one of them counts for the whole module.
         interpreter.imported |= _imports(function.node)
@@ -193,7 +191,7 @@ def _imports(node: ast.AST) -> set[str]:
     return found
 
 
-def _named(functions: Sequence[Function]) -> set[str]:
+def _mentioned_names(functions: Sequence[Function]) -> set[str]:
     """Return the names that the document's functions mention, except their own."""
     found: set[str] = set()
     for function in functions:
@@ -214,7 +212,7 @@ def _unknown_defaults(function: Function) -> dict[str, Value]:
     """Return parameters with default None as unknown: a caller passes something."""
     line = function.node.lineno
     return {
-        name: Unknown(f"{name} is given by whoever calls {function.name}", line)
+        name: Unknown(f"{name} is a parameter of {function.name}", line)
         for name, value in function.defaults.items()
         if value == NONE
     }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tuilab.documents.interpreter.values import Dataset, Elapsed, Known, Tensor, Unknown, Value
+from tuilab.documents.interpreter.values import RESULT_OF, Dataset, Elapsed, Known, Tensor, Unknown, Value
 
 Store = dict[str, Value]
 
@@ -108,7 +108,7 @@ def either(one: Value | None, other: Value | None, line: int) -> Value | None:
         return one if len(one.steps) > len(other.steps) else other
     options: list[Value] = []
     for value in (one, other):
-        called = isinstance(value, Unknown) and not value.options and value.reason.startswith("what ")
+        called = isinstance(value, Unknown) and not value.options and value.reason.startswith(RESULT_OF)
         found = value.options if isinstance(value, Unknown) and not called else (value,)
         options += [v for v in found if isinstance(v, Known) or v not in options]
     return Unknown("it depends on a condition", line, tuple(options[:8]))

@@ -201,11 +201,11 @@ def _asks_for_name(interpreter: Interpreter, test: ast.expr) -> bool:
     """Return True for `if hasattr(tf, "x")`, `if tf.__version__ >= …`: names below it may be of another
     version.
     """
-    asks, names = interpreter.once(test, _asked)
+    asks, names = interpreter.once(test, _looks_up)
     return asks or not interpreter.versions.isdisjoint(names)
 
 
-def _asked(test: ast.expr) -> tuple[bool, frozenset[str]]:
+def _looks_up(test: ast.expr) -> tuple[bool, frozenset[str]]:
     """Return True if an expression reads a version or looks for a name, and the names that it uses."""
     asks, names = False, set[str]()
     for part in ast.walk(test):
@@ -234,7 +234,7 @@ def match(interpreter: Interpreter, node: ast.Match, scope: Scope) -> Flow:
 @statement(ast.Try, ast.TryStar)
 def attempt(interpreter: Interpreter, node: "ast.Try | ast.TryStar", scope: Scope) -> Flow:
     handlers = tuple(Handler(_caught(h, scope, interpreter), h.lineno) for h in node.handlers)
-    record = Try(interpreter.here(node.lineno), handlers, len(interpreter.trace.events))
+    record = Try(interpreter.document_line(node.lineno), handlers, len(interpreter.trace.events))
     interpreter.trace.tries.append(record)
     expects = any(name.rpartition(".")[2] in MISSING for h in handlers for name in h.names)
     interpreter.guards += expects

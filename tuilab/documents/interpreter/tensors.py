@@ -95,17 +95,17 @@ def _check(
         return
     one, other = pair
     if None not in (one.dtype, other.dtype) and one.dtype != other.dtype:
-        detail = (
-            f"{name} is given {one.dtype} and {other.dtype}, and TensorFlow converts neither: this raises"
-        )
+        detail = f"{name} gets {one.dtype} and {other.dtype}, and TensorFlow converts neither: this raises"
         interpreter.misfit("state", line, detail, f"Make both {one.dtype}, by dtype= or tf.cast.")
     elif sides is not None:
         if sides[0][-1] != sides[1][-2] and None not in (sides[0][-1], sides[1][-2]):
-            detail = f"{name} is given {sides[0]} and {sides[1]}, whose inner sides differ: this raises"
-            interpreter.misfit("state", line, detail, "Transpose one of them, or make the inner sides equal.")
+            detail = f"{name} gets {sides[0]} and {sides[1]}, whose inner dimensions differ: this raises"
+            interpreter.misfit(
+                "state", line, detail, "Transpose one of them, or make the inner dimensions equal."
+            )
     elif one.shape is not None and other.shape is not None and _clash(one.shape, other.shape):
-        detail = f"{name} is given shapes {one.shape} and {other.shape}, which do not broadcast: this raises"
-        interpreter.misfit("state", line, detail, "Give tensors whose sides are equal, or 1.")
+        detail = f"{name} gets shapes {one.shape} and {other.shape}, which do not broadcast: this raises"
+        interpreter.misfit("state", line, detail, "Use tensors whose dimensions are equal, or 1.")
 
 
 def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], line: int) -> None:
@@ -116,7 +116,7 @@ def _check_number(interpreter: Interpreter, name: str, values: Sequence[Value], 
         return
     if whole.dtype not in ("int32", "int64") or not _is_sure(interpreter, whole, graph=True):
         return
-    detail = f"{name} is given {whole.dtype} and {number.value}, which becomes no whole number: this raises"
+    detail = f"{name} gets {whole.dtype} and {number.value}, which is not an integer: this raises"
     interpreter.misfit("state", line, detail, f"Write {number.value:g} without a point, or cast the tensor.")
 
 

@@ -65,8 +65,8 @@ def _refuses_physical(interpreter: Interpreter, name: str, given: Value, line: i
         interpreter.misfit(
             "type",
             line,
-            f"{name} is given a physical device's name, {written!r}: this raises a ValueError",
-            f"Give '{written.removeprefix('/physical_device:')}', or a name of list_logical_devices().",
+            f"{name} gets a physical device's name, {written!r}: this raises a ValueError",
+            f"Use '{written.removeprefix('/physical_device:')}', or a name of list_logical_devices().",
         )
 
 
@@ -76,7 +76,7 @@ def function(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     given = args.get("jit_compile", "experimental_compile")
     jit = given.value if isinstance(given, Known) and isinstance(given.value, bool) else None
     if given != NONE and jit is None:
-        interpreter.note(args.line, "whether XLA compiles this function is not known")
+        interpreter.note(args.line, "it is not known if XLA compiles this function")
     target = args.get("func", "0")
     interpreter.event("config", name, args.line)
     if isinstance(target, Function | Bound | Partial | Graph | Api | Model | Layer | Instance):
@@ -109,7 +109,7 @@ def setting(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     _check_argument(interpreter, name, word, args)
     if word == "get_memory_info":
         return OpaqueObject("info", (name, MEMORY_INFO))
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 def _devices(word: str, args: Arguments) -> Value:
@@ -118,7 +118,7 @@ def _devices(word: str, args: Arguments) -> Value:
         physical = not word.startswith("list_logical")
         return Many(DeviceObject(family.upper() if family else "?", physical), None)
     if word == "gpu_device_name":
-        return Unknown("the name of the host's GPU", args.line, (Known("/device:GPU:0"), Known("")))
+        return Unknown("the name of a GPU", args.line, (Known("/device:GPU:0"), Known("")))
     return Unknown("it depends on the host", args.line)
 
 
@@ -126,14 +126,14 @@ def _check_argument(interpreter: Interpreter, name: str, word: str, args: Argume
     value = args.get("device", "dev", "0")
     device = value.element if isinstance(value, Many) else value
     if word in _TAKES_NAME and isinstance(device, DeviceObject):
-        remedy = f"Give the name, such as '{device.family if device.family != '?' else 'GPU'}:0'."
-        detail = f"{name} takes a device's name and is given a device object"
+        remedy = f"Pass the name, such as '{device.family if device.family != '?' else 'GPU'}:0'."
+        detail = f"{name} takes a device's name but gets a device object"
         interpreter.misfit("type", args.line, detail, remedy)
     if word in _TAKES_NAME:
         _refuses_physical(interpreter, name, device, args.line)
     if word in _TAKES_DEVICE and isinstance(value, Known) and isinstance(value.value, str):
-        detail = f"{name} takes a device object and is given the text {value.value!r}"
-        remedy = "Give one of tf.config.list_physical_devices('GPU')."
+        detail = f"{name} takes a device object but gets the text {value.value!r}"
+        remedy = "Pass one of tf.config.list_physical_devices('GPU')."
         interpreter.misfit("type", args.line, detail, remedy)
 
 
@@ -237,7 +237,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Call a function that reads a tensor's value and so waits for it."""
     fetched = args.get("x", "0", "value")
     if name == "tf.print":
-        interpreter.tell(list(args.values.values()), args.line)
+        interpreter.record_printed(list(args.values.values()), args.line)
     if interpreter.in_graph():
         interpreter.event("op", name, args.line, args.values)
     elif interpreter.deferred and name.startswith("tf.keras.backend.") and isinstance(fetched, Tensor):
@@ -247,7 +247,7 @@ def reading(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     else:
         args.read(interpreter, f"{name}()")
         interpreter.event("config", name, args.line, args.values)
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles("tf.app.run", "absl.app.run")
@@ -268,7 +268,7 @@ def imported(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     event = interpreter.event("node", name, args.line, args.values)
     if isinstance(asked, Listing) and not asked.open:
         return Listing("list", [Tensor(None, None, made=event.index) for _ in asked.items])
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 @handles("tf.as_dtype")
@@ -289,18 +289,18 @@ def anything(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     word = short(name).rpartition(".")[2]
     if name.startswith("tf.contrib.") and computes(name):
         interpreter.event("opaque", name, args.line, args.values)
-        return Unknown(f"what {name} gives", args.line)
+        return Unknown(f"the result of {name}", args.line)
     if name.startswith(_NO_WORK) or word[:1].isupper() or name == "tf.print":
         kind: Kind = "config" if name != "tf.print" else "op"
         if name == "tf.saved_model.save":
             kind = "build"
         made = OpaqueObject("object", name) if word[:1].isupper() else None
         interpreter.event(kind, name, args.line, args.values, made)
-        return made or Unknown(f"what {name} gives", args.line)
+        return made or Unknown(f"the result of {name}", args.line)
     for value in args.values.values():
         if isinstance(value, Function | Graph | Instance | Partial):
             interpreter.event("opaque", name, args.line, args.values)
-            return Unknown(f"what {name} gives", args.line)
+            return Unknown(f"the result of {name}", args.line)
     tensors = [v for v in args.values.values() if isinstance(v, Tensor)]
     result = Tensor(None, tensors[0].dtype if tensors else None, inside=any(t.inside for t in tensors))
     interpreter.event("op", name, args.line, args.values, result)

@@ -3,7 +3,7 @@
 from tuilab.documents.interpreter.interpreter import Interpreter
 from tuilab.documents.interpreter.items import iterate
 from tuilab.documents.interpreter.library import Arguments, handles
-from tuilab.documents.interpreter.objects import Asked, of
+from tuilab.documents.interpreter.objects import Asked, methods_of
 from tuilab.documents.interpreter.trace import Loop
 from tuilab.documents.interpreter.values import NONE, Listing, Many, Mapping, OpaqueObject, Unknown, Value
 
@@ -31,8 +31,8 @@ def completed(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     return args.get("fs", "0")
 
 
-@of("pool")
-def of_pool(interpreter: Interpreter, asked: Asked) -> Value | None:
+@methods_of("pool")
+def pool_method(interpreter: Interpreter, asked: Asked) -> Value | None:
     if not asked.args or asked.name not in (*_ONE, *_EACH):
         return None
     function, given = asked.args[0], asked.args[1:]
@@ -56,8 +56,8 @@ _ONE = ("submit", "apply", "apply_async")
 _EACH = ("map", "imap", "imap_unordered", "map_async", "starmap", "starmap_async")
 
 
-@of("thread")
-def of_thread(interpreter: Interpreter, asked: Asked) -> Value | None:
+@methods_of("thread")
+def thread_method(interpreter: Interpreter, asked: Asked) -> Value | None:
     target, args, keywords = asked.owner.data
     if asked.name == "start" and target != NONE:
         named = {str(k): v for k, v in keywords.items.items()} if isinstance(keywords, Mapping) else {}
@@ -65,8 +65,8 @@ def of_thread(interpreter: Interpreter, asked: Asked) -> Value | None:
     return NONE
 
 
-@of("future")
-def of_future(interpreter: Interpreter, asked: Asked) -> Value | None:
+@methods_of("future")
+def future_method(interpreter: Interpreter, asked: Asked) -> Value | None:
     value: Value = asked.owner.data
     return value if asked.name in ("result", "get") else NONE
 

@@ -53,7 +53,7 @@ def key(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Wait for a key, at most for the given time."""
     _paces(interpreter, args)
     interpreter.event("opaque", name, args.line, args.values)
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 def _paces(interpreter: Interpreter, args: Arguments) -> None:
@@ -64,7 +64,7 @@ def _paces(interpreter: Interpreter, args: Arguments) -> None:
 
 
 @handles("time.gmtime", "time.strftime", "datetime.timedelta", "datetime.datetime.utcfromtimestamp")
-def written(interpreter: Interpreter, name: str, args: Arguments) -> Value:
+def format_time(interpreter: Interpreter, name: str, args: Arguments) -> Value:
     """Format a time as hours and minutes; it is still that time."""
     elapsed = next((v for v in args.values.values() if isinstance(v, Elapsed)), None)
     return elapsed if elapsed is not None else other(interpreter, name, args)
@@ -72,7 +72,7 @@ def written(interpreter: Interpreter, name: str, args: Arguments) -> Value:
 
 @handles("time.", "datetime.")
 def other(interpreter: Interpreter, name: str, args: Arguments) -> Value:
-    return Unknown(f"what {name} gives", args.line)
+    return Unknown(f"the result of {name}", args.line)
 
 
 def repeated(interpreter: Interpreter, line: int, count: int | None, read: Callable[[], T]) -> T:
@@ -166,7 +166,7 @@ def _run(interpreter: Interpreter, stmt: Value, line: int) -> None:
         case Known():
             pass
         case _:
-            interpreter.event("opaque", "a statement that is not known", line)
+            interpreter.event("opaque", "an unknown statement", line)
 
 
 def names_only(interpreter: Interpreter, statements: list[ast.stmt], line: int) -> None:

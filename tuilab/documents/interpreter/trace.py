@@ -34,7 +34,7 @@ Kind = Literal[
 ]
 
 # The record for an unknown caller of a function that the document does not call.
-CALLER = "whoever calls it"
+CALLER = "its caller"
 _IDLE = ("sync", "may-wait", "clock", "bind", "print", "config", "query", "node")
 # Events that take time a benchmark could mean to measure.
 WORK = tuple(kind for kind in get_args(Kind) if kind not in _IDLE)

@@ -3,6 +3,7 @@
 import re
 import sys
 
+from tuilab.documents.interpreter.values import RESULT_OF
 from tuilab.documents.words import words
 
 # Libraries whose calls run no TensorFlow, so that none of its first calls happens there.
@@ -18,7 +19,7 @@ _APART = frozenset(sys.stdlib_module_names) - set(
     )
 )
 # Values that yield items, or wrap a body.
-_HANDS_OUT = ("going through what is not known", "a context manager")
+_HANDS_OUT = ("iterating over an unknown value", "a context manager")
 _SETS_UP = re.compile(
     r"(?:print|show|plot|draw|save|load|log|info|warn|error|debug|summary|count|get|set|describe|visuali[sz]e"
     r"|display|compile|freeze|quanti[sz]e|prune|export|register|build|make|create|init|configure|add|append|read"
@@ -89,7 +90,7 @@ def is_timer(reason: str) -> bool:
     dotted = callee(reason)
     root, _, word = dotted.rpartition(".")
     return (
-        reason.startswith("what ") and root not in ("threading", "torch.utils") and bool(_TIMER.match(word))
+        reason.startswith(RESULT_OF) and root not in ("threading", "torch.utils") and bool(_TIMER.match(word))
     )
 
 
@@ -125,7 +126,7 @@ _DOES = {
     "the model is loaded or built": r"load_model|from_pretrained|load_weights"
     r"|(?:build|create)_(?:\w*_)?(?:model|net|graph)\w*",
 }
-_CAMERA = "what cv2.VideoCapture"
+_CAMERA = RESULT_OF + "cv2.VideoCapture"
 # The same by full name, if the last word is not specific enough.
 _DOES_BY_NAME = {
     "an image is read": r"PIL\.Image\.open",
@@ -146,7 +147,7 @@ def set_up(name: str) -> str:
     """Return what a function of that name does besides computing; "" if unclear."""
     dotted = callee(name)
     parts = dotted.split(".")[-2:]
-    if name.startswith("what ") and not name.startswith(_CAMERA):
+    if name.startswith(RESULT_OF) and not name.startswith(_CAMERA):
         # A call on another call's result.
         picture = dotted.startswith("PIL.Image.") and parts[-1] == "save"
         if parts[-1] == "add_summary":
@@ -162,8 +163,8 @@ def set_up(name: str) -> str:
 
 
 def callee(name: str) -> str:
-    """Return the dotted name in an unread call's record: `what cv2.imread gives` → `cv2.imread`."""
-    return name.removeprefix("what ").partition(" ")[0].partition("(")[0]
+    """Return the dotted name in an unread call's record: `the result of cv2.imread` → `cv2.imread`."""
+    return name.removeprefix(RESULT_OF).partition(" ")[0].partition("(")[0]
 
 
 _MODEL_CALLED = re.compile(
@@ -184,7 +185,7 @@ _ON_TENSORFLOW = frozenset(
 
 def computes(name: str) -> bool:
     """Return True if an unread call runs a model, judging by its name."""
-    word = _called(name)
+    word = _last_word(name)
     # A class creates an object; a method may start with a capital letter too.
     made = word[:1].isupper() and not callee(name).rpartition(".")[0].rpartition(".")[2][:1].isupper()
     if not runs_tensorflow(name) or _SETS_UP.match(word) or made or word in _GIVES:
@@ -196,12 +197,12 @@ def computes(name: str) -> bool:
 
 def runs_what_it_is_given(name: str) -> bool:
     """Return True if an unread call runs a model passed to it, judging by its name."""
-    return runs_tensorflow(name) and bool(_RUNS.search(_called(name)))
+    return runs_tensorflow(name) and bool(_RUNS.search(_last_word(name)))
 
 
 def calls_model(name: str) -> bool:
     """Return True if an unread call is of a model or step and returns what it computes."""
-    return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_called(name))))
+    return computes(name) and (is_on_tensorflow(name) or bool(_MODEL_CALLED.search(_last_word(name))))
 
 
 def is_on_tensorflow(name: str) -> bool:
@@ -209,7 +210,7 @@ def is_on_tensorflow(name: str) -> bool:
     return callee(name).partition(".")[0] in _ON_TENSORFLOW
 
 
-def _called(name: str) -> str:
+def _last_word(name: str) -> str:
     """Return the last word of the callee in an unread call's record."""
     return callee(name).rpartition(".")[2]
 

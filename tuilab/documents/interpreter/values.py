@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Shape = tuple[int | None, ...]
+RESULT_OF = "the result of "
+"""How the reason of an unread call's result starts."""
 
 
 class Value:

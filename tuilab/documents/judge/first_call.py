@@ -20,7 +20,7 @@ MANY_RUNS = 50_000
 # Dropped samples, statistics that a slow first sample does not affect, and one that it does.
 _TIMES = r"\w*(?:time|timing|took|lat|dur|elapsed|sample|repeat)\w*"
 _LEFT_OUT = re.compile(r"(\w+)(?:\[\s*[1-9]\d*\s*:\s*\]|\.sort\(\))")
-# Names to which a time or a benchmark's result is added, or a list is given: samples may be gathered in them.
+# Names that may collect samples: a time, a benchmark's result or a list is added to them.
 _GATHERS = re.compile(
     r"(\w+)(?:\.(?:append|extend)\("
     r"[^\n]*(?:time|took|dur|lat|elapsed|perf|clock|end|stop|toc|t1|bench|measure|run|ms\b|-)"
@@ -79,7 +79,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     likely = likely and (work.kind != "opaque" or example.facts.is_of_tensorflow)
     # An article may omit earlier runs; a script or notebook is complete.
     whole = example.block.script or example.block.notebook
-    made = example.facts.is_made(value)
+    made = example.facts.is_created(value)
     likely = likely and (made or (whole and not (isinstance(value, Model) and value.assumed)))
     count = work.place.repeats_inside(len(timing.begins.loops))
     if count is not None and count >= _negligible_from(work):
@@ -132,7 +132,7 @@ def is_robust(code: str) -> bool:
 
 
 def _is_of_steps(example: Example, region: Region) -> bool:
-    """Whether the time from before a loop to within it is of some steps, and not of all since it began."""
+    """True if a time that starts before a loop and ends in it covers only some of its steps."""
     if region.by or region.rate:
         return True
     events = example.trace.events
@@ -158,7 +158,7 @@ _AS_BEFORE = re.compile(
 )
 
 
-# Words in a label or comment which say that first calls are intended.
+# Words in a label or comment that show that first calls are intended.
 _MEANT = re.compile(
     r"\b(?:first|1st|initial) (?:call|run|step|batch|epoch|iteration|time|execution|inference)"
     r"|\bcold[- ](?:start|run|call)|\bcold\b(?! )|\btrac(?:es?|ing)\b|\bcompil(?:es?|ing|ation)\b"

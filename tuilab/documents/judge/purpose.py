@@ -8,7 +8,7 @@ from tuilab.documents.example import Example
 from tuilab.documents.facts import may_run
 from tuilab.documents.interpreter.names import SAVED
 from tuilab.documents.interpreter.trace import Region, TraceEvent
-from tuilab.documents.interpreter.values import integer
+from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
 # Labels of the time of one answer of a model.
@@ -36,7 +36,9 @@ _CHANGES = words("assign assign_add assign_sub apply_gradients update_weights st
 
 
 # Other libraries' optimizers, in the records of unread calls.
-_OPTIMIZERS = ("what torch.optim.", "what optax.", "what jax.example_libraries.optimizers.")
+_OPTIMIZERS = tuple(
+    RESULT_OF + name for name in ("torch.optim.", "optax.", "jax.example_libraries.optimizers.")
+)
 
 
 def trains(events: list[TraceEvent]) -> bool:
@@ -165,8 +167,8 @@ def is_about_speed(example: Example, region: Region) -> bool:
     """Return True if a title or the function's name mentions speed."""
     function = example.trace.events[region.first].place.function
     head = "\n".join(example.source[:_HEAD]) if example.block.script else ""
-    said = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
-    return any(_BENCHMARK.search(_JOINS.sub(" ", text)) for text in said)
+    lines = (example.document_title, example.block.heading, function, " ".join(_SAYS.findall(head)))
+    return any(_BENCHMARK.search(_JOINS.sub(" ", text)) for text in lines)
 
 
 _JOINS = re.compile(r"[_.-]")
@@ -196,13 +198,13 @@ def _is_only_timed(example: Example, events: list[TraceEvent]) -> bool:
         computes = event.kind in ("graph", "op") or event.name in CALLS
         if not computes or event.place.traced is not None or not example.holds(event.line):
             continue
-        found = _GIVES.match(example.text(event.line))
-        if found is None:
+        match = _GIVES.match(example.text(event.line))
+        if match is None:
             continue
-        name = found["name"]
+        name = match["name"]
         if name is None or name == "_":
             # A call on its own line: a training call is made for its effect.
-            return event.name in ("predict", "predict_on_batch") or found["last"] == "predict" or name == "_"
+            return event.name in ("predict", "predict_on_batch") or match["last"] == "predict" or name == "_"
         if example.block.cell == 0:
             used, bound = _names(example.block.code)
             return used[name] == bound[name]

@@ -34,7 +34,7 @@ def runs_on_cpu(example: Example, event: TraceEvent) -> bool:
     given_back = isinstance(event.result, Known | Number) and any(
         v is event.result for v in event.arguments.values()
     )
-    # What is worked out of Python numbers alone is a constant of the graph.
+    # A graph computes an expression of Python numbers once, as a constant.
     given_back = given_back or (
         isinstance(event.result, Known) and isinstance(event.result.value, int | float)
     )

@@ -31,7 +31,7 @@ def parse(lines: Sequence[str], first_line: int) -> Parsed:
     """Parse as a whole; on failure statement by statement, without the broken ones."""
     code = "\n".join(lines)
     modern = _tree(code)
-    older = None if isinstance(modern, ast.Module) else _of_python_2(lines)
+    older = None if isinstance(modern, ast.Module) else _convert_python_2(lines)
     if older is not None and not isinstance(modern, ast.Module):
         out = parse(older, first_line)
         out.broken = [(first_line + modern[0], modern[1])]
@@ -62,7 +62,7 @@ _CATCHES = re.compile(r"^(\s*except [\w. ()]{1,80}(?:, ?[\w.]{1,40}\))?), ?(\w+)
 _LONGEST = 400
 
 
-def _of_python_2(lines: Sequence[str]) -> "list[str] | None":
+def _convert_python_2(lines: Sequence[str]) -> "list[str] | None":
     """Return the lines with print statements and handlers converted to Python 3, if nothing else was old."""
     out = [_modern(line) if len(line) <= _LONGEST else line for line in lines]
     return out if out != list(lines) and isinstance(_tree("\n".join(out)), ast.Module) else None
@@ -72,13 +72,13 @@ def _modern(line: str) -> str:
     code = line.lstrip()
     if code.startswith("except "):
         return _CATCHES.sub(r"\1 as \2:", line)
-    told = code.removeprefix("print").strip()
-    if not code.startswith("print ") or told.startswith(("(", "=")) or not told:
+    text = code.removeprefix("print").strip()
+    if not code.startswith("print ") or text.startswith(("(", "=")) or not text:
         return line
-    words, sign, comment = told.rpartition("#")
+    words, sign, comment = text.rpartition("#")
     if sign and not {"'", '"'} & set(comment):
-        told = words.rstrip()
-    return f"{line[: len(line) - len(code)]}print({told.rstrip(',')})"
+        text = words.rstrip()
+    return f"{line[: len(line) - len(code)]}print({text.rstrip(',')})"
 
 
 def is_python(lines: Sequence[str]) -> bool:

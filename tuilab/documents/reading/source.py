@@ -42,7 +42,7 @@ def from_bytes(data: bytes, name: str = "") -> Document:
     if not data.strip():
         document = msgspec.structs.replace(document, unreadable="a file that is not empty")
     elif b"\0" in data[:_LOOKED_AT] and not data.startswith(MARKS):
-        document = msgspec.structs.replace(document, unreadable="text, and not bytes of another kind")
+        document = msgspec.structs.replace(document, unreadable="text, not binary data")
     stem = sanitize_line(Path(name).stem, 120)
     number = _NUMBER.match(stem)
     notes = document.notes

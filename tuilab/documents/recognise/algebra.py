@@ -102,7 +102,7 @@ def _size(value: Value | None) -> int | None:
 def _chain(
     example: Example, region: Region, shape: Shape, dtype: str, events: list[TraceEvent]
 ) -> Iterator[Result]:
-    # What one call of a graph holds is one chain; a loop around the calls is none.
+    # The ops in one call of a graph form a chain; a loop around the calls does not.
     around = [_around(example, region, event) for event in events]
     loops = [event.place.repeats_inside(k) for event, k in zip(events, around, strict=True)]
     count = None if None in loops else sum(n or 0 for n in loops)
@@ -117,7 +117,7 @@ def _chain(
         return
     total = elements(shape)
     if count is None or total is None:
-        yield Gap(events[0].line, "how often the elementwise ops run, or on what shape, is not known")
+        yield Gap(events[0].line, "the number or the shape of the elementwise ops is not known")
         return
     side = math.isqrt(total)
     if side * side != total:
@@ -127,18 +127,18 @@ def _chain(
     if count > 1 and all(event.place.traced is None for event in events):
         found.left_out.append(
             f"The document calls {count:,} ops one after the other, as the eager arms do; in graph and XLA "
-            "they are one chain in one graph, which is another program."
+            "mode they are one graph."
         )
     for event in events:
         placed(found, event)
     products = [event for event in events if event.name == "tf.matmul"]
     others = [event for event in events if event.name != "tf.matmul"]
-    found.variants += [_written(example, others)] if others else []
+    found.variants += [_chain_pattern(example, others)] if others else []
     found.variants += ["matmul"] if products else []
     yield found
 
 
-def _written(example: Example, events: list[TraceEvent]) -> str:
+def _chain_pattern(example: Example, events: list[TraceEvent]) -> str:
     """Which of the workload's chains these ops are: sums of one another, sums of the same two, or others."""
     if any(event.name != "tf.add" for event in events):
         return "add-multiply"

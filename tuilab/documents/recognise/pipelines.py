@@ -50,14 +50,14 @@ def pipelines(example: Example) -> Iterator[Result]:
             if not measured or any(value is known for known in seen):
                 continue
             seen.append(value)
-            yield from _of_dataset(example, event, value, trained)
+            yield from _from_dataset(example, event, value, trained)
         elif trained:
-            yield from _of_arrays(example, event, value)
+            yield from _from_arrays(example, event, value)
         elif event.kind == "train":
             yield Gap(event.line, f"no workload measures {event.name}(); measure it as your own function")
 
 
-def _of_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained: bool) -> Iterator[Result]:
+def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained: bool) -> Iterator[Result]:
     pipeline = describe(example.trace, dataset)
     yield from (Gap(line, why) for line, why in pipeline.notes)
     if pipeline.missing:
@@ -155,9 +155,7 @@ def _image(trace: Trace, dataset: Dataset, out: Pipeline) -> int | None:
         )
         return None
     if first.dtype not in ("uint8", "float32"):
-        out.missing.append(
-            (line, f"pixels are uint8 or float32, not {first.dtype or 'of a type that is not known'}")
-        )
+        out.missing.append((line, f"pixels are uint8 or float32, not {first.dtype or 'of an unknown type'}"))
         return None
     out.parameters["pixels"] = first.dtype
     return shape[0]
@@ -227,7 +225,7 @@ def _mapped(trace: Trace, dataset: Dataset, out: Pipeline) -> None:
     if stands_in:
         line, word = stands_in[0]
         chosen = out.parameters["augment"]
-        out.notes.append((line, f"the workloads' augmentation is not {word[:60]}: {chosen!r} stands for it"))
+        out.notes.append((line, f"no workload augments by {word[:60]}; the preset uses {chosen!r}"))
 
 
 def _training(
@@ -247,10 +245,10 @@ def _training(
     yield found
 
 
-def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
+def _from_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iterator[Result]:
     """`fit(x, y)` with arrays: training without its own pipeline."""
     if not isinstance(value, Tensor) or value.shape is None or value.dtype is None:
-        yield Gap(event.line, f"what {event.name}() trains on: {reason(value)}")
+        yield Gap(event.line, f"training data of {event.name}(): {reason(value)}")
         return
     shape = value.shape
     if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3 or None in shape:
@@ -262,7 +260,8 @@ def _of_arrays(example: Example, event: TraceEvent, value: Value | None) -> Iter
     batch = 32 if size == NONE else integer(size)
     if batch is None or pixels not in ("uint8", "float32"):
         yield Gap(
-            event.line, "the batch size or the pixels' type of fit() is not known, or not the workload's"
+            event.line,
+            "the batch size or pixel type of fit() is not known or not supported",
         )
         return
     pipeline = Pipeline(
@@ -295,9 +294,7 @@ def _filters(example: Example, model: Value | None, line: int) -> tuple[int | No
     if filters is None:
         return None, [Gap(convolutions[0].line, "the filters of Conv2D are not known")]
     if len(convolutions) > 1:
-        text = (
-            f"the workload's model has one Conv2D, this one has {len(convolutions)}: its first stands for all"
-        )
+        text = f"the workload's model has one Conv2D, not {len(convolutions)}; the preset uses the first"
         return filters, [Gap(convolutions[1].line, text)]
     return filters, []
 

@@ -26,7 +26,7 @@ def spectra(example: Example) -> Iterator[Result]:
         elif event.name in _REAL:
             yield _rfft(example, event)
         elif event.name in _COMPLEX and example.timed(event):
-            yield Gap(event.line, f"no workload measures {event.name}; the nearest is stft, of a real signal")
+            yield Gap(event.line, f"no workload measures {event.name}; the closest is stft")
 
 
 def _stft(example: Example, event: TraceEvent) -> Result:
@@ -64,7 +64,7 @@ def _rfft(example: Example, event: TraceEvent) -> Result:
     given = event.arguments.get("fft_length", NONE)
     length = int(parameters["samples"]) if given == NONE else None
     if length is None:
-        return Gap(event.line, f"{event.name} of another length than its input is not followed")
+        return Gap(event.line, f"{event.name} with a length other than its input's is not followed")
     parameters |= {"frame_length": length, "frame_step": length, "fft_length": length, "window": "none"}
     parameters |= {"pad_end": False, "filter": _is_filtered(example, signal)}
     return placed(Found("stft", parameters, event.line), event)

@@ -81,7 +81,7 @@ def compressions(example: Example) -> Iterator[Result]:
         count = elements(tensor.shape) if tensor is not None else None
         if count is None:
             if not decodes:
-                yield Gap(event.line, f"what {event.name} compresses: {_why(event, tensor)}")
+                yield Gap(event.line, f"input of {event.name}: {_why(event, tensor)}")
             continue
         parameters: dict[str, Setting] = {"elements": count}
         level = integer(event.arguments.get("level", event.arguments.get("compression_level", NONE)))

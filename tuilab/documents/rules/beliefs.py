@@ -29,9 +29,9 @@ _BY_COST = re.compile(
 def by_size(example: Example) -> Iterator[Hit]:
     """TensorFlow is said to weigh size or cost when it picks a device.
 
-    Why: A small op runs on the GPU too where it has a kernel, and is slower there.
+    Why: A small op with a GPU kernel runs on the GPU too, and is slower there.
 
-    Instead: Place small work with tf.device, and measure where the crossover lies.
+    Instead: Place small work with tf.device, and measure the crossover.
 
     Wrong:
         TensorFlow chooses the device by a cost analysis.
@@ -39,10 +39,10 @@ def by_size(example: Example) -> Iterator[Hit]:
     Right:
         TensorFlow chooses the device by its kernels; a small tensor is often faster on the CPU.
     """
-    yield from _say(
+    yield from _match_sentence(
         example,
         (_CHOOSES, _DEVICE, _BY_COST),
-        "TensorFlow weighs neither size nor cost when it places an op: it looks at kernels and device scopes",
+        "TensorFlow ignores size and cost when it places an op: only kernels and device scopes matter",
     )
 
 
@@ -64,7 +64,7 @@ _ABOUT_MEMORY = re.compile(r"\bmemory\b", _FLAGS)
 def by_memory(example: Example) -> Iterator[Hit]:
     """TensorFlow is said to fall back to the CPU when memory runs out.
 
-    Why: The program ends with an error instead of going on slowly.
+    Why: The program fails instead of slowing down.
 
     Instead: Catch tf.errors.ResourceExhaustedError and make the work smaller.
 
@@ -74,10 +74,10 @@ def by_memory(example: Example) -> Iterator[Hit]:
     Right:
         When memory is exhausted TensorFlow raises, it does not fall back to the CPU.
     """
-    yield from _say(
+    yield from _match_sentence(
         example,
         (_MEMORY, _FALLS, _CPU, _ABOUT_MEMORY),
-        "nothing falls back to the CPU when the GPU's memory runs out: the op raises ResourceExhaustedError",
+        "TensorFlow does not fall back to the CPU if memory runs out: the op raises ResourceExhaustedError",
     )
 
 
@@ -103,14 +103,14 @@ def by_contention(example: Example) -> Iterator[Hit]:
     Right:
         Under contention the GPU is slower and noisier than the CPU.
     """
-    yield from _say(
+    yield from _match_sentence(
         example,
         (_CONTENTION, _MOVES),
-        "a busy GPU does not make TensorFlow move ops to the CPU: they wait, and become slower and noisier",
+        "TensorFlow does not move ops to the CPU when the GPU is busy: they wait, and get slower and noisier",
     )
 
 
-def _say(example: Example, patterns: tuple[re.Pattern[str], ...], message: str) -> Iterator[Hit]:
+def _match_sentence(example: Example, patterns: tuple[re.Pattern[str], ...], message: str) -> Iterator[Hit]:
     """Yield one hit, on the first line where one sentence matches every pattern."""
     for passage in example.passages:
         for sentence in sentences(passage.text):

@@ -27,11 +27,11 @@ _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op",
 
 @rule("TL111", "Comparison of different work", "warning")
 def unlike_work(example: Example) -> Iterator[Hit]:
-    """Timings of CPU and GPU, or of two libraries, that differ in their work, or totals of unlike counts.
+    """Two compared timings do different work, or are totals of different counts.
 
-    Why: The ratio tells the difference of the work, not of the devices.
+    Why: The ratio reflects the work, not the devices.
 
-    Instead: Give both the same work, and divide by the iterations.
+    Instead: Time the same work on both sides, and divide by the iterations.
 
     Wrong:
         tf.matmul(x, y)
@@ -100,17 +100,20 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
         return "", ""
     # One line that times each size in turn is a sweep.
     sweeps = one.region.line == other.region.line and {k[:2] for k in first} == {k[:2] for k in second}
-    apart = _of_every_size(example, one) ^ _of_every_size(example, other)
+    apart = _work_of_all_sizes(example, one) ^ _work_of_all_sizes(example, other)
     if {one.device, other.device} == {"CPU", "GPU"} and set(first) != set(second) and apart and not sweeps:
         less = sorted(_words(apart))
-        return f"the CPU's and the GPU's times are of different work: only one has {less[0]}", ""
+        return f"CPU and GPU do different work: only one of them has {less[0]}", ""
     makes = [any(makes_data(event) for event in timing.events) for timing in (one, other)]
     computes = [any(e.kind in _COMPUTES for e in timing.events) for timing in (one, other)]
     if makes[0] != makes[1] and all(computes) and are_alike(one.label, other.label):
-        return "of the two times that are compared only one holds making its data", ""
+        return "only one of the two compared times includes generating its data", ""
     precisions = _precisions(example, one.events, other.events)
     if precisions:
-        return f"{precisions}: one of them computes with twice the bits", "Give both the same dtype."
+        return (
+            f"{precisions}: the two sides compute in different precision",
+            "Use the same dtype on both sides.",
+        )
     if set(first) != set(second) or one.region.divided or other.region.divided:
         return "", ""
     if not _is_meant(one, other):
@@ -128,11 +131,11 @@ def _difference(example: Example, one: Timing, other: Timing) -> tuple[str, str]
 def _precisions(example: Example, one: list[TraceEvent], other: list[TraceEvent]) -> str:
     """Return the dtypes if the same NumPy and TensorFlow function is timed in different precision."""
     for host, op in ((one, other), (other, one)):
-        numpy = {_function(e): _taken(e) for e in host if e.kind == "host-op"}
+        numpy = {_function(e): _input_dtype(e) for e in host if e.kind == "host-op"}
         for event in (_node(example, e) for e in op if e.kind in ("op", "graph")):
             wanted = numpy.get(_function(event))
-            if wanted is not None and {wanted, _taken(event)} in _UNLIKE:
-                return f"NumPy's {_function(event)} is of {wanted}, TensorFlow's of {_taken(event)}"
+            if wanted is not None and {wanted, _input_dtype(event)} in _UNLIKE:
+                return f"NumPy's {_function(event)} is of {wanted}, TensorFlow's of {_input_dtype(event)}"
     return ""
 
 
@@ -155,7 +158,7 @@ _ALIKE = {"matrix_inverse": "inv", "matrix_determinant": "det", "dot": "matmul"}
 _UNLIKE = ({"float64", "float32"}, {"complex128", "complex64"}, {"float64", "complex64"})
 
 
-def _taken(event: TraceEvent) -> str:
+def _input_dtype(event: TraceEvent) -> str:
     """Return the dtype of an event's input; "" if not known."""
     found = {tensor.dtype or "" for tensor in inputs(event)}
     return found.pop() if len(found) == 1 else ""
@@ -185,8 +188,8 @@ def _signature(events: list[TraceEvent]) -> Signature:
     return out
 
 
-def _of_every_size(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
-    """The work of a timing, and of those that the same line takes of it at other sizes."""
+def _work_of_all_sizes(example: Example, timing: Timing) -> set[tuple[str, str, object]]:
+    """Return the work of a timing, including its other sizes on the same line."""
     found = set(_signature(timing.events))
     kinds = {key[:2] for key in found}
     same = (other for other in example.timings if other.region.line == timing.region.line)
@@ -205,13 +208,13 @@ def _words(keys: set[tuple[str, str, object]]) -> set[str]:
 _DEVICES = re.compile(r"(?:^|_)([cg]pu)(?:_|$)", re.IGNORECASE)
 
 
-@rule("TL117", "Comparison in which nothing differs", "warning")
+@rule("TL117", "Comparison of identical work", "warning")
 def nothing_differs(example: Example) -> Iterator[Hit]:
-    """The same work is timed twice, told as two ways of doing it, and nothing changes in between.
+    """Two timings are labelled as different methods, but do the same work in the same way.
 
-    Why: What differs between the two times is the first call's cost and the noise.
+    Why: The two times differ only by the first call's cost and noise.
 
-    Instead: Change what is compared between the two timings: call the setting, or make the model anew.
+    Instead: Change the compared setting between the two timings, and rebuild the model if it needs that.
 
     Wrong:
         f = tf.function(tf.matmul)
@@ -249,7 +252,7 @@ def nothing_differs(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             other.line,
-            f"this is the work of line {one.line} once more: nothing between the two changes how it runs",
+            f"this repeats the work of line {one.line}: nothing in between changes how it runs",
             timing=after,
         )
 
@@ -305,8 +308,8 @@ def _which(value: Value | None) -> str:
         return f"{value.shape} {value.dtype}"
     if isinstance(value, Layer):
         # Two identical layers do the same work.
-        said = [(k, v) for k, v in sorted(value.arguments.items()) if k != "name" and (k, v) not in _USUAL]
-        given = {k: _which(v) for k, v in said}
+        lines = [(k, v) for k, v in sorted(value.arguments.items()) if k != "name" and (k, v) not in _USUAL]
+        given = {k: _which(v) for k, v in lines}
         return f"{value.name} {given}"
     return repr(value.value) if isinstance(value, Known) else str(id(value))
 
@@ -315,13 +318,13 @@ def _which(value: Value | None) -> str:
 _USUAL = (("implementation", Known(2)),)
 
 
-@rule("TL112", "Comparison where nothing computes", "warning")
+@rule("TL112", "Comparison of dispatch only", "warning")
 def dispatch_bound(example: Example) -> Iterator[Hit]:
-    """Different ops, or CPU and GPU, compared at a size at which both only cost their dispatch.
+    """Two ops, or CPU and GPU, are compared at a size where both times are only dispatch.
 
-    Why: At this size each op costs its dispatch, which is the same for all.
+    Why: At this size, dispatch dominates, and it costs the same for every op.
 
-    Instead: Compare at sizes at which the arithmetic shows, and sweep the size.
+    Instead: Compare at sizes where computing dominates, and sweep the size.
 
     Wrong:
         s = tf.ones((4, 4))
@@ -357,9 +360,10 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
             names = " and ".join(dict.fromkeys(e.name for e in second.events if e.kind in _COMPARED))
             yield Hit(
                 second.region.line,
-                f"the devices are compared where neither computes much: the times are what it costs to call "
-                f"{names}, and say nothing about CPU or GPU",
-                "Compare at sizes at which the arithmetic shows, and sweep the size.",
+                "the devices are compared at a size where computing is negligible: both times are the "
+                "cost of calling "
+                f"{names}, and do not compare CPU with GPU",
+                "Compare at sizes where computing dominates, and sweep the size.",
             )
             continue
         one, other = _single(first.events), _single(second.events)
@@ -371,8 +375,9 @@ def dispatch_bound(example: Example) -> Iterator[Hit]:
             side = "× ".join(str(s) for s in shape or ())
             yield Hit(
                 other.line,
-                f"different ops are compared where neither computes much: at {side or 'this size'} both "
-                f"{one.name} and {other.name} cost their dispatch, so the times say nothing about either",
+                f"the ops are compared at a size where computing is negligible: at {side or 'this size'} "
+                "both "
+                f"{one.name} and {other.name} cost only their dispatch",
             )
 
 

@@ -22,12 +22,12 @@ _SAID = re.compile(
 
 @rule("TL114", "Input copied in the timed region", "warning")
 def copied_input(example: Example) -> Iterator[Hit]:
-    """A large array of the host's is given to what is timed on a GPU, so that it is copied in the time; or a
-    session brings a large result back at each run.
+    """The timed GPU work takes a large NumPy array, which is copied inside the timed region; or each session
+    run copies a large result back.
 
-    Why: A copy to or from the GPU takes as long as many ops on what is there, and the figure is of both.
+    Why: A copy to or from the GPU takes as long as many ops, and the figure includes both.
 
-    Instead: Make tensors of the arrays before the clock starts, or say that the copy counts.
+    Instead: Convert the arrays to tensors before the clock starts, or state that the time includes the copy.
 
     Wrong:
         h = np.ones((512, 512), 'float32')
@@ -50,7 +50,7 @@ def copied_input(example: Example) -> Iterator[Hit]:
         return
     for timing in example.timings:
         region, events = timing.region, timing.events
-        if timing.role == "log" or not timing.compared or _is_said(example, timing):
+        if timing.role == "log" or not timing.compared or _mentions_copy(example, timing):
             continue
         if timing.trains or any(
             e.kind in ("train", "iterate", "opaque") or is_training(example.trace, e) for e in events
@@ -66,15 +66,14 @@ def copied_input(example: Example) -> Iterator[Hit]:
                 here = example.holds(event.line)
                 yield Hit(
                     event.line if here else region.line,
-                    "the host's array is copied to the GPU inside the timed region, and counts as if it were "
-                    "the work",
+                    "a NumPy array is copied to the GPU inside the timed region; the time includes the copy",
                     timing=timing,
                     severity="note" if by_keras else None,
                 )
                 break
 
 
-def _is_said(example: Example, timing: Timing) -> bool:
+def _mentions_copy(example: Example, timing: Timing) -> bool:
     region = timing.region
     lines = range(region.line - 3, min(region.last_line, region.line + 40) + 4)
     function = timing.begins.function.replace("_", " ")

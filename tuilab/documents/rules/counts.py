@@ -14,13 +14,13 @@ from tuilab.documents.timing import Timing
 _SHOWS = 0.02
 
 
-@rule("TL116", "Divided by another count", "warning")
+@rule("TL116", "Divided by the wrong count", "warning")
 def another_count(example: Example) -> Iterator[Hit]:
-    """The time of so many iterations is divided by one more or one less than there are.
+    """A time is divided by one more or one fewer than its number of iterations.
 
-    Why: The mean is off by one part in as many.
+    Why: The mean is off by a factor of n / (n ± 1).
 
-    Instead: Divide by the number of times that are in the total: len(times), or the loop's own count.
+    Instead: Divide by the number of iterations in the total: len(times), or the loop's own count.
 
     Wrong:
         n = 10

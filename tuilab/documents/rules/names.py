@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from tuilab.documents.api.names import LEGACY, gone_part, nearest, renamed
+from tuilab.documents.api.names import LEGACY, missing_part, nearest, renamed
 from tuilab.documents.api.versions import when
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import TraceEvent, Use
@@ -39,13 +39,12 @@ _INSTEAD = {
 
 @rule("TL001", "API that does not exist", "error")
 def missing_api(example: Example) -> Iterator[Hit]:
-    """A name that the TensorFlow in question does not have: that of `--tensorflow`, else the one that the
-    document itself installs (`pip install tensorflow==2.17`), else the installed one.
+    """A name that does not exist in TensorFlow: in the version of `--tensorflow`, else the one that the
+    document installs (`pip install tensorflow==2.17`), else the installed one.
 
-    Why: The code stops here with an AttributeError or ImportError, so it was never run as it
-    stands.
+    Why: The code stops here with an AttributeError or ImportError, so it never ran in this form.
 
-    Instead: Use a name that this TensorFlow has.
+    Instead: Use a name from this version of TensorFlow.
 
     Wrong:
         z = tf.signal.lfilter(1, 2)
@@ -60,7 +59,7 @@ def missing_api(example: Example) -> Iterator[Hit]:
     for use in example.uses:
         if use.guarded or len(seen) >= MOST_HITS:
             continue
-        gone = gone_part(example.api, use)
+        gone = missing_part(example.api, use)
         # A missing import is missing once; a class's method is missing at each call.
         root, _, rest = use.spelled.partition(".")
         method = bool(rest) and len(root) > 2 and root[0].isupper()
@@ -85,19 +84,19 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
         return Hit(use.line, stops, f"Use {gone.removesuffix('.legacy')}{tail}.", at=spelled)
     known = when(api, gone)
     chosen = f"which line {example.installs} installs" if example.installs else ""
-    told = "; ".join(part for part in (chosen, known) if part)
-    message = f"{where} does not exist in {library} {version}" + (f" ({told})" if told else "")
+    text = "; ".join(part for part in (chosen, known) if part)
+    message = f"{where} does not exist in {library} {version}" + (f" ({text})" if text else "")
     # Only a name spelled with the module's usual alias can be replaced directly.
     plain = spelled == gone and not tail
     near, remedy = _INSTEAD.get(gone, ("", ""))
     now = renamed(api, use.name) or renamed(api, gone)
     if near:
-        return Hit(use.line, f"{message}; the nearest real name is {near}", remedy, at=spelled)
+        return Hit(use.line, f"{message}; the closest existing name is {near}", remedy, at=spelled)
     if remedy:
         return Hit(use.line, message, remedy, at=spelled)
     if now:
         old = ".compat.v1." in now
-        how = f"Use {now}, or what version 2 has instead." if old else f"Use {now}."
+        how = f"Use {now}, or its replacement in version 2." if old else f"Use {now}."
         new = (spelled, now) if plain and not old else ("", "")
         return Hit(use.line, f"{message}; its name is now {now}", how, at=spelled, replace=new)
     if known.startswith("new"):
@@ -115,15 +114,15 @@ def _hit(example: Example, api: ApiTable, gone: str, use: Use) -> Hit:
         else ("", "")
     )
     return Hit(
-        use.line, f"{message}; the nearest real name is {near}", f"Use {near}.", at=spelled, replace=new
+        use.line, f"{message}; the closest existing name is {near}", f"Use {near}.", at=spelled, replace=new
     )
 
 
 @rule("TL007", "Written for TensorFlow 1", "error")
 def version_1(example: Example) -> Iterator[Hit]:
-    """The document uses names that left with version 2, so often that it was written for version 1.
+    """The document uses many names that version 2 removed, so it was written for version 1.
 
-    Why: Nothing of it runs as it stands, and a list of every name would say no more than this sentence.
+    Why: None of it runs unchanged, and a list of every name would add nothing.
 
     Instead: Convert it with TensorFlow's tool, tf_upgrade_v2 --infile OLD --outfile NEW, or check it with
     --target 1; --target 2 lists every name.
@@ -154,9 +153,9 @@ def version_1(example: Example) -> Iterator[Hit]:
     )
 
 
-@rule("TL002", "Argument that the function does not take", "error")
+@rule("TL002", "Argument that the function does not accept", "error")
 def wrong_argument(example: Example) -> Iterator[Hit]:
-    """An argument that the function does not take.
+    """An argument that the function does not accept.
 
     Why: The call raises a TypeError.
 
@@ -175,11 +174,11 @@ def wrong_argument(example: Example) -> Iterator[Hit]:
 
 @rule("TL003", "Argument of the wrong type", "error")
 def wrong_type(example: Example) -> Iterator[Hit]:
-    """An argument of a type that the function does not take.
+    """An argument of a type that the function does not accept.
 
-    Why: The call raises, or means something else.
+    Why: The call raises an error, or does something else.
 
-    Instead: Give what the function takes.
+    Instead: Pass a type that the function accepts.
 
     Wrong:
         g = tf.config.list_physical_devices('GPU')[0]
@@ -192,13 +191,13 @@ def wrong_type(example: Example) -> Iterator[Hit]:
     yield from _misfits(example, "type")
 
 
-@rule("TL004", "Key that the result does not have", "error")
+@rule("TL004", "Key that is not in the result", "error")
 def wrong_key(example: Example) -> Iterator[Hit]:
-    """A key that the result does not have.
+    """A key that is not in the result.
 
     Why: The look-up raises a KeyError.
 
-    Instead: Use a key that the result has.
+    Instead: Use a key of the result.
 
     Wrong:
         info = tf.config.experimental.get_memory_info('GPU:0')
@@ -225,11 +224,11 @@ _CATCHES_ALL = ("", "?", "Exception", "BaseException")
 _OPS_ONLY = ("create", "op", "graph", "copy", "print", "bind", "clock", "query", "sync", "python")
 
 
-@rule("TL005", "Handler for an error that cannot come", "error")
+@rule("TL005", "Handler for an error that is never raised", "error")
 def unraisable(example: Example) -> Iterator[Hit]:
     """A handler for an error that the ops above it never raise.
 
-    Why: The error passes the handler by, and the program ends where it was meant to go on.
+    Why: The handler does not catch the error, so the program ends where it should continue.
 
     Instead: Catch tf.errors.ResourceExhaustedError, or tf.errors.OpError for all of TensorFlow's.
 
@@ -258,7 +257,7 @@ def unraisable(example: Example) -> Iterator[Hit]:
             if names and len(names) == len(handler.names):
                 yield Hit(
                     handler.line,
-                    f"this handler never catches: the ops above raise errors of tf.errors, such as "
+                    f"this handler catches nothing: the ops above raise errors from tf.errors, such as "
                     f"ResourceExhaustedError, and none of them is a {names[0]}",
                 )
     yield from _stops_otherwise(example)
@@ -279,8 +278,8 @@ def _stops_otherwise(example: Example) -> Iterator[Hit]:
             if handler.names == ("tf.errors.OutOfRangeError",) and len(attempt.handlers) == 1:
                 yield Hit(
                     handler.line,
-                    "this handler never catches: next() tells the end of a pipeline by a StopIteration",
-                    "Catch StopIteration, or go through the dataset by a for loop.",
+                    "this handler catches nothing: next() raises StopIteration at the end of a pipeline",
+                    "Catch StopIteration, or iterate over the dataset with a for loop.",
                 )
 
 
@@ -304,13 +303,13 @@ def _trains(body: list[TraceEvent]) -> bool:
 _PYTHON_RAISES = ("GradientTape", "Variable", "keras", "py_function", "debugging", "experimental")
 
 
-@rule("TL006", "IPython magic in Python code", "warning")
+@rule("TL006", "IPython magic in a Python file", "warning")
 def magics(example: Example) -> Iterator[Hit]:
-    """An IPython magic in what is given as Python.
+    """An IPython magic in a Python file.
 
-    Why: Outside of IPython and Jupyter the file does not even start.
+    Why: Outside IPython and Jupyter, the file does not start.
 
-    Instead: Use timeit.repeat, or say that this is a notebook's cell.
+    Instead: Use timeit.repeat, or state that this is a notebook cell.
 
     Wrong:
         %timeit tf.matmul(x, y).numpy()
@@ -321,17 +320,17 @@ def magics(example: Example) -> Iterator[Hit]:
     if example.block.notebook:
         return
     for line, name in example.magics:
-        yield Hit(line, f"{name} is a magic of IPython; as Python this line is a syntax error", at=name)
+        yield Hit(line, f"{name} is an IPython magic; in Python, this line is a syntax error", at=name)
 
 
-@rule("TL008", "Name that nothing defines", "error")
+@rule("TL008", "Undefined name", "error")
 def undefined_name(example: Example) -> Iterator[Hit]:
-    """A name that a script or a notebook uses and nowhere defines or imports, or a module that none of an
-    article's examples imports.
+    """A name that a script or notebook never defines or imports, or a module that no example of an article
+    imports.
 
-    Why: The code stops here with a NameError, so the figure beside it was not made by this code.
+    Why: The code stops here with a NameError, so this code did not produce the figure.
 
-    Instead: Define or import it, or spell it as it is defined.
+    Instead: Define or import it, or correct the spelling.
 
     Wrong:
         z = tf.matmul(X, y)
@@ -344,6 +343,6 @@ def undefined_name(example: Example) -> Iterator[Hit]:
         places.setdefault(name, []).append(line)
     for name, (line, *others) in islice(places.items(), MOST_HITS):
         elsewhere = re.search(rf"^\s*from\b.*\bimport\b.*\b{name}\b", example.facts.code, re.MULTILINE)
-        where = "imported by another example alone" if elsewhere else "defined nowhere"
+        where = "imported only by another example" if elsewhere else "not defined anywhere"
         what = f"{name} is {where}: the code stops here with a NameError"
         yield Hit(line, what, at=name, also=tuple(others[:MOST_HITS]))

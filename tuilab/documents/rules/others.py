@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tuilab.documents.example import Example
 from tuilab.documents.interpreter.trace import Region, TraceEvent
+from tuilab.documents.interpreter.values import RESULT_OF
 from tuilab.documents.rules.rule import Hit, rule
 
 
@@ -28,21 +29,21 @@ _READS = r"\.(?:item|cpu|numpy|tolist)\(|\b(?:print|float|int|bool|str|assert)\b
 _LIBRARIES = (
     Library(
         "PyTorch",
-        re.compile(r"(?:what )?torch(?:vision)?\."),
+        re.compile(rf"(?:{RESULT_OF})?torch(?:vision)?\."),
         re.compile(r"\.cuda\(|[\"']cuda\b"),
         re.compile(rf"synchronize\(|elapsed_time\(|\.backends\.mps|{_READS}"),
         "torch.cuda.synchronize()",
     ),
     Library(
         "CuPy",
-        re.compile(r"(?:what )?cupy\."),
+        re.compile(rf"(?:{RESULT_OF})?cupy\."),
         None,
         re.compile(rf"synchronize\(|asnumpy\(|\.get\(|cupyx?\.profiler|{_READS}"),
         "cupy.cuda.Device().synchronize()",
     ),
     Library(
         "JAX",
-        re.compile(r"(?:what )?jax\.(?!random\.(?:PRNG)?[kK]ey|devices|config)"),
+        re.compile(rf"(?:{RESULT_OF})?jax\.(?!random\.(?:PRNG)?[kK]ey|devices|config)"),
         None,
         re.compile(rf"block_until_ready|device_get\(|np\.(?:as)?array\(|{_READS}"),
         "the result's block_until_ready()",
@@ -50,14 +51,14 @@ _LIBRARIES = (
 )
 
 
-@rule("TL119", "Another library's device not awaited", "warning")
+@rule("TL119", "No wait for another library's device", "warning")
 def others_not_awaited(example: Example) -> Iterator[Hit]:
-    """PyTorch on a GPU, CuPy or JAX is timed beside TensorFlow, and nothing waits for its device.
+    """PyTorch on a GPU, CuPy or JAX is compared with TensorFlow, and nothing waits for its device.
 
-    Why: Their calls too return before their work is done: the comparison is of one library's computing with
-    the other's asking.
+    Why: Their calls return before the work is done too, so the comparison is between computing in one library
+    and launching in the other.
 
-    Instead: Wait before each reading, as the library does it.
+    Instead: Wait for the device before each reading, with the library's own function.
 
     Wrong:
         import torch
@@ -84,7 +85,7 @@ def others_not_awaited(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             region.last_line,
-            f"the clock is read without waiting for {library.name}'s device",
+            f"the clock is read before {library.name}'s device is done",
             f"Call {library.how} before each reading.",
             timing=timing,
         )

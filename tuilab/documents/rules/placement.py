@@ -10,11 +10,11 @@ from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
 
-@rule("TL301", "Device scope around no op", "warning")
+@rule("TL301", "Device scope without an op", "warning")
 def idle_scope(example: Example) -> Iterator[Hit]:
-    """A device scope in which no op is called.
+    """A device scope without an op.
 
-    Why: A scope places the ops that are called inside it, and there are none.
+    Why: A scope places only the ops that are called inside it, and there are none.
 
     Instead: Call the op inside the scope.
 
@@ -32,14 +32,14 @@ def idle_scope(example: Example) -> Iterator[Hit]:
             continue
         events = example.trace.events[scope.first : scope.last + 1]
         if not any(event.kind in (*WORK, "may-wait", "query", "config", "node") for event in events):
-            yield Hit(scope.line, "no op is called inside this device scope, so it places nothing")
+            yield Hit(scope.line, "this device scope contains no op, so it places nothing")
 
 
 @rule("TL302", "Silent soft placement", "warning")
 def soft_placement(example: Example) -> Iterator[Hit]:
-    """A time is taken as the GPU's, unchecked, or as the CPU's, and no scope puts it there.
+    """A time is called the GPU's without a check, or the CPU's without a scope that puts the work there.
 
-    Why: A device that is not there is replaced without a word, and the figure gets the wrong name.
+    Why: TensorFlow silently replaces a missing device, and the figure gets the wrong name.
 
     Instead: Check the result's .device, or call tf.config.set_soft_device_placement(False).
 
@@ -61,7 +61,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
     checked = example.facts.checks_device
     if example.hides_gpu:
         return
-    yield from _called_the_cpu(example)
+    yield from _labelled_cpu(example)
     if checked is not None and checked <= example.block.number:
         return
     for scope in example.scopes:
@@ -71,7 +71,7 @@ def soft_placement(example: Example) -> Iterator[Hit]:
         if timed is not None:
             yield Hit(
                 scope.line,
-                "without a visible GPU this scope silently runs on the CPU, and its time is called the GPU's",
+                "without a visible GPU, this scope silently runs on the CPU, and the label still says GPU",
                 timing=timed,
             )
             return
@@ -82,8 +82,8 @@ def soft_placement(example: Example) -> Iterator[Hit]:
         if computes and _CALLED.search(timing.label) and not _ELSE.search(timing.label):
             yield Hit(
                 timing.region.line,
-                "the time is called the GPU's, and nothing shows that one computed it: without a visible GPU "
-                "the CPU does, silently",
+                "the label says GPU, but nothing checks that a GPU was used: without a visible GPU, "
+                "TensorFlow silently uses the CPU",
                 timing=timing,
             )
             return
@@ -96,37 +96,36 @@ def _is_strict(example: Example, scope: DeviceScope) -> bool:
     return nodes and "allow_soft_placement" not in example.facts.code
 
 
-def _called_the_cpu(example: Example) -> Iterator[Hit]:
+def _labelled_cpu(example: Example) -> Iterator[Hit]:
     """Yield a time that no scope puts on the CPU, but that is labelled CPU and compared with the GPU's."""
     if not any(map(_is_of_gpu, example.timing_of.values())):
         return
     for timing in example.timings:
-        told, place = _own_label(timing), timing.begins
+        told, place = _specific_label(timing), timing.begins
         if not _CPU.search(told) or _CALLED.search(told) or place.branches or place.uncalled:
             continue
         work = [e for e in timing.events if e.kind in ("op", "graph", "train") and e.place.traced is None]
         models = [m for e in work if isinstance(m := e.arguments.get("self"), Model)]
-        made = [event for m in models if (event := example.facts.weights_made(m)) is not None]
+        made = [event for m in models if (event := example.facts.find_weights(m)) is not None]
         # A session's nodes were placed when they were created.
         placed = any(e.place.devices or e.name == "sess.run" for e in (*work, *made))
         if work and not placed and not _ELSEWHERE.search(example.block.code):
             yield Hit(
                 timing.region.line,
-                "the time is called the CPU's, and no scope puts the work there: where a GPU is visible, it "
-                "computes this too",
-                "Call it in tf.device('/CPU:0'), and make what it takes there.",
+                "the label says CPU, but no scope puts the work there: if a GPU is visible, it runs this too",
+                "Call it in tf.device('/CPU:0'), and create its inputs there.",
                 timing=timing,
             )
             return
 
 
 def _is_of_gpu(timing: Timing) -> bool:
-    called = _own_label(timing)
+    called = _specific_label(timing)
     named = bool(_CALLED.search(called)) and not _CPU.search(called)
     return named or any(event.place.families == ("GPU",) for event in timing.events)
 
 
-def _own_label(timing: Timing) -> str:
+def _specific_label(timing: Timing) -> str:
     """Return a time's label: by its name if that includes the device, because a line may print several."""
     name = timing.region.name.replace("_", " ")
     return name if _CPU.search(name) or _CALLED.search(name) else timing.label
@@ -159,14 +158,14 @@ def _timing_of(example: Example, scope: DeviceScope) -> Timing | None:
     return next((example.timing_of[region] for region in over), None) if holds else None
 
 
-@rule("TL309", "Model made for another device", "warning")
-def made_elsewhere(example: Example) -> Iterator[Hit]:
-    """A model is timed in a device scope and was made outside of it.
+@rule("TL309", "Model created on another device", "warning")
+def model_on_other_device(example: Example) -> Iterator[Hit]:
+    """A model is timed in a device scope but created outside it.
 
-    Why: Its variables stay where they were made: each call in the scope copies them, or runs where they
-    are.
+    Why: Its variables stay where they were created: each call in the scope copies them, or runs on their
+    device.
 
-    Instead: Make the model in the scope in which it is timed, and call it there once.
+    Instead: Create the model in the scope in which it is timed, and call it there once.
 
     Wrong:
         m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
@@ -191,7 +190,7 @@ def made_elsewhere(example: Example) -> Iterator[Hit]:
             model, here = next((v for v in given if isinstance(v, Model)), None), event.place.families
             if model is None or len(here) != 1 or event.place.traced is not None:
                 continue
-            made = example.facts.weights_made(model)
+            made = example.facts.find_weights(model)
             if made is not None and made.index < event.index and made.place.families != here:
                 scope = event.place.devices[-1]
                 where = f"in the scope of the {made.place.families[0]}" if made.place.families else "outside"
@@ -231,13 +230,13 @@ _NEGATION = re.compile(
 )
 
 
-@rule("TL303", "Mapped function believed to run on the GPU", "warning")
+@rule("TL303", "Mapped function assumed on the GPU", "warning")
 def mapped_on_gpu(example: Example) -> Iterator[Hit]:
-    """A mapped function that the document believes to run on the GPU.
+    """The document claims that a mapped function runs on the GPU.
 
-    Why: tf.data runs on the host; what parallel calls gain is more of the host's cores.
+    Why: tf.data runs on the host; parallel calls only use more host cores.
 
-    Instead: Put the work into the model or the training step if the GPU is to do it.
+    Instead: To use the GPU, move the work into the model or the training step.
 
     Wrong:
         def f(v):
@@ -257,7 +256,8 @@ def mapped_on_gpu(example: Example) -> Iterator[Hit]:
         if believed:
             yield Hit(
                 event.line,
-                f"{believed}, but a function given to Dataset.map runs on the host, in any device scope",
+                f"{believed}, but a function passed to Dataset.map always runs on the host, in any device "
+                "scope",
             )
 
 
@@ -313,13 +313,13 @@ _ON_CPU = re.compile(
 _CREATES = ("tf.constant", "tf.convert_to_tensor", "tf.Variable")
 
 
-@rule("TL304", "Tensor believed to be on the CPU", "warning", preview=True)
+@rule("TL304", "Tensor assumed on the CPU", "warning", preview=True)
 def believed_on_host(example: Example) -> Iterator[Hit]:
-    """A tensor made outside of any scope that the document takes to be on the CPU.
+    """The document claims that a tensor created outside any scope is on the CPU.
 
-    Why: Where a GPU is visible the copy has already happened when the tensor is made.
+    Why: If a GPU is visible, the copy happens when the tensor is created.
 
-    Instead: Make it inside tf.device('/CPU:0'), or keep it as a NumPy array.
+    Instead: Create it inside tf.device('/CPU:0'), or keep it as a NumPy array.
 
     Wrong:
         t = tf.constant([1.0, 2.0])  # stays on the CPU
@@ -345,7 +345,7 @@ def believed_on_host(example: Example) -> Iterator[Hit]:
         if told:
             yield Hit(
                 event.line,
-                f"{event.name} outside of a device scope puts floats on the GPU where one is visible",
+                f"{event.name} outside a device scope puts floats on the GPU if one is visible",
             )
             return
 
@@ -364,13 +364,13 @@ _LACKS = re.compile(
 )
 
 
-@rule("TL305", "Kernel believed missing", "warning")
+@rule("TL305", "Kernel assumed missing", "warning")
 def believed_kernel(example: Example) -> Iterator[Hit]:
-    """A dtype said to lack a GPU kernel that this TensorFlow has.
+    """The document claims that a dtype lacks a GPU kernel, but this TensorFlow has one.
 
-    Why: The reason given for a slow op is not the reason.
+    Why: The document gives the wrong reason for a slow op.
 
-    Instead: Look the kernel up: tuilab explain tells which dtypes a GPU kernel takes.
+    Instead: Look up the kernel: tuilab explain lists the dtypes of a GPU kernel.
 
     Wrong:
         d = tf.cast(x, tf.float64)  # float64 lacks a GPU kernel
@@ -384,29 +384,30 @@ def believed_kernel(example: Example) -> Iterator[Hit]:
         return
     comments = [example.comment(n) for n in range(example.block.line, example.block.last_line + 1)]
     prose = [s for p in example.passages for s in sentences(p.text)]
-    told = " ".join(text.lower() for text in (*comments, *prose) if _LACKS.search(text))
-    if not told:
+    message = " ".join(text.lower() for text in (*comments, *prose) if _LACKS.search(text))
+    if not message:
         return
     for event in example.own("op"):
         op = _KERNELS.get(event.name, "")
         dtype = getattr(event.result, "dtype", None)
-        if op and dtype in example.api.gpu_dtypes.get(op, ()) and str(dtype) in told:
+        if op and dtype in example.api.gpu_dtypes.get(op, ()) and str(dtype) in message:
             yield Hit(
                 event.line,
-                f"{op} of {dtype} is said to lack a GPU kernel; TensorFlow {example.api.version} has one, "
-                "and uses it where the GPU is visible",
+                f"{op} of {dtype} is said to lack a GPU kernel, but TensorFlow {example.api.version} has "
+                "one, "
+                "and uses it if the GPU is visible",
             )
             return
 
 
-@rule("TL401", "File that was just written", "warning")
+@rule("TL401", "Reads a file just written", "warning")
 def just_written(example: Example) -> Iterator[Hit]:
-    """A timed pipeline reads a file that the example has just written.
+    """The timed pipeline reads a file that the example has just written.
 
-    Why: The operating system still holds it in memory, and made-up data does not decode like real
+    Why: The file is still in the operating system's cache, and synthetic data does not decode like real
     data.
 
-    Instead: Read a file larger than memory, or call the figure what it is: decoding.
+    Instead: Read a file larger than memory, or label the figure as decoding.
 
     Wrong:
         w = tf.io.TFRecordWriter('f')
@@ -437,7 +438,7 @@ def just_written(example: Example) -> Iterator[Hit]:
             if step.name == "TFRecordDataset" and writer.index < step.event and example.holds(step.line):
                 yield Hit(
                     step.line,
-                    f"the records are made up and were written a moment ago (line {writer.line}): they come "
-                    "from memory; what is timed is decoding on the host, not storage",
+                    f"the records are synthetic and were just written (line {writer.line}), so they come "
+                    "from memory: the time is that of decoding on the host, not of storage",
                 )
                 return

@@ -51,9 +51,9 @@ def works(events: list[TraceEvent]) -> list[TraceEvent]:
 
 @rule("TL101", "Nothing computed in the timed region", "error")
 def nothing_computed(example: Example) -> Iterator[Hit]:
-    """No work between the readings: only names are bound, or a value is read that is already there.
+    """No work between the clock readings: the code only binds names or reads an existing value.
 
-    Why: The figure is the cost of an empty loop, whatever the device.
+    Why: The figure is the cost of an empty loop on any device.
 
     Instead: Call the function inside the timed region, and use its result.
 
@@ -78,8 +78,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
         if _only_describes(events) and not names_a_build:
             yield Hit(
                 next(event.line for event in events if event.kind == "dataset"),
-                "what is timed only describes a pipeline: nothing goes through it until somebody takes its "
-                "elements",
+                "the timed code only defines a pipeline: it does no work until something takes its elements",
                 "Time a loop over its elements.",
                 timing=timing,
                 severity="warning",
@@ -90,7 +89,7 @@ def nothing_computed(example: Example) -> Iterator[Hit]:
             if not names_a_build and not example.facts.is_eager:
                 yield Hit(
                     region.line,
-                    "what is timed adds nodes to a graph: nothing computes until a session runs them",
+                    "the timed code only adds nodes to a graph: they compute when a session runs them",
                     "Time sess.run(…).",
                     timing=timing,
                 )
@@ -115,15 +114,16 @@ def _empty(example: Example, timing: Timing) -> Hit:
     named = next((event.name for event in events if event.kind == "bind"), "")
     remedy = at = ""
     if any(event.kind == "sync" for event in events):
-        message = "what is timed only reads a value that is already there: nothing is computed"
+        message = "the timed code only reads an existing value: it computes nothing"
     elif region.via != "clock" and named:
-        message = f"what is timed is the name {named}, which is looked up and not called"
+        message = f"the timed code is the name {named}, which is only looked up, not called"
         remedy, at = f"Time {named}(…), with the result's .numpy() to wait for it.", named
     elif loop is not None:
-        maker = next(_made_before(example, region, events), None)
+        maker = next(_computed_before(example, region, events), None)
         made = f" to what {maker.name} made on line {maker.line}" if maker is not None else ""
         message = (
-            f"the timed loop computes nothing: it only binds names{made}, so the time is an empty loop's"
+            f"the timed loop computes nothing: it only binds names{made}, so the time is that of an empty "
+            "loop"
         )
     else:
         message = "nothing is computed between the two readings of the clock"
@@ -176,12 +176,12 @@ def computed_before(example: Example) -> Iterator[Hit]:
         region, events = timing.region, timing.events
         if any(event.kind not in _CHEAP or event.name == "invoke" for event in works(events)):
             continue
-        if works(events) and not any(m.name == "invoke" for m in _made_before(example, region, events)):
+        if works(events) and not any(m.name == "invoke" for m in _computed_before(example, region, events)):
             continue
         for maker in _read_before(example, region, events):
             yield Hit(
                 maker.line,
-                f"{maker.name} is computed here, once, before the clock is read on line {region.line}",
+                f"{maker.name} is computed here, once, before the clock starts on line {region.line}",
                 timing=timing,
             )
 
@@ -195,10 +195,10 @@ def _read_before(example: Example, region: Region, events: list[TraceEvent]) -> 
     (TL101).
     """
     if not any(event.kind == "bind" for event in events):
-        yield from _made_before(example, region, events)
+        yield from _computed_before(example, region, events)
 
 
-def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
+def _computed_before(example: Example, region: Region, events: list[TraceEvent]) -> Iterator[TraceEvent]:
     """Yield results computed before the region and only named or read in it."""
     for event in events:
         value = event.arguments.get("value")
@@ -212,13 +212,12 @@ def _made_before(example: Example, region: Region, events: list[TraceEvent]) -> 
 
 @rule("TL103", "No wait for the device", "error")
 def no_sync(example: Example) -> Iterator[Hit]:
-    """The clock is read while a GPU may still be at work.
+    """The clock is read while a GPU may still be computing.
 
-    Why: A GPU works on after the call has returned: the clock shows the cost of asking, not of
+    Why: A GPU call returns before its work is done, so the clock shows the cost of launching, not of
     computing.
 
-    Instead: Wait before each reading: tf.test.experimental.sync_devices(), or take the result's
-    .numpy().
+    Instead: Wait before each reading, with tf.test.experimental.sync_devices() or the result's .numpy().
 
     Wrong:
         tf.matmul(x, y)
@@ -237,7 +236,7 @@ def no_sync(example: Example) -> Iterator[Hit]:
         # Graph ops compute only when the graph runs.
         if _BUILDS_MODEL.search(timing.label):
             continue
-        waiting, given = timing.unfinished, _given_back(timing.events)
+        waiting, given = timing.unfinished, _returned_call(timing.events)
         copies = all(e.kind == "copy" for e in waiting)
         # NumPy's result is already there; converting it to a tensor is not what is timed.
         heavy = any(e.kind == "host-op" and e.name.startswith(_HEAVY) for e in timing.events)
@@ -247,15 +246,15 @@ def no_sync(example: Example) -> Iterator[Hit]:
             meant = not copies or any(e.place.families for e in waiting) or _GPUS.search(said)
             yield Hit(
                 timing.region.last_line,
-                "the clock is read without waiting: a GPU's calls return before their work is done",
+                "the clock is read without waiting: GPU calls return before their work is done",
                 timing=timing,
                 severity=None if meant else "note",
             )
         elif given and timing.compared and not example.hides_gpu and not example.is_of_others:
             yield Hit(
                 timing.region.last_line,
-                f"nothing waits for what {callee(given.name)}() gives, so far as can be seen: where a GPU "
-                "computes it, the clock is read before that is done",
+                f"nothing seems to wait for the result of {callee(given.name)}(): on a GPU, the clock is "
+                "read before the work is done",
                 timing=timing,
                 severity=None if is_on_tensorflow(given.name) else "note",
             )
@@ -269,7 +268,7 @@ _BUILDS_MODEL = re.compile(
 _GPUS = re.compile(r"(?:\b|_)(?:gpus?|device|cop(?:y|ies)|transfer\w*)(?:\b|_)", re.IGNORECASE)
 
 
-def _given_back(events: list[TraceEvent]) -> TraceEvent | None:
+def _returned_call(events: list[TraceEvent]) -> TraceEvent | None:
     """Return the call of an unread model, if nothing after it reads a value; else None."""
     for event in reversed(events):
         if event.kind == "opaque" and event.name.rpartition(".")[2].partition(" ")[0] in _HOST_VALUES:
@@ -287,9 +286,9 @@ _HOST_VALUES = ("numpy", "item", "tolist", "block_until_ready")
 
 @rule("TL107", "Coarse or wrong clock", "warning")
 def bad_clock(example: Example) -> Iterator[Hit]:
-    """A clock that is not made for timing.
+    """A clock that is unsuitable for timing.
 
-    Why: The reading can jump, or stand still while the device works.
+    Why: Its readings can jump, or stop while the device computes.
 
     Instead: Use time.perf_counter().
 
@@ -348,7 +347,7 @@ def _printed_around(example: Example) -> Iterator[Hit]:
             continue
         yield Hit(
             one.line,
-            "the time of day is printed before and after what is timed, and nobody takes the difference: "
+            "the time of day is printed before and after the work, and the reader has to subtract: "
             f"{one.name}() {CLOCKS[one.name]}",
             "Subtract two readings of time.perf_counter().",
             at=one.name,
@@ -414,12 +413,11 @@ _COMPUTES = ("op", "graph", "create", "copy", "host-op", "iterate", "train", "co
 
 @rule("TL108", "Set-up in the timed region", "warning")
 def set_up_timed(example: Example) -> Iterator[Hit]:
-    """Imports, data or the model are made, files read or results drawn inside the timed region, next to what
-    it means to measure.
+    """The timed region also contains imports, data generation, model building, file access or plotting.
 
-    Why: The figure holds what is done once beside what is meant.
+    Why: The figure includes one-time work.
 
-    Instead: Import, read or make data and build the model before the clock starts.
+    Instead: Import modules, prepare the data and build the model before the clock starts.
 
     Wrong:
         tf.matmul(x, y)
@@ -458,7 +456,7 @@ def _tests_in_training(example: Example, timing: Timing) -> Iterator[Hit]:
     shows = region.divided or region.rate or _OF_TRAINING.search(timing.label)
     yield Hit(
         line,
-        f"{_TESTED}{where} inside the timed region, and counts as if it were the training",
+        f"{_TESTED}{where} inside the timed region; the time includes it",
         timing=timing,
         severity="warning" if shows else "note",
     )
@@ -486,7 +484,7 @@ def _prepared(example: Example, timing: Timing, measured: bool) -> Iterator[tupl
         if event.kind == "build" and id(event.result) in called_here and has_weights(event.result):
             what = f"a layer and its weights are made ({event.name})"
         logged = what.endswith(_EACH_EPOCH) and timing.role == "log" and not timing.about_speed
-        # A few numbers do not show beside a training's steps.
+        # A few numbers cost nothing compared with training steps.
         yield event, "" if logged or (trained and is_few(event)) else what
 
 
@@ -502,7 +500,7 @@ def _set_up_hits(example: Example, timing: Timing, prepared: list[tuple[TraceEve
         what += "" if here else f" (on line {event.line})"
         yield Hit(
             event.line if here else timing.region.line,
-            f"{what} inside the timed region, and counts as if it were the work",
+            f"{what} inside the timed region; the time includes it",
             timing=timing,
             severity=_how_bad(timing, what),
         )
@@ -523,10 +521,10 @@ def _talk_hits(example: Example, timing: Timing) -> Iterator[Hit]:
 
 
 def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> Iterator[Hit]:
-    """Yield what other libraries and unread calls do beside the work, in one hit."""
+    """Yield one hit for the extra work of other libraries and unread calls."""
     others: dict[str, TraceEvent] = {}
     for event in events:
-        if what := _beside(event):
+        if what := _extra_work(event):
             others.setdefault(what, event)
     first = next(iter(others.values()), None)
     if first is None:
@@ -536,7 +534,7 @@ def _beside_hits(example: Example, timing: Timing, events: list[TraceEvent]) -> 
     away = "" if here else f" on line {first.line}"
     yield Hit(
         first.line if here else timing.region.line,
-        f"{listed}{away} inside the timed region, and counts as if it were the work",
+        f"{listed}{away} inside the timed region; the time includes it",
         timing=timing,
         severity="note" if _WHOLE.search(timing.label) or _is_video(example, timing.region) else None,
     )
@@ -621,7 +619,7 @@ def _how_bad(timing: Timing, what: str) -> Severity | None:
     return "warning" if _LASTS.match(what) and timing.about_speed else None
 
 
-_SHOWS = "a plot is shown until somebody closes its window"
+_SHOWS = "a plot window blocks the code"
 _TESTED = "the model is tested"
 
 
@@ -659,7 +657,7 @@ _COMMENT = re.compile(r"(?m)^\s*#[^\n]*")
 _VIDEO = re.compile(r"\bcv2\.(?:imshow|VideoCapture|VideoWriter)\b")
 
 
-def _beside(event: TraceEvent) -> str:
+def _extra_work(event: TraceEvent) -> str:
     """Return what a library or unread call does besides the work; "" for nothing."""
     if event.place.traced is not None or event.kind not in _MAY_SET_UP:
         return ""
@@ -689,7 +687,7 @@ _INITIALISERS = ("variables_initializer", "initialize_all_variables", "tables_in
 
 
 _MODELS = ("tf.keras.Model", "tf.keras.Sequential")
-# What is done once, and takes time of its own.
+# One-time actions that take noticeable time.
 _ONCE = {
     "save": "the model is saved",
     "save_weights": "the model's weights are saved",
@@ -746,11 +744,15 @@ def _set_up(example: Example, event: TraceEvent, measured: bool, timer: str, fit
         case "create" | "host-create":
             # An array that is filled later is a buffer, not generated data.
             buffer = event.index in example.trace.filled and not event.name.startswith(_RANDOM)
-            return "" if buffer else _made(event, own=event.place.function != timer)
+            return "" if buffer else _describe_data(event, own=event.place.function != timer)
         case "config" if event.name.endswith(_INTERPRETERS):
             return "TFLite's interpreter is made and loads its model"
         case "graph":
-            return "variables are initialised" if _initialises(example, event) else _drawn(example, event)
+            return (
+                "variables are initialised"
+                if _initialises(example, event)
+                else _describe_random(example, event)
+            )
         case "build" if event.name.startswith("tf.keras.applications."):
             return "the model is built"
         case "build":
@@ -776,10 +778,10 @@ def makes_data(event: TraceEvent) -> bool:
     if event.kind == "node":
         return event.name.startswith(("tf.random.", "tf.random_"))
     made = event.kind in ("create", "host-create") and event.place.traced is None
-    return made and bool(_made(event, own=False))
+    return made and bool(_describe_data(event, own=False))
 
 
-def _made(event: TraceEvent, own: bool) -> str:
+def _describe_data(event: TraceEvent, own: bool) -> str:
     """Return the message about generated data; "" if that is part of the work.
 
     own: a function of the code makes it, not the one that reads the clock.
@@ -797,7 +799,7 @@ def _made(event: TraceEvent, own: bool) -> str:
 _RANDOM = ("tf.random.", "np.random.", "rng.")
 
 
-def _drawn(example: Example, event: TraceEvent) -> str:
+def _describe_random(example: Example, event: TraceEvent) -> str:
     """Return what draws random numbers for a product or convolution again in each session run."""
     drawn, heavy = None, False
     waiting, seen = [event.runs], set[int]()
@@ -843,12 +845,12 @@ def _initialises(example: Example, event: TraceEvent) -> bool:
 
 @rule("TL113", "Predicting batch by batch", "note")
 def predicts_one_batch(example: Example) -> Iterator[Hit]:
-    """Calls of predict() for a batch each, as if their time were the model's.
+    """predict() is called for each batch, and its time is reported as the model's.
 
-    Why: Each call makes a pipeline, its callbacks and a progress bar anew, which takes longer than a small
-    model's batch.
+    Why: Each call creates a new pipeline, callbacks and progress bar, which takes longer than one batch of a
+    small model.
 
-    Instead: Time model(x, training=False) or a tf.function of it, or give predict() all batches at once.
+    Instead: Time model(x, training=False) or a tf.function of it, or pass predict() all batches at once.
 
     Wrong:
         m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
@@ -887,7 +889,8 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
                 small = meant and (_is_small(example, region, event) or unknown)
                 yield Hit(
                     event.line,
-                    "predict() sets itself up anew at each call: the time is that and the model's together",
+                    "each call of predict() creates a new pipeline: the time includes that as well as the "
+                    "model",
                     timing=timing,
                     at="predict",
                     severity="warning" if small else None,
@@ -914,7 +917,7 @@ _VIEWS = ("tf.strided_slice", "tf.reshape", "tf.expand_dims", "tf.cast", "tf.squ
 BATCH = 32
 
 
-def _given(event: TraceEvent) -> Value | None:
+def _model_input(event: TraceEvent) -> Value | None:
     return event.arguments.get("x", event.arguments.get("0"))
 
 
@@ -926,7 +929,7 @@ def batch_of(event: TraceEvent) -> int | None:
 
 def rows_of(event: TraceEvent) -> int | None:
     """Return the number of rows passed to a Keras method; None if not known."""
-    given = _given(event)
+    given = _model_input(event)
     return given.shape[0] if isinstance(given, Tensor) and given.shape else None
 
 
@@ -935,7 +938,7 @@ _FEW_ROWS = range(1, 9)
 
 def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
     """Return True if predict() gets at most a usual batch, by its rows or else by its name."""
-    given, rows = _given(event), rows_of(event)
+    given, rows = _model_input(event), rows_of(event)
     if rows is not None:
         return rows <= BATCH
     if _is_video(example, region):
@@ -945,7 +948,7 @@ def _is_small(example: Example, region: Region, event: TraceEvent) -> bool:
 
 def _is_one_batch(event: TraceEvent) -> bool:
     """Return True if predict() gets at most one batch, as far as known."""
-    given = _given(event)
+    given = _model_input(event)
     if integer(event.arguments.get("steps")) == 1:
         return True
     if not isinstance(given, Tensor) or not given.shape or given.shape[0] is None:

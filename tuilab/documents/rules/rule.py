@@ -25,7 +25,7 @@ class Finding(Found, frozen=True, kw_only=True):
     cell_line: int = 0
     """The line in that cell, from 1."""
     replace: tuple[str, str] = ("", "")
-    """What `--fix` would replace with what; "" if the user has to."""
+    """The replacement that `--fix` makes; "" if there is none."""
     calls: int = 0
     """Number of calls, epochs or batches in the figure, including the first; 0 if not known."""
 

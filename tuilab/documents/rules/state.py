@@ -24,16 +24,15 @@ _TRAINS = ("fit", "fit_generator", "evaluate", "train_on_batch", "test_on_batch"
 _LEARNS = ("fit", "fit_generator", "train_on_batch")
 
 
-@rule("TL009", "Call that is refused where it stands", "error")
+@rule("TL009", "Call that fails at this point", "error")
 def refused(example: Example) -> Iterator[Hit]:
-    """A call whose name and arguments are right, and that raises because of what came before it, or did not:
-    threads or devices that are set after TensorFlow has started, a session that is given eager tensors, a
-    model that is trained and was never compiled, one optimizer for two models, a tensor of a graph that is
-    asked for its value.
+    """A valid call that raises an error because of the calls before it: threads or devices are set after
+    TensorFlow has started, a session gets eager tensors, a model is trained without compile(), two models
+    share an optimizer, or the code reads the value of a graph tensor.
 
-    Why: The code stops here, so the figure beside it was not made by this code.
+    Why: The code stops here, so this code did not produce the figure.
 
-    Instead: Do what it needs before, or give it what it takes.
+    Instead: Make the missing call first, or pass a valid value.
 
     Wrong:
         m = tf.keras.Sequential([tf.keras.layers.Dense(4)])
@@ -54,12 +53,12 @@ def refused(example: Example) -> Iterator[Hit]:
         *_shared_optimizer(example),
         *(Hit(m.line, m.detail, m.remedy, at=m.at) for m in example.misfits if m.kind == "state"),
     ):
-        if hit.line not in seen and not _MEANT.search(_said(example, hit.line)):
+        if hit.line not in seen and not _MEANT.search(_nearby_text(example, hit.line)):
             seen.add(hit.line)
             yield hit
 
 
-def _said(example: Example, line: int) -> str:
+def _nearby_text(example: Example, line: int) -> str:
     """Return the text on the line, on the next, and in the comments above."""
     return " ".join(example.comment(number) for number in range(line - 3, line + 2))
 
@@ -78,25 +77,25 @@ def _late(example: Example) -> Iterator[Hit]:
             continue
         if _expected(event) and not _goes_with(example, event):
             continue
-        started = _started_before(example, event)
+        started = _find_start(example, event)
         if started is None or _is_set_before(example, event):
             continue
         where = f"by line {started.line}" if started.line != event.line else "before"
         yield Hit(
             event.line,
-            f"TensorFlow has started {where}, and then refuses to change its {what} with a RuntimeError",
-            "Set it before the first op, once; try each setting in a process of its own.",
+            f"TensorFlow has started {where}, and now rejects a change of its {what} with a RuntimeError",
+            "Set it once, before the first op; use a new process for each setting.",
             at=event.name.rpartition(".")[2],
         )
 
 
-def _started_before(example: Example, event: TraceEvent) -> TraceEvent | None:
+def _find_start(example: Example, event: TraceEvent) -> TraceEvent | None:
     """Return what started TensorFlow before that event, including in an earlier iteration."""
     events = example.trace.events
     for earlier in _earlier(example, event):
         if _starts(example, earlier) and event.place.may_follow(earlier.place):
             return earlier
-    again = next((loop for loop in event.place.loops if _goes_on(loop)), None)
+    again = next((loop for loop in event.place.loops if _repeats(loop)), None)
     if again is None or all(isinstance(value, Known) for value in event.arguments.values()):
         return None
     # A loop over several devices or memory settings starts nothing.
@@ -120,10 +119,10 @@ def _computes(event: TraceEvent) -> bool:
 def _starts(example: Example, event: TraceEvent) -> bool:
     """Return True if an event starts TensorFlow: an op, a pipeline, a model with immediate weights."""
     model = event.result if event.kind == "build" else None
-    return _computes(event) or (isinstance(model, Model) and example.facts.weights_made(model) is event)
+    return _computes(event) or (isinstance(model, Model) and example.facts.find_weights(model) is event)
 
 
-def _goes_on(loop: Loop) -> bool:
+def _repeats(loop: Loop) -> bool:
     return not loop.unrolled and loop.count != 1
 
 
@@ -163,15 +162,14 @@ def _graph_code(example: Example) -> Iterator[Hit]:
         if event.name == "sess.run" and _is_eager(example, event):
             yield Hit(
                 event.line,
-                "the session is given a tensor that was computed eagerly, and has no graph that holds it: it "
-                "raises a RuntimeError",
+                "the session gets an eagerly computed tensor, which is in no graph: it raises a RuntimeError",
                 "Use the tensor's value, .numpy(); TensorFlow 2 needs no session.",
                 at="run",
             )
         elif event.name == "tf.gradients" and event.kind == "op":
             yield Hit(
                 event.line,
-                "tf.gradients works in graphs alone, and raises a RuntimeError where ops run eagerly",
+                "tf.gradients works only in graphs, and raises a RuntimeError in eager mode",
                 "Use tf.GradientTape, or call it in a tf.function.",
                 at="gradients",
             )
@@ -200,8 +198,8 @@ def _uncompiled(example: Example) -> Iterator[Hit]:
         if isinstance(model, Model) and example.facts.is_never_compiled(model):
             yield Hit(
                 event.line,
-                f"the model was never compiled, and {event.name}() raises a ValueError",
-                "Call compile() with an optimizer and a loss before.",
+                f"the model was never compiled, so {event.name}() raises a ValueError",
+                "Call compile() with an optimizer and a loss first.",
                 at=event.name,
             )
             return
@@ -237,19 +235,20 @@ def _shared_optimizer(example: Example) -> Iterator[Hit]:
             if event.place.file == "" and example.holds(event.line):
                 yield Hit(
                     event.line,
-                    "the optimizer has trained another model before: in Keras 3 it holds that one's "
-                    "variables, and raises a ValueError (Unknown variable)",
-                    "Make an optimizer for each model.",
+                    "this optimizer has already trained another model: in Keras 3, it keeps the first "
+                    "model's "
+                    "variables and raises a ValueError (Unknown variable)",
+                    "Create an optimizer for each model.",
                     at=event.name,
                 )
             return
 
 
-@rule("TL310", "Setting that comes too late", "warning")
+@rule("TL310", "Setting made too late", "warning")
 def ignored(example: Example) -> Iterator[Hit]:
-    """An environment variable that is set when TensorFlow has read it.
+    """An environment variable is set after TensorFlow has read it.
 
-    Why: Nothing changes and nothing is said: both figures are of the same setting.
+    Why: The setting is silently ignored, so both figures use the same setting.
 
     Instead: Set it before TensorFlow is imported, or before the process starts.
 
@@ -278,7 +277,7 @@ def ignored(example: Example) -> Iterator[Hit]:
             when = "when it is imported" if name in _AT_IMPORT else "when it starts"
             yield Hit(
                 event.line,
-                f"TensorFlow reads {name} {when}, which line {since.line} did: set here it changes nothing",
+                f"TensorFlow reads {name} {when}, which line {since.line} did: setting it here has no effect",
                 at=name,
             )
 

@@ -20,10 +20,10 @@ def suppressed(example: Example, code: str, line: int) -> bool:
     """Return True if a comment suppresses the rule: on its line, above its example, or for all examples."""
     if any(wanted in (code, ALL) for wanted in example.ignored):
         return True
-    found = _NOQA.search(example.text(line))
-    if found is None:
+    match = _NOQA.search(example.text(line))
+    if match is None:
         return False
-    return found["codes"] is None or code in found["codes"].upper()
+    return match["codes"] is None or code in match["codes"].upper()
 
 
 def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
@@ -33,8 +33,8 @@ def ignored(lines: Sequence[str], block: Block) -> frozenset[str]:
 
 def ignored_everywhere(lines: Sequence[str]) -> frozenset[str]:
     """Return the codes that comments suppress in the whole document; `*` for all."""
-    said = [_IGNORE.search(line) for line in lines if "tuilab:" in line]
-    return frozenset(code for found in said if found and found["file"] for code in _codes(found["codes"]))
+    messages = [_IGNORE.search(line) for line in lines if "tuilab:" in line]
+    return frozenset(code for found in messages if found and found["file"] for code in _codes(found["codes"]))
 
 
 def _above(lines: Sequence[str], block: Block) -> Iterator[str]:

@@ -10,11 +10,11 @@ from tuilab.documents.reading.document import Passage
 from tuilab.documents.rules.rule import Hit, rule
 
 
-@rule("TL201", "Python that runs only while tracing", "warning")
+@rule("TL201", "Python code that runs only during tracing", "warning")
 def side_effects(example: Example) -> Iterator[Hit]:
     """A side effect in a traced function.
 
-    Why: The graph holds no trace of it, so it neither costs time nor happens again.
+    Why: The graph does not contain it, so it costs no time and never happens again.
 
     Instead: Use ops (tf.print, tf.random), or tf.py_function for Python that must run each time.
 
@@ -49,8 +49,8 @@ def side_effects(example: Example) -> Iterator[Hit]:
 
 def _is_meant(example: Example, line: int, words: str) -> bool:
     """Return True if the code says that it observes tracing."""
-    said = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
-    return any("trac" in text.lower() for text in said)
+    lines = (words, example.text(line), example.block.heading, *(p.text for p in _around(example)))
+    return any("trac" in text.lower() for text in lines)
 
 
 def _around(example: Example) -> list[Passage]:
@@ -64,21 +64,21 @@ def _who(by: str) -> str:
 
 def _instead(name: str) -> str:
     if name == "time.sleep()":
-        return "once: no element and no call waits for it"
+        return "once: no element or call waits for it"
     if "random" in name:
         return "once: every call then uses the same number"
     if name.startswith(("time.", "datetime.", "timeit.")):
-        return "once: it says nothing about the time of a call"
-    return "once and not at each call"
+        return "once: it does not measure a call"
+    return "once, not at each call"
 
 
 @rule("TL202", "tf.function traced in each iteration", "warning")
 def remade_graph(example: Example) -> Iterator[Hit]:
-    """A `tf.function` made anew in each iteration, or given another Python number.
+    """A `tf.function` is created in each iteration, or gets a new Python number.
 
-    Why: Each new one, and each new number, is traced again, which takes longer than most functions run.
+    Why: TensorFlow traces each new function and each new number, which takes longer than most calls.
 
-    Instead: Make it once, before the loop, and give it numbers as tensors.
+    Instead: Create it once, before the loop, and pass numbers as tensors.
 
     Wrong:
         for _ in range(20):
@@ -96,7 +96,7 @@ def remade_graph(example: Example) -> Iterator[Hit]:
         each = _EACH.match(event.place.function)
         if each or any(_repeats(loop, event.line) for loop in event.place.loops):
             yield Hit(
-                event.line, f"{event.name} is applied in each iteration, so each iteration traces it again"
+                event.line, f"{event.name} is applied in each iteration, so each iteration traces again"
             )
 
     told: set[int] = set()
@@ -106,9 +106,8 @@ def remade_graph(example: Example) -> Iterator[Hit]:
             told.add(event.line)
             yield Hit(
                 event.line,
-                f"{event.name} is given another Python number ({number}) in each iteration, and each is "
-                "traced anew",
-                f"Give it tf.constant({number})." if number.isidentifier() else "Give it a tensor.",
+                f"{event.name} gets a new Python number ({number}) in each iteration, and is traced for each",
+                f"Pass tf.constant({number})." if number.isidentifier() else "Pass a tensor.",
             )
 
 

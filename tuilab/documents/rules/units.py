@@ -11,23 +11,23 @@ from tuilab.documents.rules.rule import Hit, rule
 
 # Labels of a time, and the code that each requires.
 _FEATURES = {
-    "XLA's": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
-    "that of mixed precision": (
+    "XLA": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
+    "mixed precision": (
         r"mixed(?:[- ]precision)?|(?:fp|float|bf|bfloat)_?16|half[- ]precision",
         r"float_?16|mixed_?precision|fp16|bf16|half|amp\b|autocast|policy",
     ),
-    "that of a graph": (
+    "graph": (
         r"tf\.function|graph[- ](?:mode|execution)",
         r"function|graph|session|\.(?:fit|predict|evaluate)\(",
     ),
-    "TensorRT's": (r"tensor ?rt|tf-?trt|trt", r"trt|tensorrt"),
-    "that of a quantized model": (r"quanti[sz]ed(?: model)?|int8", r"quant|int8|lite|optimi[sz]ations"),
-    "that of several GPUs": (
+    "TensorRT": (r"tensor ?rt|tf-?trt|trt", r"trt|tensorrt"),
+    "quantized model": (r"quanti[sz]ed(?: model)?|int8", r"quant|int8|lite|optimi[sz]ations"),
+    "several GPUs": (
         r"multi[- ]?gpus?|distributed|mirrored",
         r"strategy|distribut|horovod|hvd|mpi|replica|gpus?:[1-9*]|nccl|mirrored",
     ),
-    "that of a cached pipeline": (r"cach(?:ed|ing)|with cache", r"cache"),
-    "that of prefetching": (r"prefetch(?:ed|ing)?", r"prefetch"),
+    "cached pipeline": (r"cach(?:ed|ing)|with cache", r"cache"),
+    "prefetching": (r"prefetch(?:ed|ing)?", r"prefetch"),
 }
 _CALLED = {
     what: (re.compile(rf"\b(?:{words})\b", re.IGNORECASE), re.compile(code, re.IGNORECASE))
@@ -36,14 +36,14 @@ _CALLED = {
 _NONE_OF = re.compile(r"\b(?:no|not|non|without|w/o|un\w+|disabled?|off|before|vs|than)\b", re.IGNORECASE)
 
 
-@rule("TL118", "Called what the code does not do", "warning")
-def called_otherwise(example: Example) -> Iterator[Hit]:
-    """A time is called XLA's, that of mixed precision, of a graph, of a cache, and nothing in the code turns
-    that on; or what does comes too late, or is switched off.
+@rule("TL118", "Label that the code does not match", "warning")
+def wrong_label(example: Example) -> Iterator[Hit]:
+    """A label names XLA, mixed precision, a graph or a cache, but the code does not enable it, enables it too
+    late, or disables it.
 
-    Why: The figure is that of what the code does, under another name.
+    Why: The figure has the wrong name.
 
-    Instead: Turn it on where the time is taken, or call the time what it is.
+    Instead: Enable it before the timing, or correct the label.
 
     Wrong:
         tf.matmul(x, y).numpy()
@@ -66,7 +66,7 @@ def called_otherwise(example: Example) -> Iterator[Hit]:
         if graph is not None and _EAGERLY.findall(example.facts.code) == ["True"]:
             yield Hit(
                 region.line,
-                f"run_functions_eagerly(True) stands in the code: {graph.name} runs op by op, as no graph",
+                f"run_functions_eagerly(True) is set: {graph.name} runs op by op, not as a graph",
                 timing=timing,
             )
         if example.is_of_others or timing.unresolved or not works(events):
@@ -78,7 +78,7 @@ def called_otherwise(example: Example) -> Iterator[Hit]:
                 told.add(what)
                 yield Hit(
                     region.line,
-                    f"the time is called {what}, and nothing in the code turns it on",
+                    f"the label says {what}, but nothing in the code enables it",
                     timing=timing,
                     severity="warning",
                 )
@@ -104,9 +104,9 @@ def _late_policies(example: Example) -> Iterator[Hit]:
         if late is not None:
             yield Hit(
                 event.line,
-                "the policy is set when the model is made, whose layers keep the one that they have: line "
-                f"{late.line} times what it did before",
-                "Make the model after the policy is set.",
+                "the policy is set after the model was created, and its layers keep the old one: line "
+                f"{late.line} times the model without it",
+                "Set the policy before creating the model.",
                 at="set_global_policy",
             )
 
@@ -117,13 +117,13 @@ _DATES = re.compile(r"datetime\.|pandas\.")
 _MILLISECONDS = re.compile(r"(?:\b|\})(?:ms|msecs?|mill?i-?sec\w*|millis)\b", re.IGNORECASE)
 
 
-@rule("TL115", "Seconds called milliseconds", "error")
-def called_milliseconds(example: Example) -> Iterator[Hit]:
-    """A difference of readings in seconds is printed as milliseconds; or of a timedelta only a part is taken.
+@rule("TL115", "Seconds labelled as milliseconds", "error")
+def seconds_as_milliseconds(example: Example) -> Iterator[Hit]:
+    """A time in seconds is printed as milliseconds, or only one part of a timedelta is used.
 
-    Why: The figure is a thousand times what it says, or lacks its seconds, or what is below one.
+    Why: The figure is wrong by a factor of 1000, or lacks its whole or fractional seconds.
 
-    Instead: Multiply it by 1000, or call it seconds; take a timedelta's total_seconds().
+    Instead: Multiply it by 1000 or label it as seconds; for a timedelta, use total_seconds().
 
     Wrong:
         tf.matmul(x, y)
@@ -141,11 +141,11 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
         region = timing.region
         part = next(iter(region.parts), "")
         if len(region.parts) == 1 and example.holds(region.parts[part]) and _DATES.match(region.clock):
-            lost = "its seconds are lost" if part == "microseconds" else "what is below a second is lost"
+            lost = "its seconds are lost" if part == "microseconds" else "fractions of a second are lost"
             yield Hit(
                 region.parts[part],
                 f".{part} is one part of a timedelta: {lost}",
-                "Take its total_seconds().",
+                "Use its total_seconds().",
                 at=part,
                 timing=timing,
                 severity="warning" if part == "microseconds" else "note",
@@ -157,7 +157,7 @@ def called_milliseconds(example: Example) -> Iterator[Hit]:
             if _MILLISECONDS.search(words) and example.holds(line):
                 yield Hit(
                     line,
-                    "these are seconds, and they are called milliseconds",
+                    "these are seconds, but labelled as milliseconds",
                     timing=timing,
                     severity="error",
                 )

@@ -20,9 +20,9 @@ MANY_BATCHES = 100_000
 
 @rule("TL104", "No warm-up", "warning")
 def no_warm_up(example: Example) -> Iterator[Hit]:
-    """Several calls are timed, the first of which is a first call.
+    """Several calls are timed, including the function's first.
 
-    Why: The first call traces, compiles, loads kernels and takes memory; the others share its time.
+    Why: The first call traces, compiles, loads kernels and allocates memory, which inflates the mean.
 
     Instead: Call the function a few times before the clock starts.
 
@@ -48,7 +48,7 @@ def no_warm_up(example: Example) -> Iterator[Hit]:
             continue  # reported by TL105
         yield Hit(
             timing.region.line,
-            f"nothing ran {cold.names} before the clock starts{_SEEN[first.sure]}: {_cost(cold.work)}",
+            f"no warm-up of {cold.names}{_SEEN[first.sure]}: {_cost(cold.work)}",
             timing=timing,
             severity=None if first.sure or first.likely else "note",
             calls=first.count or 0,
@@ -66,7 +66,7 @@ def _batches(example: Example) -> Iterator[Hit]:
         if _BATCH_BEGINS.match(function) and speed and not region.picked:
             yield Hit(
                 region.line,
-                "the time of the first batch, in which Keras traces its step, is among those of the others",
+                "the times include the first batch, in which Keras traces its step",
                 "Leave out the first batches.",
                 timing=timing,
                 severity=None if _counts(timing.begins) else "note",
@@ -75,7 +75,7 @@ def _batches(example: Example) -> Iterator[Hit]:
         elif function == "on_epoch_begin" and region.gathered and not region.picked:
             yield Hit(
                 region.line,
-                "the time of the first epoch, in which Keras traces its step, is among those of the others",
+                "the times include the first epoch, in which Keras traces its step",
                 "Leave out the first epoch.",
                 timing=timing,
                 severity="note",
@@ -93,11 +93,11 @@ _BATCH_BEGINS = re.compile(r"on_(?:train_|test_|predict_)?batch_begin$")
 
 @rule("TL105", "First call timed", "warning")
 def first_call_timed(example: Example) -> Iterator[Hit]:
-    """A single call is timed, and it is the first.
+    """Only one call is timed, and it is the first.
 
-    Why: The figure is mostly the cost of starting, which is paid once.
+    Why: The figure is mostly start-up cost, which occurs once.
 
-    Instead: Time a later call, and give the first call's time apart.
+    Instead: Time a later call, and report the first call's time separately.
 
     Wrong:
         f = tf.function(tf.matmul)
@@ -124,7 +124,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
         few = few or (short and timing.compared)
         yield Hit(
             timing.region.line,
-            f"the one call of {cold.names} that is timed is its first{_SEEN[sure]}: {_cost(work)}",
+            f"only the first call of {cold.names} is timed{_SEEN[sure]}: {_cost(work)}",
             "Report the time of its first epoch separately." if long else "",
             timing=timing,
             severity=_severity(few and sure, many or not likely or (long and timing.counterpart is None)),
@@ -147,7 +147,7 @@ def _severity(few: bool, passing: bool) -> Severity | None:
     return "warning" if few else "note" if passing else None
 
 
-_SEEN = {True: "", False: ", so far as can be seen"}
+_SEEN = {True: "", False: ", as far as the code shows"}
 
 
 @dataclass(frozen=True)
@@ -185,21 +185,21 @@ def _name(work: TraceEvent) -> str:
 
 def _cost(work: TraceEvent) -> str:
     if work.kind == "graph":
-        return "it is traced and optimised then, and compiled where XLA does"
+        return "the timing includes tracing and optimising it, and XLA's compilation if enabled"
     if work.kind == "train":
-        return "its step is traced and made a graph then"
+        return "the timing includes tracing its step"
     if work.kind == "opaque":
-        return "what it runs of TensorFlow is traced, and takes its memory, then"
+        return "the timing includes tracing and allocating memory for its TensorFlow code"
     if work.name == "invoke":
-        return "weights are prepared and memory is taken then"
-    return "kernels are loaded and memory is taken then"
+        return "the timing includes preparing weights and allocating memory"
+    return "the timing includes loading kernels and allocating memory"
 
 
 @rule("TL106", "Warm-up that does nothing", "error")
 def warms_nothing(example: Example) -> Iterator[Hit]:
-    """A loop in front of a timing that only binds names.
+    """A warm-up loop before a timing only binds names.
 
-    Why: The function is as cold after it as before.
+    Why: The function is still cold after it.
 
     Instead: Call the function in the warm-up, as the timed code does.
 
@@ -227,14 +227,12 @@ def warms_nothing(example: Example) -> Iterator[Hit]:
         events = example.trace.events[loop.first : loop.last + 1]
         binds = any(event.kind == "bind" and "item" not in event.arguments for event in events)
         if binds and not any(event.kind in WORK for event in events) and not example.timed(events[0]):
-            yield Hit(
-                loop.line, "this warm-up does nothing: its loop only binds a name to a value already there"
-            )
+            yield Hit(loop.line, "this warm-up does nothing: its loop only binds a name to an existing value")
 
 
-@rule("TL109", "Pipeline started in the timed region", "warning")
+@rule("TL109", "Pipeline starts in the timed region", "warning")
 def iterator_start(example: Example) -> Iterator[Hit]:
-    """A pipeline is started inside the timed region, for the first time.
+    """A pipeline starts inside the timed region.
 
     Why: Starting threads and filling buffers takes as long as many batches.
 
@@ -266,21 +264,22 @@ def iterator_start(example: Example) -> Iterator[Hit]:
             count = next((x.count or x.ends or 0 for x in example.loops if x.line == event.line), 0)
             if count >= MANY_BATCHES:
                 continue
-            if not example.facts.started_before(event.arguments.get("dataset"), timing.region.first):
+            if not example.facts.iterated_before(event.arguments.get("dataset"), timing.region.first):
                 yield Hit(
                     event.line,
-                    "the pipeline is started inside the timed region: the time to its first batch counts too",
+                    "the pipeline starts inside the timed region: the time includes filling it up to its "
+                    "first batch",
                     timing=timing,
                     severity="note" if count >= MANY and trains else None,
                     calls=count,
                 )
 
 
-@rule("TL110", "A loop that should train and does not", "warning")
+@rule("TL110", "Training loop without a step", "warning")
 def trains_nothing(example: Example) -> Iterator[Hit]:
-    """A timed loop over a pipeline that leaves out what it says it does.
+    """A timed loop over a pipeline has no training step, although its label says so.
 
-    Why: Input and training overlap; without the step nothing shows whether the device waits.
+    Why: Input and training overlap; without the step, the time does not show whether the device waits.
 
     Instead: Run the step on each batch, and measure how long it waits for input.
 
@@ -305,6 +304,6 @@ def trains_nothing(example: Example) -> Iterator[Hit]:
             if event.kind == "iterate" and example.placeholder(event.line):
                 yield Hit(
                     event.line,
-                    "the timed loop takes batches and trains nothing: no step uses the device meanwhile",
+                    "the timed loop takes batches but runs no training step, so the device is idle",
                     timing=timing,
                 )

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tuilab.lab.fact_check import write_page
-from tuilab.presentation.demo import GUESSES, Demo, begin, begun, lines, measured, page
+from tuilab.presentation.demo import GUESSES, Demo, begin, lines, measured, page, update_steps
 from tuilab.tui.keys import spoken
 from tuilab.tui.messages import Hearing, LabChanged
 from tuilab.tui.widgets.answer import numbers_strong
@@ -39,7 +39,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
             Binding(str(n), f"guess({n})", "guess", show=False, id=f"demo.guess-{n}")
             for n in range(1, 1 + len(GUESSES))
         ),
-        Binding("n,enter,right", "next", "go on", show=False, id="demo.next"),
+        Binding("n,enter,right", "next", "next", show=False, id="demo.next"),
         Binding("left", "back", "back", show=False, id="demo.back"),
         Binding("space", "pause", "pause", show=False, id="demo.pause"),
         Binding("e", "page", "write a page", show=False, id="demo.page"),
@@ -80,7 +80,7 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
 
     def _marked(self, title: str) -> str:
         machine = self.lab.state.machine
-        return machine.marked(title) if machine is not None else title
+        return machine.mark_title(title) if machine is not None else title
 
     def _measure(self) -> None:
         self._demo.stage = "measure"
@@ -117,14 +117,14 @@ share. **{demo.leave}** leaves the demo and returns to where you were; the runs 
         demo = self._demo
         if demo.at == 0 and demo.stage == "told":
             state = self.lab.state
-            begun(demo, state.presets, state.machine, state.verdicts)
+            update_steps(demo, state.presets, state.machine, state.verdicts)
         if demo.stage == "guess":
             self._measure()
         elif not demo.last:
             self._enter(demo.at + 1)
         elif demo.stage == "told":
             demo.sum_up()
-            self.border_title = Content(f"{self._marked('Demo')}: what came of it")
+            self.border_title = Content(f"{self._marked('Demo')}: results")
             self.repaint()
 
     def action_back(self) -> None:

@@ -44,18 +44,18 @@ class KeyBar(LineWidget):
         self._palette = known.get(self.app.COMMAND_PALETTE_BINDING)
         self.repaint()
 
-    def _drawn(self, found: ActiveBinding) -> Line:
+    def _draw_key(self, found: ActiveBinding) -> Line:
         key, does = self.app.get_key_display(found.binding), f" {found.binding.description}"
         return ((key, KEY), (does, TEXT)) if found.enabled else ((key + does, MUTED),)
 
     def _right(self) -> Line:
-        return (("▏", EDGE), *self._drawn(self._palette)) if self._palette is not None else ()
+        return (("▏", EDGE), *self._draw_key(self._palette)) if self._palette is not None else ()
 
     def _fitting(self, width: int) -> Iterator[tuple[ActiveBinding, Line]]:
         """Yield the keys that fit next to the palette's, each with its action."""
         room = width - width_of(self._right())
         for found in self._keys:
-            drawn = self._drawn(found)
+            drawn = self._draw_key(found)
             room -= width_of(drawn)
             if room < 0:
                 return

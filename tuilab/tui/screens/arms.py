@@ -70,7 +70,7 @@ class ArmsScreen(Page[None]):
     def compose(self) -> ComposeResult:
         state, result = self._lab.state, self._lab.state.result()
         medians = {arm.id: arm.median_s for arm in result.arms} if result else {}
-        looks, rows, drawn = marks(state.shown), [], self._viewing.drawn(state.shown)
+        looks, rows, drawn = marks(state.shown), [], self._viewing.drawn_arms(state.shown)
         for key, arm in state.shown.arms.items():
             median = medians.get(key)
             figure = median_of(median) if median is not None else arm.status or ""
@@ -97,5 +97,5 @@ class ArmsScreen(Page[None]):
             viewing.draw(state.shown, chosen)
         elif arms:  # none, if another run has started meanwhile
             # At least one arm is drawn.
-            event.selection_list.select(next(iter(viewing.drawn(state.shown) or arms)))
+            event.selection_list.select(next(iter(viewing.drawn_arms(state.shown) or arms)))
         self._lab.changed(Change.LOOK)

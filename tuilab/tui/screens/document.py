@@ -89,11 +89,11 @@ off on this machine; pressed again, it stops. The document's own code never runs
             self.run_worker(self._prove(found, proof), exit_on_error=False)
         else:
             code = found.code if isinstance(found, Finding) else "What was not resolved"
-            said = f"{code} is not about a time that could be measured; {listed(list(PATTERNS))} do."
-            self.notify(said, markup=False)
+            text = f"{code} cannot be proved by a measurement; {listed(list(PATTERNS))} can."
+            self.notify(text, markup=False)
 
     async def _prove(self, found: Finding, proof: Proof) -> None:
-        words = "stopped before there was a figure"
+        words = "stopped before the first figure"
 
         def told(shown: Proven) -> None:
             nonlocal words
@@ -130,10 +130,10 @@ off on this machine; pressed again, it stops. The document's own code never runs
             check = fact_check.of_presets(self._heading, presets)
             self.app.push_screen(FactCheckScreen(self._lab, check, presets))
         else:
-            said = "No claim of this document is tied to one of its benchmarks."
+            text = "No claim of this document is tied to one of its benchmarks."
             if self._report.presets:
-                said += " Opening a preset below it measures what that one times."
-            self.notify(said, markup=False)
+                text += " Open a preset below it to measure that benchmark."
+            self.notify(text, markup=False)
 
     def compose(self) -> ComposeResult:
         report = self._report
@@ -156,7 +156,7 @@ off on this machine; pressed again, it stops. The document's own code never runs
             if report.presets:
                 yield Items(of_presets(report.presets))
             else:
-                why = "the findings say why" if self._found else "no op that is timed was recognised in it"
+                why = "the findings say why" if self._found else "no timed op was recognised in it"
                 yield Static(f"No preset could be made from it: {why}.")
 
     def on_mount(self) -> None:

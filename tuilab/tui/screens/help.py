@@ -70,7 +70,7 @@ class HelpScreen(Modal[None]):
             for tables, found in groupby(self._page.split("\n\n"), lambda block: block.startswith("|")):
                 blocks = list(found)
                 # Markdown creates a widget per cell, which would delay the page by a second.
-                yield from map(drawn, blocks) if tables else [Markdown("\n\n".join(blocks))]
+                yield from map(draw_table, blocks) if tables else [Markdown("\n\n".join(blocks))]
 
     def on_mount(self) -> None:
         self.query_one(LineInput).display = False
@@ -91,8 +91,8 @@ class HelpScreen(Modal[None]):
         found = matching(self._page, event.value)
         await self.query("VerticalScroll > Static, VerticalScroll > Markdown").remove()
         await self.query_one(VerticalScroll).mount_all(
-            drawn(block) if block.startswith("|") else Markdown(block)
-            for block in found or ["Nothing here has these words."]
+            draw_table(block) if block.startswith("|") else Markdown(block)
+            for block in found or ["Nothing here contains these words."]
         )
 
 
@@ -115,7 +115,7 @@ def matching(page: str, words: str) -> list[str]:
     return out
 
 
-def drawn(table: str) -> Static:
+def draw_table(table: str) -> Static:
     """Return a two-column table of keys and what they do."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(min_width=9, max_width=COLUMN)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from tuilab.lab import Lab
 
 NONE_YET = (
-    "No run has been kept yet. {history.back} goes back: {run} measures one there, and it is kept "
+    "No run has been saved yet. {history.back} goes back: {run} measures one there, and it is kept "
     "automatically. {history.import} imports a recording, also one from another machine."
 )
 ALONE = (
@@ -201,8 +201,8 @@ are compared with it. Neither is ever pruned.
         self.table.came(place)
         if place is not None:
             found = self.runs.extent
-            said = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
-            self.query_one("#runs").border_subtitle = said
+            text = f"{plural(found.runs, 'run')}, {size(found.size)}" if found.runs else ""
+            self.query_one("#runs").border_subtitle = text
         self._show_row()
 
     @on(Table.Moved)

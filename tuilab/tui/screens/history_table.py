@@ -211,8 +211,8 @@ def head(entry: Entry, width: int) -> Line:
         f"id {line.run[:8]}",
     ]
     marks = " ".join(filter(None, (line.pinned, tags(entry))))
-    told = f" {SEPARATOR} ".join(["", *filter(None, parts)])
-    runs = [(name(entry), STRONG), (f"  {marks}" if marks else "", ACCENT), (told, MUTED)]
+    message = f" {SEPARATOR} ".join(["", *filter(None, parts)])
+    runs = [(name(entry), STRONG), (f"  {marks}" if marks else "", ACCENT), (message, MUTED)]
     while width_of(runs) > width:
         text, style = runs.pop()
         if (room := width - width_of(runs)) > 0:

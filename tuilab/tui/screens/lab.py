@@ -84,8 +84,8 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         if not self.filled:
             return
         for run, file in self.lab.state.background.items():
-            words = f"open the run in the background {run[:8]}"
-            yield words, "Show it as far as it is.", partial(self.play, file), "unattended ssh hangup"
+            words = f"open the background run {run[:8]}"
+            yield words, "Show its progress so far.", partial(self.play, file), "unattended ssh hangup"
         yield from self._exports()
         yield from self._findings()
         yield from self.controls.entries()
@@ -138,7 +138,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         spared = self.lab.spare_replay()
         if spared:
             state = self.lab.state
-            what = "its settings anew" if state.replay_is_here or not state.settings else state.settings.title
+            what = "the same settings" if state.replay_is_here or not state.settings else state.settings.title
             self.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
         return spared
 
@@ -146,8 +146,8 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         """Say which preset this is about while the cursor is on another one."""
         marked, settings = self.query_one(Presets).marked, self.lab.state.settings
         if marked and settings is not None:
-            told = f"{{presets.open}} opens the marked one: {marked}."
-            self.say(f"The open preset is {done}: {settings.title}. {told}")
+            text = f"{{presets.open}} opens the marked one: {marked}."
+            self.say(f"The open preset is {done}: {settings.title}. {text}")
 
     def action_stop(self) -> None:
         """Stop the current activity."""
@@ -270,12 +270,12 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
     def _beside(self, preset: "Preset", values: "Mapping[str, Value]", measure: bool) -> None:
         """Show a preset over a watched program, and measure it if requested."""
         self.lab.present(preset, values)
-        told = "{watched} goes back to your program."
+        text = "{watched} goes back to your program."
         if measure:
             self.lab.begin()
         else:
-            told = f"It still runs, and would share its processors: {{run}} measures all the same. {told}"
-        self.say(told)
+            text = f"It is still running and uses the processors; {{run}} measures anyway. {text}"
+        self.say(text)
 
     def action_watched(self) -> None:
         """Go back to the watched program."""
@@ -330,7 +330,7 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         source = state.settings.preset.source if state.settings else None
         if source is None:
             self.say(
-                "This preset is of no document. {open} opens one; {document.fact-check} there measures it."
+                "This preset has no document. {open} opens one; {document.fact-check} there measures it."
             )
             return
         if not any(p.source and p.source.document == source.document and p.claims for p in state.presets):
@@ -371,15 +371,15 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
 
     def action_copy(self) -> None:
         """Copy the equivalent command line, to the clipboard and to a file."""
-        settings, told = self.lab.state.settings, ""
+        settings, text = self.lab.state.settings, ""
         if settings is None:
             return
         line = self.lab.state.command(sweeping=self.views.key == "sweep")
         if not settings.file and settings.preset.name not in self.lab.state.listed:
-            told = " A shell knows this preset once `tuilab import` has made it of its document."
+            text = " To use it in a shell, run `tuilab import` on its document."
         self.app.copy_to_clipboard(line)
         kept = keep_command(line)
-        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + told)
+        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + text)
 
     def action_export(self) -> None:
         """Save this view or run as a file."""

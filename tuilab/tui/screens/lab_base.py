@@ -109,7 +109,7 @@ class LabBase(Screen[None]):
             verdicts = {} if state.guessing else state.verdicts
             self.presets.show(opened, verdicts, modified, here=state.guessing, emulated=state.emulated)
         if change & Change.WORKER:
-            title = state.machine.marked("Presets") if state.machine is not None else "Presets"
+            title = state.machine.mark_title("Presets") if state.machine is not None else "Presets"
             self.query_one("#presets").border_title = title
         if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
             self.call_later(self.controls.draw)

@@ -18,7 +18,7 @@ class Playing(LabBase):
         found = await self.lab.recorded()
         page = MenuScreen(
             "Replay", found, typed="or the path of a recorded file, then enter",
-            empty="No run has been kept yet. Type the path of a recorded file below.",
+            empty="No run has been saved yet. Type the path of a recorded file below.",
         )  # fmt: skip
         self.app.push_screen(page, self.play)
 

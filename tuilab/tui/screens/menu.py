@@ -29,16 +29,16 @@ class Items(OptionList):
 
     def __init__(self, items: Sequence[Offer]) -> None:
         self._items = tuple(items)
-        super().__init__(*self._drawn(self._items), compact=True, markup=False)
+        super().__init__(*self._draw_items(self._items), compact=True, markup=False)
 
     def find(self, words: str) -> None:
         """List only the items that contain all the words, and select the first."""
         wanted = words.lower().split()
         found = [i for i in self._items if all(word in f"{i.label} {i.detail}".lower() for word in wanted)]
-        self.set_options(self._drawn(found))
+        self.set_options(self._draw_items(found))
         self.highlighted = 0 if found else None
 
-    def _drawn(self, items: Sequence[Offer]) -> list[Option]:
+    def _draw_items(self, items: Sequence[Offer]) -> list[Option]:
         wide = min(40, max((cell_len(item.label) for item in items), default=0))
         return [Option(self._row(item, wide), item.key) for item in items]
 

@@ -60,18 +60,18 @@ class PruneScreen(Page[PruneCandidates]):
         lines = [self.query_one(f"#{name}", Input) for name in FIELDS]
         wrong = next((line.value for line in lines if not line.is_valid), None)
         if wrong is not None:
-            said = f"{wrong} is not a number from 0 to {MOST:,}"
+            text = f"{wrong} is not a number from 0 to {MOST:,}"
         elif not any(line.value for line in lines):
-            said = f"Nothing chosen yet. {STAYS}"
+            text = f"Nothing chosen yet. {STAYS}"
         else:
             days, megabytes = (float(line.value) if line.value else None for line in lines)
             left = None if megabytes is None else int(megabytes * 1e6)
             try:
                 self._found = await self._history.do(partial(History.prunable, days=days, size=left))
-                said = pruning(self._found)
+                text = pruning(self._found)
             except sqlite3.Error as error:
-                said = trouble(error)
-        self.query_one("#found", Static).update(spoken(self, said))
+                text = trouble(error)
+        self.query_one("#found", Static).update(spoken(self, text))
 
     @on(Input.Submitted)
     def _delete(self) -> None:

@@ -51,8 +51,8 @@ software, work and parameters that differ are listed above the table: they may b
 
     def compose(self) -> ComposeResult:
         base = LETTERS[self._found.base]
-        said = f"ratios are against {base}; {{table.order}} orders, {{page.close}} closes"
-        with framed(Container(), f"{len(self._entries)} runs compared", said):
+        text = f"ratios are against {base}; {{table.order}} orders, {{page.close}} closes"
+        with framed(Container(), f"{len(self._entries)} runs compared", text):
             with VerticalScroll(can_focus=False):
                 yield Static(legend(self._entries, self._found), markup=False)
             yield self.table
@@ -88,8 +88,8 @@ def legend(entries: Sequence[Entry], found: Across) -> Content:
         )
         lines += [Content.styled(f"  ≠ {warning}", "$warning") for warning in warnings]
     left_out = f"Left out: {plural(found.left_out, 'size')} at which one run alone was measured."
-    said = [found.note, left_out if found.left_out else ""]
-    lines += [Content.styled(each, "$foreground-muted") for each in said if each]
+    messages = [found.note, left_out if found.left_out else ""]
+    lines += [Content.styled(each, "$foreground-muted") for each in messages if each]
     return Content("\n").join(lines)
 
 

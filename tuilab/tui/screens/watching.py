@@ -72,8 +72,8 @@ DRAWN_S = 0.1
 """Minimum seconds between two paints."""
 GO_ON, STOP = "on", "stop"
 LEAVING = (
-    Offer(GO_ON, "it goes on", "in this terminal, with its output; the page is printed at its end"),
-    Offer(STOP, "it stops", "as by Ctrl-C; what it prints then is seen in this terminal"),
+    Offer(GO_ON, "let it continue", "in this terminal; the page is printed when it ends"),
+    Offer(STOP, "it stops", "like Ctrl-C; its last output appears in this terminal"),
 )
 
 
@@ -216,7 +216,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("x", "stop", "stop", tooltip="send what Ctrl-C sends", id="watch.stop"),
         Binding("i", "type", "type", tooltip="type a line into the program", id="watch.type"),
-        Binding("c", "catch", "catch", tooltip="catch its step as a workload", id="watch.catch"),
+        Binding("c", "catch", "catch", tooltip="capture its step as a workload", id="watch.catch"),
         Binding("A", "whole", "whole page", tooltip="read the whole page", id="watch.whole"),
         Binding("e", "export", "export", tooltip="write the page to a file", id="watch.export"),
         Binding("right_square_bracket", "step_view(1)", "next view", show=False, id="watch.next"),
@@ -430,9 +430,9 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             if line is not None:
                 self.watching.type(line + "\n")
 
-        said = "It reads what you type, as at its own terminal."
+        text = "It reads what you type, as in its own terminal."
         self.app.push_screen(
-            MenuScreen("Type into the program", typed="a line, then enter", empty=said), typed
+            MenuScreen("Type into the program", typed="a line, then enter", empty=text), typed
         )
 
     def action_catch(self) -> None:
@@ -441,9 +441,9 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
         try:
             name = self.watching.catch(row.number if row is not None else None)
         except (LookupError, OSError) as error:
-            self.say(f"Nothing was caught: {error}.", "warning")
+            self.say(f"Nothing was captured: {error}.", "warning")
             return
-        self.say(f"{name} is caught at its next call; for that it is traced once more.")
+        self.say(f"{name} will be captured at its next call, which traces it again.")
 
     def _heard_of(self, told: Caught) -> None:
         """Receive the result of a capture, from another thread."""
@@ -528,9 +528,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
             self.say(f"Nothing can be tried: {error}.", "warning")
             return
         self._trying = finding
-        self.say(
-            f"{name} is caught at its next call and measured as it is and changed. {{table.select}} stops."
-        )
+        self.say(f"{name} will be captured at its next call, measured and tried. {{table.select}} stops.")
 
     async def _measure(self, folder: str, finding: Bottleneck) -> None:
         tried = await attempt(folder, finding, self.watching.page, self.watching.python)
@@ -594,7 +592,7 @@ def findings_table() -> Table[Bottleneck]:
         Column("found", lambda row: f"{'└ ' * bool(row.part_of)}{row.code}", most=18, style=lambda _: BAD),
         Column("at", where, most=28, flex=True),
         Column("saves", lambda row: says.saves(row), align="right", key=lambda row: row.saves_s or 0.0),
-        Column("of the program", lambda row: says.of_program(row), align="right",
+        Column("of the program", lambda row: says.program_share(row), align="right",
                key=lambda row: row.program_share or 0.0),
         Column("step gains ≤", lambda row: says.gain(row, table.rows), align="right", drop=1,
                key=lambda row: says.step_gain(row) or 0.0),

@@ -57,13 +57,13 @@ def marks(state: RunState) -> dict[str, Mark]:
 def figures(lab_state: LabState, viewing: ViewOptions) -> Mapping[str, ArmResult]:
     """Return the figures of the drawn arms, by id."""
     result = lab_state.result()
-    drawn = viewing.drawn(lab_state.shown)
+    drawn = viewing.drawn_arms(lab_state.shown)
     return {arm.id: arm for arm in result.arms if arm.id in drawn} if result else {}
 
 
 def able(state: RunState, viewing: ViewOptions) -> set[str]:
     """Return the drawn arms, excluding those that cannot run here unless none can."""
-    drawn = viewing.drawn(state)
+    drawn = viewing.drawn_arms(state)
     return {arm for arm in drawn if state.arms[arm].status != "unavailable"} or drawn
 
 

@@ -17,8 +17,8 @@ from tuilab.presentation.placement import (
     about,
     device_of,
     groups,
+    has_moved,
     layers,
-    moved,
 )
 from tuilab.presentation.status import why_empty
 from tuilab.presentation.view_options import ViewOptions
@@ -149,7 +149,7 @@ class PlacementTable(Table[PlacementRow]):
         columns: list[Column[PlacementRow]] = [
             Column("op", lambda row: row.op if row.kind == "op" else row.kind, most=22),
             Column("device", device_of, width=16,
-                   style=lambda row: TextStyle("warn", bold=True) if moved(row) else None),
+                   style=lambda row: TextStyle("warn", bold=True) if has_moved(row) else None),
             Column("node", lambda row: row.node, flex=True, most=60),
             Column("type", lambda row: row.dtype, most=12, drop=2, style=lambda _: MUTED),
             Column("bytes", lambda row: size(row.bytes) if row.bytes else "", align="right", drop=3,
@@ -172,4 +172,4 @@ class PlacementTable(Table[PlacementRow]):
 
 
 def _style(row: PlacementRow) -> TextStyle | None:
-    return WARN if moved(row) else {"folded": MUTED, "copy": ACCENT}.get(row.kind)
+    return WARN if has_moved(row) else {"folded": MUTED, "copy": ACCENT}.get(row.kind)

@@ -34,18 +34,18 @@ of the roof and what binds it.
         plot, state, drawn, result = (
             self.query_one(Plot),
             lab_state.shown,
-            self.viewing.drawn(lab_state.shown),
+            self.viewing.drawn_arms(lab_state.shown),
             lab_state.result(),
         )
         plot.empty = why_empty(lab_state)
-        chart, said = Chart(), list[str]()
+        chart, lines = Chart(), list[str]()
         if result is not None:
             plot.empty = (
                 "How much work a call of this run does is not known, so it cannot be compared with a roof."
             )
             chart = roofline_chart(state, drawn.__contains__)
-            said = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
+            lines = [arm.roof.sentence for arm in result.arms if arm.roof is not None and arm.id in drawn]
         plot.show_chart(chart, marks(state))
-        if said and not state.roofs:
-            said = ["This machine's roofs are measured after its first run.", *said]
-        self.query_one(Sentences).show(said[: max(0, min(4, self.size.height - PLOT_ROWS))])
+        if lines and not state.roofs:
+            lines = ["This machine's roofs are measured after its first run.", *lines]
+        self.query_one(Sentences).show(lines[: max(0, min(4, self.size.height - PLOT_ROWS))])

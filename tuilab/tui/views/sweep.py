@@ -15,7 +15,7 @@ from tuilab.presentation.status import why_empty
 from tuilab.presentation.view_options import ViewOptions
 from tuilab.report.chart import Chart, live_chart
 from tuilab.report.rows import crossing_lines, unmeasured_lines
-from tuilab.report.sweep import heat_of, pair, said_at, sweep_chart
+from tuilab.report.sweep import describe_point, heat_of, pair, sweep_chart
 from tuilab.tui.views.base import View, able, folded_result, marks
 from tuilab.tui.views.sentences import Sentences
 from tuilab.tui.widgets.heatmap import HeatMap
@@ -84,7 +84,7 @@ that the preset names.
                 chart = live_chart(lab_state.shown, shown=shown.__contains__, point=lab_state.point)
             plot.show_chart(chart, looks)
             if self._here is not None:
-                here, family = said_at(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
+                here, family = describe_point(lab_state.shown, self._here[0], (result.axis[0], self._here[1]))
         self._frame(family)
         most = max(1, min(4, self.size.height - PLOT_ROWS))
         # The header shows what is still to be measured while the run continues.

@@ -39,7 +39,7 @@ class Phases(Picking):
 ## Phases
 
 Where a call's time goes: one account for each arm, whose parts add up to its median. A short profile after
-the rounds says whose each moment was: **compute** while a kernel runs, else **copy in** or **copy out**, else
+the rounds assigns each moment: **compute** while a kernel runs, else **copy in** or **copy out**, else
 **input wait**, else **stall** while the device waits for the host between two of its kernels, else **python**
 (your own) or **dispatch** (TensorFlow's Python and runtime). What nothing tells apart is **not known**.
 Bound-by, advice and verdicts read this account, Timeline's sums too.

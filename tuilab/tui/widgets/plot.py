@@ -446,7 +446,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
 - In **Live**, a point is the mean time per call of one timed block; the dotted line is the median, the shade
   behind it its 95% interval. Faint series are earlier runs.
 - In **Sweep**, both axes are logarithmic; a bar through a point is its 95% interval; `┊` is the crossover
-  and the shade beside it its interval.
+  and the shading next to it is its interval.
 - Axes grow in steps and do not scroll, so a curve stays where it was.
 - **{plot.before} {plot.next}** move along a series from point to point, **{plot.up} {plot.down}** to the next
   series; so does the mouse. The line at the top describes the point; a click holds it and adds its caveats,
@@ -498,7 +498,7 @@ Each series has a marker, a hue and a label at the height of its last point or i
         ascii_only = bool(getattr(self.app, "ascii_only", False))
         self._picture = Picture(self.chart, self._marks, points, ends, (width, height), ascii_only=ascii_only)
         pointed = self._pointed
-        return self._picture.lines(pointed, self._told(*pointed) if pointed else "")
+        return self._picture.lines(pointed, self._describe_point(*pointed) if pointed else "")
 
     def _points(self, series: Series, columns: int) -> tuple[Points, Points]:
         thinned = self._thinned.get(series.key)
@@ -532,10 +532,10 @@ Each series has a marker, a hue and a label at the height of its last point or i
         series = self._series.get(key)
         return (series, index) if series is not None and index < len(points_of(series)) else None
 
-    def _told(self, series: Series, index: int) -> str:
+    def _describe_point(self, series: Series, index: int) -> str:
         if series.tell is not None:
             return f"{series.label}, {series.tell(index)}"
-        there = f"{self.chart.x.told(series.x[index])}, {self.chart.y.told(series.y[index])}"
+        there = f"{self.chart.x.read_out(series.x[index])}, {self.chart.y.read_out(series.y[index])}"
         return f"{series.label}, {there}{', not finished' if index in series.hollow else ''}"
 
     def _go(self, series: Series, index: int, *, kept: bool) -> None:
@@ -597,5 +597,5 @@ Each series has a marker, a hue and a label at the height of its last point or i
     def on_click(self, event: events.Click) -> None:
         if (found := self._under(event)) is not None:
             self._go(*found, kept=True)
-            if len(told := self._told(*found)) >= self.size.width:
+            if len(told := self._describe_point(*found)) >= self.size.width:
                 self.notify(told, markup=False)

@@ -62,7 +62,7 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
     for racer in racers:
         share = min(1.0, elapsed_s / FIRST_S * best / racer.seconds)
         done = share >= 1.0
-        said = f"{racer.seconds / best:.2f}×" if done and racer.seconds > best else "first" if done else ""
+        text = f"{racer.seconds / best:.2f}×" if done and racer.seconds > best else "first" if done else ""
         name = fit(racer.name, label - 3)
         mark = marks.get(racer.arm.id) or marks_for([racer.arm])[racer.arm.id]
         style = TextStyle(mark.hue + "/60") if racer.recorded else mark.style
@@ -71,7 +71,7 @@ def lanes(racers: Sequence[Racer], marks: Mapping[str, Mark], elapsed_s: float, 
                 (f"{mark.marker} ", mark.style),
                 (name + " ", MUTED if racer.recorded else TEXT),
                 *gauge(share, max(4, width - label - 9), style),
-                (fit(said, 8, "right"), STRONG),
+                (fit(text, 8, "right"), STRONG),
             )
         )
     return out

@@ -184,8 +184,8 @@ about the row under the cursor, and how many rows there are.
 
     def paint(self, width: int, height: int) -> Sequence[Line]:
         if not self.shown:
-            said = f"No {self._noun} has “{self.found_by}”. Escape empties the line."
-            return self.empty_lines(width, height, said if self.found_by else self.empty)
+            text = f"No {self._noun} has “{self.found_by}”. Escape empties the line."
+            return self.empty_lines(width, height, text if self.found_by else self.empty)
         body = self.body(height)
         self._top = max(0, min(max(self._top, self.cursor - body + 1), self.cursor, self.shown - body))
         scrolls = self.shown > body
@@ -253,8 +253,8 @@ about the row under the cursor, and how many rows there are.
         counted = ("" if self.shown == 1 else f"{self.cursor + 1:,} of ") + plural(self.shown, self._noun)
         found = f" with “{self.found_by}”" if self.found_by else ""
         every = f" (of {total:,})" if self.shown != total else ""
-        said = self._detail(self.row) if self.row is not None else ""
-        return f" {counted}{found}{every}" + (f"  {SEPARATOR}  {said}" if said else "")
+        text = self._detail(self.row) if self.row is not None else ""
+        return f" {counted}{found}{every}" + (f"  {SEPARATOR}  {text}" if text else "")
 
     # Moving and sorting
 

@@ -68,7 +68,7 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
     cursor: var[tuple[int, int]] = var((0, 0))
     """The track of the event under the cursor, and its index there."""
 
-    def __init__(self, *, empty: str = "Nothing has been recorded in time yet.") -> None:
+    def __init__(self, *, empty: str = "The timeline is still empty.") -> None:
         super().__init__(empty=empty)
         self._profile: Profile | None = None
         self._lanes: list[str] = []
@@ -201,9 +201,9 @@ under the cursor, **{timeline.next} {timeline.previous}** go to the next and pre
         assert span is not None
         zero = self._whole[0]
         when = seconds(span.start_s - zero) if span.start_s > zero else "the start"
-        said = f"{span.name}: {seconds(span.duration_s)} from {when}, on {self._lanes[span.lane]}"
-        said += f"; {span.phase}" if span.phase else ""
-        return said + (f"; {self._lost:,} deeper events are not drawn" if self._lost else "")
+        text = f"{span.name}: {seconds(span.duration_s)} from {when}, on {self._lanes[span.lane]}"
+        text += f"; {span.phase}" if span.phase else ""
+        return text + (f"; {self._lost:,} deeper events are not drawn" if self._lost else "")
 
     # Moving
 

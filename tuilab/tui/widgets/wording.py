@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from tuilab.model.quantity import HELD, held
+from tuilab.model.quantity import HELD, keep_on_line
 from tuilab.model.sanitize import sanitize_line
 from tuilab.tui.widgets.look import Run
 
@@ -29,7 +29,7 @@ def wrap(text: str, width: int) -> list[str]:
 
     A figure stays with its unit, and an interval stays whole.
     """
-    lines = Content(held(" ".join(text.split()))).wrap(max(1, width))
+    lines = Content(keep_on_line(" ".join(text.split()))).wrap(max(1, width))
     return [line.plain.strip().replace(HELD, " ") for line in lines if line.plain.strip()]
 
 
@@ -45,7 +45,7 @@ def whole_words(text: str, width: int) -> str:
     """Return `text`, cut after a word if it is too long: half a number would be a different number."""
     if cell_len(text) <= width:
         return text
-    text = held(text)
+    text = keep_on_line(text)
     kept = set_cell_size(text, max(0, width - 1))
     if not text.startswith(kept + " ") and " " in kept.strip():
         kept = kept.rpartition(" ")[0]

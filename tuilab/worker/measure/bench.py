@@ -172,7 +172,7 @@ class Bench:
     @property
     def budget(self) -> Budget:
         """This process's part of the run's budget."""
-        return self.request.budget.of_process(self.request.worker)
+        return self.request.budget.for_process(self.request.worker)
 
     @property
     def short(self) -> bool:

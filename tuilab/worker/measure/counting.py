@@ -403,7 +403,16 @@ class _Body:
         trips, left = _trips(condition, body, values)
         if trips is None:
             self.graphs.counted.parts.append(
-                Part(self.prefix + op.name, op.type, "", 1, None, {}, {}, why="its trips depend on the data")
+                Part(
+                    self.prefix + op.name,
+                    op.type,
+                    "",
+                    1,
+                    None,
+                    {},
+                    {},
+                    why="its number of iterations depends on the data",
+                )
             )
             for made in op.outputs:
                 self._make(made)
@@ -462,8 +471,8 @@ class _Body:
         counted.state |= least[4].counted.state
         counted.loops |= least[4].counted.loops
         counted.notes += least[4].counted.notes
-        if most[0] > 1.05 * least[0] and "of branches the one with less to do" not in counted.notes:
-            counted.notes.append("of branches the one with less to do")
+        if most[0] > 1.05 * least[0] and "the branch with less work" not in counted.notes:
+            counted.notes.append("the branch with less work")
         self._leave(op, least[2], least[3].outputs, self.runs)
 
     def _value(self, tensor: Any) -> Any:
@@ -512,7 +521,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
         raise LookupError(name)
     pairs = list(zip(inner.inputs, operands, strict=False))
     if all(
-        _held(own) or not _held(given)
+        _is_known(own) or not _is_known(given)
         if own.dtype.name in ("resource", "variant")
         else own.shape.is_fully_defined() or not given.shape.is_fully_defined()
         for own, given in pairs
@@ -528,7 +537,7 @@ def called(graph: Any, name: str, operands: Sequence[Any]) -> Any:
         return inner
 
 
-def _held(handle: Any) -> bool:
+def _is_known(handle: Any) -> bool:
     """Return True if the contents of a variable or list are known. Functions of a SavedModel do not record
     them.
     """

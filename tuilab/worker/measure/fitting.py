@@ -45,7 +45,7 @@ def by_shapes(bench: Bench, model: ModelInfo) -> ModelInfo:
         return low
 
     found = []
-    for device, variant in _asked(bench):
+    for device, variant in _devices_and_variants(bench):
         free = _memory(bench, device)
         most = largest(variant, free)
         found.append(_fit(device, variant, most, batch.high, free, "shapes"))
@@ -59,7 +59,7 @@ def by_trying(bench: Bench, model: ModelInfo) -> ModelInfo:
         return model
     arms = [state.arm for state in bench.state.arms.values() if state.status == "ok"]
     found = {(fit.device, fit.variant): fit for fit in model.fits_on}
-    for device, variant in _asked(bench):
+    for device, variant in _devices_and_variants(bench):
         alike = [arm for arm in arms if (arm.device, arm.variant) == (device, variant)]
         if family(device) != "GPU" or not alike:
             continue
@@ -80,7 +80,7 @@ def _batch(workload: Workload, model: ModelInfo) -> LogInteger | None:
     return parameter if workload.memory is not None and isinstance(parameter, LogInteger) else None
 
 
-def _asked(bench: Bench) -> Iterator[tuple[str, str]]:
+def _devices_and_variants(bench: Bench) -> Iterator[tuple[str, str]]:
     """Return each available device with each variant of the run."""
     here = {device.name for device in bench.context.machine.devices}
     devices = dict.fromkeys(arm.device for arm in bench.request.arms if arm.device in here)

@@ -6,7 +6,7 @@ from typing import Any
 from tuilab.analysis.phases import CopyCost, copy_cost
 from tuilab.model.quantity import seconds, size
 from tuilab.worker.measure.stopwatch import Stopwatch
-from tuilab.workloads.parts.device import moved
+from tuilab.workloads.parts.device import move_to
 
 SIZES = tuple(4**power for power in range(8, 14))
 """64 KiB to 64 MiB."""
@@ -20,12 +20,12 @@ def measure_link(tf: Any, stopwatch: Stopwatch, source: str, target: str) -> Cop
     for count in SIZES:
         with tf.device(source):
             tensor = tf.identity(tf.zeros((count // 4,), tf.float32))
-        copy = functools.partial(moved, tf, tensor, target)
+        copy = functools.partial(move_to, tf, tensor, target)
         times.append(min(stopwatch.time(copy) for _ in range(TRIES)))
     return copy_cost(SIZES, times) or CopyCost(0.0, None, 0.0)
 
 
-def said(link: CopyCost) -> str:
+def format_cost(link: CopyCost) -> str:
     """Format as `8.0 µs + 24.1 GB/s`."""
     rate = f"{size(link.bytes_per_s)}/s" if link.bytes_per_s else "no time for each byte"
     return f"{seconds(link.latency_s)} + {rate}"

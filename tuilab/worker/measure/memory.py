@@ -18,7 +18,7 @@ MOST_POWER = 3.0
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
-def held() -> int:
+def process_memory() -> int:
     """Return the bytes of memory that this process holds now."""
     return int(psutil.Process().memory_info().rss)
 
@@ -49,7 +49,7 @@ class SizesMemory:
     def begin(self) -> None:
         """Note what the process holds before a size."""
         reset_peak()
-        self._before = held()
+        self._before = process_memory()
 
     def end(self, size: float) -> None:
         """Note what that size took, `LEAST` if less. A size of 0 says nothing about larger ones."""
@@ -69,5 +69,5 @@ class SizesMemory:
         needed, available = taken * (size / last) ** power, free_memory()
         if taken == LEAST or needed <= MEMORY_SHARE * available:
             return ""
-        told = f"{bytes_words(needed)} of memory, as the smaller sizes grew"
-        return f"needs about {told}; {bytes_words(available)} are free"
+        text = f"{bytes_words(needed)} of memory, extrapolated from smaller sizes"
+        return f"needs about {text}; {bytes_words(available)} are free"

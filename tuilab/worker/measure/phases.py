@@ -68,11 +68,11 @@ def measure_account(bench: Bench, cell: TimedArm) -> Iterator[Event]:
     if found is not None and cell.work is not None and cell.work.stays:
         yield known(bench, cell.arm, cell.point, with_stays_timed(cell.work, found))
     if found is not None and cell.of_graph is not None:
-        layers = layers_of(cell.of_graph, found, bench.workload.layers, _started(bench, cell, account))
+        layers = layers_of(cell.of_graph, found, bench.workload.layers, _ops_share(bench, cell, account))
         yield LayersKnown(run=bench.run, arm=cell.arm.id, point=cell.point, layers=layers)
 
 
-def _started(bench: Bench, cell: TimedArm, account: Account) -> float:
+def _ops_share(bench: Bench, cell: TimedArm, account: Account) -> float:
     """Return the ops' share of the dispatch time, after subtracting that of an empty call."""
     dispatch = account.seconds("dispatch")
     if cell.of_graph is None or not dispatch or not has_loops(cell.of_graph):

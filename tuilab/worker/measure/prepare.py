@@ -27,7 +27,7 @@ from tuilab.worker.measure.work import of_model
 from tuilab.worker.placement.observe import observe
 from tuilab.worker.placement.summary import Observation
 from tuilab.worker.profile.record import executed
-from tuilab.worker.tracebacks import cause, text_of, told
+from tuilab.worker.tracebacks import cause, text_of, user_traceback
 from tuilab.workloads.base import Case, Unavailable, Workload
 from tuilab.workloads.parts.precision import TF32_FROM
 
@@ -130,7 +130,7 @@ def failed(run: str, arm: str, error: BaseException, point: int | None = None) -
         point=point,
         status="failed",
         reason=named,
-        detail=told(error),
+        detail=user_traceback(error),
         error=tuple(c.__name__ for c in type(error).__mro__ if c is not object),
     )
 
@@ -140,8 +140,8 @@ _NO_KERNEL = re.compile(r"Detected unsupported operations .*? on XLA_\S+: (\w+) 
 
 def without_kernel(error: BaseException) -> str:
     """Return why XLA cannot compile an arm with an unsupported op; "" for other errors."""
-    found = _NO_KERNEL.search(text_of(error))
-    return f"XLA cannot compile {found[1]}; eager and graph mode run it" if found else ""
+    match = _NO_KERNEL.search(text_of(error))
+    return f"XLA cannot compile {match[1]}; eager and graph mode run it" if match else ""
 
 
 def unavailable(run: str, arm: str, reason: str, point: int | None = None) -> ArmStatus:

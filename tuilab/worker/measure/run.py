@@ -41,7 +41,7 @@ def measure(context: Context, request: Request) -> None:
     bench.reporter.holding = request.waits
     begun, begun_wall = time.monotonic(), time.time()
     points = request.points or grid(request.sweep)
-    bench.reporter.say(_started(bench, points))
+    bench.reporter.say(_start_event(bench, points))
     if bench.workload.info is not None and request.worker == 0:
         bench.reporter.say(ModelOpened(run=request.id, model=by_shapes(bench, bench.workload.info)))
     known = [r for r in request.roofs or () if r.machine == context.machine.key]
@@ -99,7 +99,7 @@ def _wanting(bench: Bench, known: Sequence[Roofs]) -> bool:
 
 def limit_s(request: Measure) -> float:
     """Return the seconds of rounds that this process has per point."""
-    return request.budget.of_process(request.worker).limit_s
+    return request.budget.for_process(request.worker).limit_s
 
 
 def reached(state: RunState) -> float | None:
@@ -109,7 +109,7 @@ def reached(state: RunState) -> float | None:
     return max(halves, default=None)
 
 
-def _started(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
+def _start_event(bench: Bench, points: tuple[Point, ...]) -> RunStarted:
     request = bench.request
     return RunStarted(
         run=request.id,

@@ -112,7 +112,7 @@ class _Point:
             busy_s=SETTLED_WARM_S if settles else budget.warm_s * share,
             limit_s=budget.warm_limit_s,
             check=bench.check,
-            tell=partial(self._told, cell),
+            tell=partial(self._report_warmup, cell),
             settles_in=SETTLED_CALLS if settles else 0,
         )
         bench.reporter.say(
@@ -128,7 +128,7 @@ class _Point:
             ),
         )
 
-    def _told(self, cell: TimedArm, per_call_s: float) -> None:
+    def _report_warmup(self, cell: TimedArm, per_call_s: float) -> None:
         """Report the warm-up as rarely as rounds, but its first block at once, so that moving a slider shows
         an effect.
         """

@@ -74,21 +74,19 @@ def of_graph(
     if asked.total and sum(asked.merged_work.values()) >= LEAST_MERGED * whole:
         op = max(asked.merged_work, key=asked.merged_work.__getitem__)
         number, again = asked.made[op], asked.merged[op]
-        found.append(
-            Found("merged", f"{again:,} of the {number:,} {op} asked for repeat another and are merged")
-        )
+        found.append(Found("merged", f"{again:,} of the {number:,} {op} repeat another and are merged"))
     for gone, why in (
-        (asked.dead, "is left out of its graph, because nothing uses the result"),
-        (asked.constant, "was done once, while the graph was made, because it takes no input"),
+        (asked.dead, "is not in its graph, because nothing uses the result"),
+        (asked.constant, "was done once, during tracing, because it takes no input"),
     ):
         # XLA's instructions are not TensorFlow's ops, and XLA also drops unused work and folds constants.
         missing = gone if mode == "xla" else asked.missing(gone, ran)
         share = sum(missing.values()) / asked.total if asked.total else 0.0
         if share >= MOST_GONE:
             ops = listed(sorted(missing, key=missing.__getitem__, reverse=True)[:3])
-            found.append(Found(VANISHED, f"{percent(share)} of the work asked for ({ops}) {why}"))
+            found.append(Found(VANISHED, f"{percent(share)} of the requested work ({ops}) {why}"))
     if not found and mode == "xla" and program is not None and program < LEAST_LEFT * asked.total:
-        text = f"{percent(1 - program / asked.total)} of the work asked for is not in XLA's program"
+        text = f"{percent(1 - program / asked.total)} of the requested work is not in XLA's program"
         found.append(Found(VANISHED, text))
     return found
 
@@ -360,21 +358,19 @@ class OwnCode:
         elif mode == "eager" and taken:
             yield Found(
                 "numpy-inside",
-                f"it takes tensors out of TensorFlow {plural(taken, 'time')} a call; what NumPy or Python "
-                "makes of them runs on the CPU, and in no graph",
+                f"it converts tensors to NumPy or Python {plural(taken, 'time')} a call; that "
+                "work runs on the CPU, outside the graph",
             )
         elif outside:
             kind = type(outside[0]).__name__
-            yield Found(
-                "python-result", f"it returns a Python {kind}, for which each call waits for the device"
-            )
+            yield Found("python-result", f"it returns a Python {kind}, so each call waits for the device")
 
     def _traced(self) -> Iterator[Found]:
         names = [name for seen in self.later for name in dict.fromkeys(seen.traced)]
         every = [name for name, count in Counter(names).items() if count == len(self.later)]
         again = [name for name in every if not name.startswith(PIPELINE)]
         if len(again) < len(every):
-            yield Found("pipeline-anew", "it makes a tf.data pipeline in each call, which the time includes")
+            yield Found("pipeline-anew", "it creates a tf.data pipeline in each call; the time includes it")
         if again:
             yield Found(
                 "retraced",
@@ -404,17 +400,17 @@ class OwnCode:
         if any(seen.seeded for seen in self.later):
             yield Found(
                 "seed-fixed",
-                "it sets a random seed in each call, so that every call draws the same numbers",
+                "it sets a random seed in each call, so every call draws the same numbers",
             )
         elif (
             mode != "eager" and (self.first.drew or self.first.seeded) and not any(s.drew for s in self.later)
         ):
             what = "draws random numbers with NumPy or Python" if self.first.drew else "sets a random seed"
-            yield Found("drawn-once", f"it {what} while it is traced: every call uses the same numbers")
+            yield Found("drawn-once", f"it {what} during tracing: every call uses the same numbers")
 
     def _printed(self, nodes: Sequence[Node], mode: str) -> Iterator[Found]:
         if any(node.op == "PrintV2" for node in nodes) or all(seen.printed for seen in self.later):
-            yield Found("prints", "it prints in each call, and the time includes that")
+            yield Found("prints", "it prints in each call; the time includes it")
         elif mode != "eager" and self.first.printed:
             yield Found("prints-once", "its output is printed once, during tracing, not in each call")
 

@@ -55,7 +55,7 @@ def counted(bench: Bench, timed: TimedArm) -> Iterator[WorkKnown]:
     yield from _with_trips(bench, timed.arm, timed.point, work)
 
 
-_BY_DATA = "its trips depend on the data"
+_BY_DATA = "its number of iterations depends on the data"
 
 
 def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[WorkKnown]:
@@ -73,7 +73,7 @@ def _with_trips(bench: Bench, arm: Arm, point: int, work: Work) -> Iterator[Work
         if other is None or not any(name.endswith(f"({_BY_DATA})") for name in other.uncounted):
             continue
         if seen is not None and seen.flop is not None:
-            note = f"{other.note}; loops with the trips that the eager mode had"
+            note = f"{other.note}; loops with eager mode's number of iterations"
             yield known(
                 bench,
                 each,

@@ -93,13 +93,13 @@ def _open(path: Path, signature: str, opening: Opening) -> Workload:
         if old and not opening.trust:
             name = sanitize_line(path.name, 100)
             how = f"tf_keras.models.load_model('{name}').export('exported') writes a SavedModel that opens"
-            told = f"it was saved by {old}, and this Keras 3 cannot restore it; {how}"
-            raise InputError(name, old, how, told) from error
+            text = f"it was saved by {old}, and this Keras 3 cannot restore it; {how}"
+            raise InputError(name, old, how, text) from error
         if isinstance(error, InputError):
             raise
-        said = sanitize_line(f"{type(error).__name__}: {error}", 300)
+        output = sanitize_line(f"{type(error).__name__}: {error}", 300)
         raise InputError(
-            sanitize_line(path.name, 200), said, "a model that this TensorFlow can load"
+            sanitize_line(path.name, 200), output, "a model that this TensorFlow can load"
         ) from error
 
 

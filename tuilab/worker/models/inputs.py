@@ -72,13 +72,13 @@ def shaped(shape: Sequence[int | None], known: Mapping[str, int]) -> tuple[int, 
 
 def limit_of(error: Exception) -> int:
     """Return the exclusive upper limit of an op's integers from its error message; 0 if it names none."""
-    found = _RANGE.search(str(error))
-    return max(1, int(found[1])) if found else 0
+    match = _RANGE.search(str(error))
+    return max(1, int(match[1])) if match else 0
 
 
 def stated(name: str, how: str) -> None:
     """Raise InputError for a shape that a model does not need. how: what it says of its inputs."""
-    expected = f"no shape: the model states its inputs ({how}); --set changes their open sizes"
+    expected = f"no shape: the model states its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
 
 
@@ -209,7 +209,7 @@ class Given:
                     if n is None:
                         self.most[name] = min(array.shape[axis], self.most.get(name, array.shape[axis]))
             self.open = tuple(name for name in self.open if self.most.get(name) != 1)
-            self.said = (f"The inputs are those of {sanitize_line(Path(data).name, 100)}.",)
+            self.said = (f"The inputs come from {sanitize_line(Path(data).name, 100)}.",)
 
     def _ragged(self) -> dict[str, str]:
         """Pair row splits with their values: TensorFlow names the parts of `ids` `ids` and `ids_1`."""
@@ -262,9 +262,9 @@ class Given:
                 if self._data is not None or all(d.startswith(("float", "bfloat")) for _, d, _ in self.specs):
                     raise
                 names = ", ".join(name for name, _, _ in self.specs)
-                said = sanitize_line(error.message, 200)
+                text = sanitize_line(error.message, 200)
                 raise InputError(
-                    "inputs", f"refused by the model ({said})", f"--data FILE.npz with arrays named {names}"
+                    "inputs", f"refused by the model ({text})", f"--data FILE.npz with arrays named {names}"
                 ) from error
             if done:
                 break
@@ -391,7 +391,7 @@ class Given:
         for index, (name, dtype, shape) in enumerate(self.specs):
             at = self._shaped(name, shape, known)
             if self._data is not None:
-                out.append(_taken(self._data[index], at, shape, name))
+                out.append(_take_examples(self._data[index], at, shape, name))
             elif name in self._values:
                 out.append(made.splits(dtype, at[0], known.get(VALUES, 1)))
             else:
@@ -434,7 +434,7 @@ def _read(data: str, specs: Sequence[Spec]) -> list[Any]:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except (ValueError, OSError, EOFError, AttributeError) as error:
-        raise InputError("--data", f"{named} ({error})", "a .npz file as numpy.savez writes it") from None
+        raise InputError("--data", f"{named} ({error})", "a .npz file written by numpy.savez") from None
     names = [name for name, _, _ in specs]
     if not all(name in arrays for name in names):
         if len(arrays) < len(names):
@@ -468,8 +468,8 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
             tf.io.parse_single_example(r, features) for r in tf.data.TFRecordDataset(str(path)).take(4_096)
         ]
     except tf.errors.OpError as error:
-        said = sanitize_line(error.message, 200)
-        raise InputError("--data", f"{path.name} ({said})", "features " + ", ".join(features)) from None
+        text = sanitize_line(error.message, 200)
+        raise InputError("--data", f"{path.name} ({text})", "features " + ", ".join(features)) from None
     if not rows:
         raise InputError("--data", path.name, "at least one example")
     return [
@@ -478,7 +478,7 @@ def _records(path: Path, specs: Sequence[Spec]) -> list[Any]:
     ]
 
 
-def _taken(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
+def _take_examples(array: Any, at: tuple[int, ...], shape: Sequence[int | None], name: str) -> Any:
     """Return that many examples, repeating them if there are too few. Other dimensions must be large
     enough.
     """

@@ -119,7 +119,7 @@ def workload(path: Path, opening: Opening) -> Workload:
     specs, hints = inputs_of(tf, model)
     given = Given(tf, specs, opening.data, lambda *arrays: model(packed(tf, model, arrays)), hints)
     given.probe()
-    loss, said = _loss(model, lost)
+    loss, lines = _loss(model, lost)
     model.optimizer = None  # its state would double the memory; each training arm has its own
     outputs = [(tuple(t.shape), tf.as_dtype(t.dtype).name) for t in model.outputs]
     needs = memory.of_keras(tf, model)
@@ -130,12 +130,12 @@ def workload(path: Path, opening: Opening) -> Workload:
         inputs=given.described(),
         load_s=load_s,
         batch="batch" if any(p.name == "batch" for p in axes) else "",
-        said=(*given.said, *said, *_sparse(model)),
+        said=(*given.said, *lines, *_sparse(model)),
     )
-    variants = [Variant(INFERENCE, "The model's call, as predict makes it.", does="predicting")]
+    variants = [Variant(INFERENCE, "The model's call, as in predict().", does="predicting")]
     trains = all(dtype.startswith(("float", "bfloat")) for _, dtype in outputs) and model.trainable_weights
     if own_step:
-        said = ("Its training is not measured: the class has a train_step of its own.",)
+        lines = ("Its training is not measured: the class has its own train_step.",)
     elif trains:
         step = "One training step: forward, loss, gradients, optimizer."
         variants.append(Variant(TRAINING, step, does="training"))
@@ -197,13 +197,13 @@ def _build(
 ) -> Case:
     tf, policy, training = b.tf, b.arm.dtype, b.arm.variant == TRAINING
     if b.arm.mode == "xla" and any(i.dtype == "string" for i in given.described()):
-        raise Unavailable("XLA compiles numbers only, and this model takes strings")
+        raise Unavailable("XLA compiles only numbers, and this model takes strings")
     given.copied(b.arm.input)
     if policy != FLOAT32 and any(part["class_name"] in _QUANTISED for part in _parts(opened.config)):
         if policy == "mixed_float16":
-            raise Unavailable("Keras computes quantised layers in float32 and bfloat16 alone")
+            raise Unavailable("Keras computes quantised layers only in float32 and bfloat16")
         if training:
-            raise Unavailable("the gradients of quantised layers are float32 alone")
+            raise Unavailable("the gradients of quantised layers are float32 only")
     b.progress(f"building the model, {size(memory.of_weights(tf, opened.loaded))} of weights")
     model = opened.model(tf, b.device, policy, TRAINING if training else INFERENCE)
     arrays = given.arrays(b.values)
@@ -325,9 +325,9 @@ def _functional(tf: Any, model: Any, opening: Opening, name: str) -> Any:
     try:
         outputs = model(*args, **kwargs)
     except Exception as error:
-        said = sanitize_line(f"{type(error).__name__}: {error}", 300)
-        told = f"its call cannot be traced ({said}); model.export(folder) writes a SavedModel, which opens"
-        raise InputError(name, said, "a call of Keras ops", told) from error
+        output = sanitize_line(f"{type(error).__name__}: {error}", 300)
+        text = f"its call cannot be traced ({output}); model.export(folder) writes a SavedModel, which opens"
+        raise InputError(name, output, "a call of Keras ops", text) from error
     whole = keras.Model(inputs if len(inputs) > 1 else inputs[0], outputs, name=str(model.name))
     if getattr(model, "optimizer", None) is not None and getattr(model, "loss", None) is not None:
         whole.compile(type(model.optimizer).from_config(model.optimizer.get_config()), model.loss)
@@ -438,7 +438,7 @@ def _described(path: Path) -> tuple[Any, int]:
                     _check_member(name, member)
                 names = {member.filename for member in members}
                 if "config.json" not in names:
-                    raise InputError(name, "no config.json in it", "a model as model.save(…) writes it")
+                    raise InputError(name, "no config.json in it", "a model written by model.save(…)")
                 config = json.loads(archive.read("config.json"))
                 for member in members:
                     if member.filename.endswith(".h5"):
@@ -517,7 +517,7 @@ def _described_h5(path: Path, name: str) -> tuple[Any, int]:
         with h5py.File(path, "r") as file:
             text = file.attrs.get("model_config")
             if text is None:
-                raise InputError(name, "weights alone", "a whole model, as model.save('m.h5') writes it")
+                raise InputError(name, "weights alone", "a whole model, written by model.save('m.h5')")
             config = json.loads(text)
             training = json.loads(file.attrs.get("training_config") or "null")
         if not isinstance(config, dict):
@@ -553,7 +553,7 @@ def check_tables(file: Any, name: str, weighs: int) -> None:
     with h5py.File(file, "r") as whole:
         whole.visititems_links(look)
     if elsewhere:
-        raise InputError(name, sanitize_line(elsewhere[0], 200), "weights that lie in the file")
+        raise InputError(name, sanitize_line(elsewhere[0], 200), "weights that are in the file")
     if held > max(ROOMY, MOST_UNPACKED * weighs):
         raise InputError(name, f"tables of {size(held)}", f"at most {MOST_UNPACKED} times its {size(weighs)}")
 
@@ -590,8 +590,8 @@ def _check_part(part: Mapping[str, Any], name: str, shown: str, known: frozenset
     if isinstance(inner, dict):
         table = next((inner[key] for key in _TABLES if not _is_table(inner.get(key))), None)
         if table is not None:
-            said = f"{shown} reads the file {sanitize_line(str(table), 100)}"
-            raise InputError(name, said, "a table inside the model, or --trust")
+            text = f"{shown} reads the file {sanitize_line(str(table), 100)}"
+            raise InputError(name, text, "a table inside the model, or --trust")
     # Keras finds a registered function by its `config`, a class by its registered name.
     named = inner if kind == "function" else part.get("registered_name", kind)
     if kind in _VALUES or (isinstance(named, str) and named in known) or (module is None and kind in known):
@@ -630,7 +630,7 @@ def _is_class(kind: Any, module: Any) -> bool:
     rooms = [room for room, names in CLASSES.items() if kind in names]
     if module is None:  # a legacy description: Keras searches its own classes by this name only
         return bool(rooms) or kind.lower() in _LOWER
-    found = _found(module, kind)
+    found = _find_object(module, kind)
     if found is None:
         return False
     return any(str(getattr(found, "__module__", "")).startswith(f"keras.src.{room}.") for room in rooms)
@@ -644,7 +644,7 @@ def _is_function(function: Any, module: Any, registered: Any) -> bool:
     return module in (None, "builtins") or any(f"{module}.".startswith(f"{room}.") for room in rooms)
 
 
-def _found(module: Any, kind: str) -> Any:
+def _find_object(module: Any, kind: str) -> Any:
     """Return the object with this name in a Keras module; None for other modules."""
     if not isinstance(module, str) or not re.fullmatch(r"keras(\.\w+)*", module):
         return None

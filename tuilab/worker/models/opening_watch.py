@@ -29,10 +29,10 @@ _ahead: "list[subprocess.Popen[bytes]]" = []
 
 def prepare() -> None:
     """Start the watching process, so that it is ready when the model is opened."""
-    _ahead.append(_started())
+    _ahead.append(_start_watch())
 
 
-def _started() -> "subprocess.Popen[bytes]":
+def _start_watch() -> "subprocess.Popen[bytes]":
     words = [sys.executable, "-I", "-S", __file__, str(os.getpid())]
     libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=libraries)
@@ -48,7 +48,7 @@ def bounded(weighs: int, free: int) -> Iterator[None]:
     memory = int(min(MOST * free, max(SHARE * free, ROOMY + TIMES * weighs)))
     ahead = [watch for watch in _ahead if watch.poll() is None]
     _ahead.clear()
-    watch = ahead[0] if ahead else _started()
+    watch = ahead[0] if ahead else _start_watch()
     assert watch.stdin is not None
     watch.stdin.write(f"{seconds} {memory} {_resident(os.getpid())}\n".encode())
     watch.stdin.flush()

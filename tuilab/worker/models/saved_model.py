@@ -135,7 +135,7 @@ def _manifest(folder: Path, name: str) -> Manifest | None:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}/{MANIFEST}", "something else", "as tuilab.capture writes it") from None
+        raise InputError(f"{name}/{MANIFEST}", "something else", "written by tuilab.capture") from None
 
 
 def _chosen(root: Any, signature: str, name: str) -> str:
@@ -171,8 +171,8 @@ def _of_keras_2(folder: Path) -> tuple[str, ...]:
 def _of_the_call(manifest: Manifest) -> tuple[str, ...]:
     """Return a note that the graph differs at the batch size of the call."""
     return (
-        f"At batch {manifest.batch:,} it is the program's own graph; at others one of any batch, which may "
-        "take longer.",
+        f"Batch {manifest.batch:,} runs the program's own graph; other batches run a graph for any batch, "
+        "which may be slower.",
     )
 
 
@@ -219,7 +219,7 @@ def _examine(folder: Path, name: str, opening: Opening) -> tuple[str, ...]:
         # TensorFlow runs the functions of a single graph with objects, and the nodes of any other.
         found += Examined(graph, of_objects=len(graphs) == 1 and graph.HasField("object_graph_def")).refused()
     if found and not opening.trust:
-        raise InputError(name, _acts(found), "ops that only compute, or --trust, which lets these run")
+        raise InputError(name, _acts(found), "ops that only compute, or --trust to run these")
     if not opening.trust and (outside := leads_outside(folder)):
         raise InputError(
             f"{name}/{sanitize_line(outside, 200)}",

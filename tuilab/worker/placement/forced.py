@@ -35,7 +35,7 @@ def forced(tf: Any, kernels: OpKernels, types: Types, device: str = GPU) -> str:
         try:
             function(tf.constant(False), *inputs)
         except tf.errors.OpError as error:
-            return _said(str(error), kernels.op)
+            return _informative_line(str(error), kernels.op)
         except (TypeError, ValueError) as error:
             return _refusal(error)
     return f"accepted: {kernels.op} can be placed on {device}"
@@ -54,7 +54,7 @@ def _strict(tf: Any) -> Iterator[None]:
 def _function(tf: Any, kernels: OpKernels, types: Types, device: str) -> tuple[Any, list[Any]]:
     dtypes = [tf.dtypes.as_dtype(a.dtype or types[a.attribute]) for a in kernels.inputs]
     if any(dtype in (tf.resource, tf.variant) for dtype in dtypes):
-        raise NotImplementedError("a resource cannot be made up")
+        raise NotImplementedError("a resource cannot be invented")
     attributes = dict(_attributes(tf, kernels, types))
 
     def probe(flag: Any, *inputs: Any) -> Any:
@@ -113,31 +113,31 @@ def _python(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) else name
 
 
-def _said(message: str, op: str) -> str:
+def _informative_line(message: str, op: str) -> str:
     """Return the informative line without node names: the placer's own, else the last before the node name.
 
     Drops the lists of registered devices and kernels that follow a missing kernel.
     """
-    told = (
+    text = (
         message.partition("\n\t [[")[0]
         .partition("Registered devices:")[0]
         .partition("Registered kernels:")[0]
     )
-    lines = [line.strip().rstrip(".") for line in told.splitlines() if line.strip()]
-    told = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
-    if "to support Op 'Switch'" in told and op != "Switch":
+    lines = [line.strip().rstrip(".") for line in text.splitlines() if line.strip()]
+    text = next((line for line in lines if line.startswith(_PLACER)), lines[-1] if lines else "")
+    if "to support Op 'Switch'" in text and op != "Switch":
         # No branch can return this dtype, so the op itself was not checked.
         return ""
-    told = (
-        told.partition(" [Op:")[0]
+    text = (
+        text.partition(" [Op:")[0]
         .replace("cond/then/_0/cond/", "")
         .replace(" used by {{node " + op + "}}", "")
     )
-    return sanitize_line(told.replace("{{node " + op + "}}", "it"), 1_000)
+    return sanitize_line(text.replace("{{node " + op + "}}", "it"), 1_000)
 
 
 def _refusal(error: Exception) -> str:
     """Return the last line of an error from the op's own checks; "" if only the attempt itself failed."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = lines[-1] if lines else ""
-    return sanitize_line(told, 1_000) if "not in list of allowed values" in told else ""
+    text = lines[-1] if lines else ""
+    return sanitize_line(text, 1_000) if "not in list of allowed values" in text else ""

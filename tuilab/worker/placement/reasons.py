@@ -95,7 +95,7 @@ def forecast(kernels: OpKernels, types: Types, gpu_kernels: bool = True) -> Fore
         if followed == "queue":
             text = "it runs where its queue is, and a queue keeps its elements in host memory"
         evidence = (
-            f"the handle of the {followed} settles its device; the {kernel.device} kernel only allows it"
+            f"the handle of the {followed} decides its device; the {kernel.device} kernel only allows it"
         )
         return Forecast(False, Reason("resource", text, evidence), kernel)
     host = kernels.host_arguments(kernel, types)
@@ -239,7 +239,7 @@ def _colocation(placed: Placed) -> Reason | None:
 PIPELINE = Reason(
     "input-pipeline",
     "the input pipeline runs on the host",
-    "the op is part of a function given to tf.data, which no device scope around the dataset reaches",
+    "the op is part of a function passed to tf.data, which ignores device scopes around the dataset",
 )
 
 

@@ -97,7 +97,7 @@ def _why_not(rows: Sequence[Row], requested: str) -> str:
 
 def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
     """Return a forecast for each op that runs, equal ones in one row."""
-    return together(
+    return merge_forecasts(
         [
             ForecastRow(
                 op=row.node.op,
@@ -115,7 +115,7 @@ def predicted(rows: Sequence[Row]) -> tuple[ForecastRow, ...]:
     )
 
 
-def together(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
+def merge_forecasts(rows: Sequence[ForecastRow]) -> tuple[ForecastRow, ...]:
     """Merge forecasts with the same op and outcome, adding their counts; ops that stay on the CPU
     come first.
     """

@@ -52,11 +52,11 @@ def operations(hlo: str) -> Iterator[HloOp]:
             name=match["name"],
             op=f"{op} {target[1]}" if target else op,
             dtype=_DTYPES.get(match["type"].lstrip("(").partition("[")[0], ""),
-            came_from=_told(*origin.groups()) if origin else "",
+            came_from=_name_op(*origin.groups()) if origin else "",
         )
 
 
-def _told(op_type: str | None, name: str | None) -> str:
+def _name_op(op_type: str | None, name: str | None) -> str:
     """Name a TensorFlow op by its type, and by its own name if it differs."""
     return f"{op_type} ({name})" if op_type and name and op_type != name else op_type or name or ""
 

@@ -113,27 +113,27 @@ def summarise(
 
 def notes(machine: Machine, device: str, recording: Recording, lost: int) -> Sequence[str]:
     """Return notes on missing or doubtful data."""
-    said = [sanitize_line(error, 300) for error in recording.errors]
+    lines = [sanitize_line(error, 300) for error in recording.errors]
     if lost > 0:
-        said.append(f"the profiler lost {lost} of the calls: its buffer was full")
+        lines.append(f"the profiler lost {lost} of the calls: its buffer was full")
     on_gpu = family(device) == "GPU" and bool(machine.gpus)
     if on_gpu and not any(line.device != HOST and line.events for line in recording.lines):
-        said.append(_no_device_events())
+        lines.append(_no_device_events())
     if on_gpu and machine.emulated:
-        said.append(machine.emulated_note)
-    return said
+        lines.append(machine.emulated_note)
+    return lines
 
 
 def _no_device_events() -> str:
     """Return why the profile of a GPU arm shows nothing on the GPU. Not verified on a GPU."""
-    told = "the profiler could not see into the GPU, so its kernels and copies are missing here"
+    text = "the profiler could not see into the GPU, so its kernels and copies are missing here"
     try:
         restricted = "RmProfilingAdminOnly: 1" in _DRIVER_PARAMETERS.read_text()
     except OSError:
         restricted = False
     if restricted:
         return (
-            f"{told}: the driver lets only the administrator profile (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES); "
+            f"{text}: the driver lets only the administrator profile (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES); "
             "load the nvidia module with NVreg_RestrictProfilingToAdminUsers=0"
         )
-    return f"{told}; the worker's log says why (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES is the usual cause)"
+    return f"{text}; the worker's log says why (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES is the usual cause)"

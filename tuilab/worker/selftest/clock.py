@@ -32,7 +32,7 @@ def resolution() -> Check:
         figure=finest,
         limit="≤ 1 µs",
         passed=0 < finest <= RESOLUTION_S,
-        message=f"two readings of the clock are {seconds(finest)} apart at least",
+        message=f"the clock resolves {seconds(finest)}",
     )
 
 

@@ -90,7 +90,7 @@ def same_against_same(context: Context, noise: Noise, *, long: bool) -> Check:
         figure=wrong / runs,
         limit=f"≤ 5%, by chance up to {most} of {runs}",
         passed=wrong <= most,
-        message=f"the same call against itself was called different in {wrong} of {runs} runs",
+        message=f"an arm compared with itself was called different in {wrong} of {runs} runs",
     )
 
 
@@ -191,7 +191,7 @@ def drifting(context: Context, *, long: bool) -> Check:
     return Check(
         name="drift",
         figure=found / runs,
-        limit=f"≥ {percent(fewest / runs)}, a steady pace called either in at most {most} of {runs}",
+        limit=f"≥ {percent(fewest / runs)}, a steady pace flagged in at most {most} of {runs}",
         passed=found >= fewest and max(moved.values(), default=0) <= most,
         message=message,
     )

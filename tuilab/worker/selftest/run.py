@@ -47,7 +47,7 @@ def summary(done: list[Check], seconds: float) -> SelftestSummary:
     if failed:
         message = f"{plural(len(failed), 'check')} of {len(done)} failed: {', '.join(failed)}"
     if not idle:
-        message = f"the machine was not idle, so this test says little about the instrument; {message}"
+        message = f"the machine was not idle, so this test is not reliable; {message}"
     return SelftestSummary(
         passed=not failed, idle=idle, checks=len(done), failed=len(failed), seconds=seconds, message=message
     )

@@ -26,7 +26,7 @@ from tuilab.model.selftest import Check
 from tuilab.model.telemetry import Link
 from tuilab.worker.context import Context
 from tuilab.worker.machine import buses
-from tuilab.worker.measure.link import measure_link, said
+from tuilab.worker.measure.link import format_cost, measure_link
 from tuilab.worker.measure.stopwatch import Stopwatch, sync_of
 from tuilab.worker.roofs import measure_roofs
 from tuilab.worker.selftest.bench import bench, by_round, cell, spin
@@ -54,7 +54,9 @@ def listen(context: Context, seconds: float = LISTEN_S) -> Pressure | None:
 def idle(seen: Pressure | None) -> Check:
     """Check that nothing else used the processors before the test."""
     doubt = contention(seen) if seen else None
-    message = f"NOT IDLE: {doubt.message}" if doubt else f"others used {_said(seen)} of the processors"
+    message = (
+        f"NOT IDLE: {doubt.message}" if doubt else f"others used {_describe_load(seen)} of the processors"
+    )
     return Check(name="idle", figure=_others(seen), limit=QUIET, passed=doubt is None, message=message)
 
 
@@ -62,7 +64,7 @@ def still_idle(during: Mapping[str, Pressure]) -> Check:
     """Check that nothing else used the processors during any of the checks."""
     doubts = {name: doubt for name, seen in during.items() if (doubt := contention(seen))}
     worst = max(during.values(), key=lambda seen: _others(seen) or 0.0, default=None)
-    message = f"others used {_said(worst)} of the processors at most, during any check"
+    message = f"others used {_describe_load(worst)} of the processors at most, during any check"
     if doubts:
         name = next(iter(doubts))
         message = f"NOT IDLE during {', '.join(doubts)}: {doubts[name].message}"
@@ -73,7 +75,7 @@ def _others(seen: Pressure | None) -> float | None:
     return None if seen is None or seen.others_s is None else seen.others_s / (seen.wall_s * seen.cores)
 
 
-def _said(seen: Pressure | None) -> str:
+def _describe_load(seen: Pressure | None) -> str:
     share = _others(seen)
     return "an unknown share" if share is None else percent(share)
 
@@ -89,7 +91,9 @@ def hog(context: Context) -> Check:
         figure=waited,
         limit="the flag cpu-contention is raised",
         passed=doubt is not None,
-        message=doubt.message if doubt else f"busy processes went unnoticed: others used {_said(seen)}",
+        message=doubt.message
+        if doubt
+        else f"busy processes were not detected: others used {_describe_load(seen)}",
     )
 
 
@@ -165,7 +169,7 @@ def shares(context: Context) -> Check:
         figure=highest,
         limit="≤ 1",
         passed=bool(found) and (highest is None or highest <= 1),
-        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} lie above theirs",
+        message=f"{plural(len(found), 'call')} of known work: {words}; {raised} exceed it",
     )
 
 
@@ -215,7 +219,7 @@ def link(context: Context) -> Check | None:
         figure=found.bytes_per_s / bound,
         limit="≤ 1",
         passed=found.bytes_per_s <= bound,
-        message=f"copies to {name} take {said(found)}; its link carries {size(bound)}/s at most",
+        message=f"copies to {name} take {format_cost(found)}; its link carries {size(bound)}/s at most",
     )
 
 

@@ -37,7 +37,7 @@ class Child:
         try:
             stdin.write(json.dumps(message).encode() + b"\n")
         except BrokenPipeError:
-            raise self._ended() from None
+            raise self._exit_error() from None
         return self.answer(waiting)
 
     def answer(self, waiting: Callable[[], None] = lambda: None) -> Message:
@@ -50,13 +50,13 @@ class Child:
                 continue
             got = os.read(stdout.fileno(), 65_536)
             if not got:
-                raise self._ended()
+                raise self._exit_error()
             self._rest += got
         line, _, self._rest = self._rest.partition(b"\n")
         answer: Message = json.loads(line)
         return answer
 
-    def _ended(self) -> RuntimeError:
+    def _exit_error(self) -> RuntimeError:
         return RuntimeError(f"the second process ended with code {self._process.wait()}")
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ def observed_family(tensor: Any) -> str:
     return family(short(tensor.backing_device))
 
 
-def moved(tf: Any, tensor: Any, device: str) -> Any:
+def move_to(tf: Any, tensor: Any, device: str) -> Any:
     """Return the tensor on `device` (`/GPU:0`): a node there in a graph, otherwise a new copy in each
     call.
 

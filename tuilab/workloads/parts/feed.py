@@ -98,12 +98,12 @@ VARIANTS = (
     Variant(
         "cached", "Prepared once and kept in memory; augmented each time, in parallel, ahead of the step."
     ),
-    Variant(FROM_MEMORY, "As prefetched, from memory even where the source is a TFRecord file."),
+    Variant(FROM_MEMORY, "Like prefetched, from memory even if the source is a TFRecord file."),
     Variant(
         "python-loop",
         "A loop in Python: each image changed by NumPy, then stacked to a batch and made a tensor.",
     ),
-    Variant("in-step", "As prefetched, but raw: scaled and augmented a batch at a time on the device."),
+    Variant("in-step", "Like prefetched, but raw: scaled and augmented a batch at a time on the device."),
 )
 
 AHEAD = ("prefetched", FROM_MEMORY, "cached", "in-step")
@@ -264,7 +264,7 @@ class _PythonLoop:
 
     def __init__(self, b: Build, shape: images.Shape, cost: Burn | None, hold: ExitStack) -> None:
         if b.word("source") == "tfrecord":
-            raise Unavailable("the loop in Python takes its images from memory")
+            raise Unavailable("the Python loop takes its images from memory")
         self._b, self._cost = b, cost
         pixels, labels = hold.enter_context(images.in_memory(b, shape))
         self._images, self._labels = pixels.numpy(), labels.numpy()
@@ -367,7 +367,7 @@ def _report(b: Build, feed: Feed, cost: Burn | None) -> None:
         feed.drain.empty()
         feed.drain.rest()
         noun = "batch" if feed.drain.ready == 1 else "batches"
-        b.fact("buffer-level", feed.drain.ready, f"{feed.drain.ready} {noun} lay ready after a rest")
+        b.fact("buffer-level", feed.drain.ready, f"{feed.drain.ready} {noun} were ready after a rest")
     if cost is not None:
         b.fact(
             "host-cost-us",

@@ -58,11 +58,11 @@ def report_host_only(b: Build, what: str, function: Callable[..., Any], *inputs:
         return
     nodes = _computing(b.tf, function, *inputs)
     missing = sorted({node.type for node in nodes if not _runs_on(node, "GPU")})
-    held = any(_held(b.tf, node) for node in nodes)
-    told = f"{what}: a GPU kernel for every op" + ", though those of int32 work in host memory" * held
+    held = any(_is_int32_only(b.tf, node) for node in nodes)
+    text = f"{what}: a GPU kernel for every op" + ", though those of int32 work in host memory" * held
     if missing:
-        told = f"{what}: no GPU kernel for {', '.join(missing)}"
-    b.fact("host-only-ops", len(missing), told)
+        text = f"{what}: no GPU kernel for {', '.join(missing)}"
+    b.fact("host-only-ops", len(missing), text)
 
 
 def without_kernel(tf: Any, function: Callable[..., Any], *inputs: Any, device: str = "GPU") -> list[str]:
@@ -76,7 +76,7 @@ def _computing(tf: Any, function: Callable[..., Any], *inputs: Any) -> list[Any]
     return [node for node in _nodes(graph) if node.type not in NO_WORK | CALLS]
 
 
-def _held(tf: Any, node: Any) -> bool:
+def _is_int32_only(tf: Any, node: Any) -> bool:
     """Return True if all inputs and outputs are int32, such as sizes: GPU kernels keep these on the host."""
     dtypes = {tensor.dtype for tensor in (*node.inputs, *node.outputs)}
     return dtypes == {tf.int32}

@@ -17,7 +17,7 @@ ITEM_BYTES = {
     "complex64": 8,
     "complex128": 16,
 }
-FULL = "Precision. float32 products on a GPU are taken without TF32."
+FULL = "Precision. float32 products on a GPU do not use TF32."
 TF32_FROM = (8, 0)
 """The first compute capability with TF32: Ampere."""
 
@@ -37,7 +37,7 @@ def require(b: Build) -> None:
     if b.arm.dtype != "tf32":
         return
     if not b.arm.device.startswith("GPU"):
-        raise Unavailable("TF32 is a way in which NVIDIA GPUs multiply float32; a CPU has none")
+        raise Unavailable("TF32 is how NVIDIA GPUs multiply float32; a CPU has none")
     gpus = b.tf.config.list_physical_devices("GPU")
     index = min(int(b.arm.device.partition(":")[2]), len(gpus) - 1)
     capability = b.tf.config.experimental.get_device_details(gpus[index]).get("compute_capability")
