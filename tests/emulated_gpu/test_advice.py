@@ -84,7 +84,7 @@ def test_waiting_for_a_host_op_is_a_separate_part(gpu: Worker, arm: Arm) -> None
     if "stalled" not in codes and contended(state):
         return
     assert largest(account) == "stalls", account
-    assert "(Digamma)" in codes["stalled"].sentence
+    assert "(Digamma)" in codes["stalled"].message
     assert codes["stalled"].remedy == "Remove the device scope that pins Digamma to the CPU."
 
 
