@@ -280,7 +280,17 @@ class LabServer(Server):  # type: ignore[misc]
         await asyncio.gather(*(self._over(session) for session in list(self._sessions)))
 
     async def on_startup(self, app: web.Application) -> None:
+        """Print the address once the port is open, which it is not yet."""
+        self._said = asyncio.create_task(self._say())
+
+    async def _say(self) -> None:
         """Print the address, how to reach it from another machine, and how to stop."""
+        while True:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection(self.host, self.port)
+                writer.close()
+                break
+            await asyncio.sleep(0.01)
         sys.stderr.write(f"the lab is at {self._address}/?token={self.token}; Ctrl-C ends it\n")
         if self.host in LOOPBACK:
             sys.stderr.write(

@@ -47,7 +47,7 @@ def test_a_program_is_watched_from_the_shell(user: User) -> None:
 def test_a_program_is_watched_in_the_lab_while_a_second_shell_measures(user: User) -> None:
     """Neither loses anything, and the history is intact."""
     user.write("train.py", TRAIN)
-    with user.opens("tuilab watch train.py 600") as lab:
+    with user.opens("tuilab watch train.py 600", own_traceback=True) as lab:
         lab.see("• step", seconds=120)
         user.run("tuilab run stft-small --budget quick", beside=True)
         lab.press("3")

@@ -239,15 +239,24 @@ class User:
 
     @contextmanager
     def opens(
-        self, line: str, size: tuple[int, int] = (120, 40), *, cwd: Path | None = None, **more: str
+        self,
+        line: str,
+        size: tuple[int, int] = (120, 40),
+        *,
+        cwd: Path | None = None,
+        own_traceback: bool = False,
+        **more: str,
     ) -> Iterator[Terminal]:
-        """Type a line in a terminal of that size; yields the terminal until it is closed."""
+        """Type a line in a terminal of that size; yields the terminal until it is closed.
+
+        own_traceback: the user's program may print one.
+        """
         command, env = ["bash", "-c", f"exec {line}"], {**self.environment, **more}
         terminal = Terminal(command, env, size, cwd=str(cwd or self.home))
         self._saw.append(lambda: f"$ {line}\n{terminal.text}")
         try:
             yield terminal
-            assert TRACEBACK not in terminal.text, terminal.text
+            assert own_traceback or TRACEBACK not in terminal.text, terminal.text
         finally:
             terminal.close()
 
