@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,3 +140,42 @@ def test_a_struct_behaves_like_one_of_msgspec(structs: Any):
         Pair(1, "x", 3)
     with pytest.raises(TypeError):
         Pair(1, c=2)
+
+
+def test_a_field_may_have_another_name_in_json_and_a_default_of_its_own() -> None:
+    from tuilab.guest import structs
+
+    def made(of: Any) -> Any:
+        class Told(of.Struct, frozen=True, forbid_unknown_fields=True):
+            __annotations__ = {"message": str, "remedy": str, "sizes": dict}
+            message = of.field(name="cause")
+            remedy = of.field(name="mend", default="")
+            sizes = of.field(default_factory=dict)
+
+        return Told
+
+    for given in (
+        '{"cause": "a"}',
+        '{"cause": "a", "mend": "b", "sizes": {"n": 1}}',
+        '{"message": "a"}',
+        "{}",
+    ):
+        read = []
+        for of in (msgspec, structs):
+            kind = made(of)
+            try:
+                read.append(json.loads(of.json.encode(of.json.decode(given.encode(), type=kind))))
+            except of.ValidationError:
+                read.append("invalid")
+        assert read[0] == read[1], given
+
+
+def test_it_has_every_name_of_msgspec_that_a_worker_uses() -> None:
+    from tuilab.guest import structs
+
+    root = Path(door.__file__).parents[1]
+    files = [
+        file for room in ("model", "worker", "profile", "workloads") for file in (root / room).rglob("*.py")
+    ]
+    used = {name for file in files for name in re.findall(r"\bmsgspec\.(\w+)", file.read_text())}
+    assert used - {"toml"} <= set(dir(structs))  # data sheets are read in the lab's process alone

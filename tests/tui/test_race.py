@@ -81,6 +81,6 @@ def test_only_arms_that_do_the_same_work_race():
     shown = SimpleNamespace(result=lambda: summarise(state), shown=state, ghosts_of=lambda _: [state])
     state.machine, there = msgspec.structs.replace(state.machine, host="elsewhere"), state.machine
     lab_state = SimpleNamespace(**vars(shown) | {"shown": SimpleNamespace(arms=state.arms, machine=there)})
-    found = racers(lab_state, SimpleNamespace(drawn=lambda _: set(state.arms)))
+    found = racers(lab_state, SimpleNamespace(drawn_arms=lambda _: set(state.arms)))
     assert {r.arm for r in found if not r.recorded} == {small, large}
     assert {r.arm for r in found if r.recorded} <= {small, large} != set()

@@ -56,6 +56,19 @@ def _alternatives(kind):
     return (_NONE if kind is None else kind,)
 
 
+class _Field:
+    def __init__(self, name, default, default_factory):
+        self.name, self.default, self.default_factory = name, default, default_factory
+
+
+_REQUIRED = object()
+
+
+def field(*, name=None, default=_REQUIRED, default_factory=None):
+    """Describe a field that has another name in JSON, or a default that each struct gets anew."""
+    return _Field(name, default, default_factory)
+
+
 class _StructMeta(type):
     def __new__(
         mcs,
@@ -73,6 +86,10 @@ class _StructMeta(type):
     ):
         own = [word for word, kind in _annotations(namespace).items() if not _is_class_variable(kind)]
         defaults = {word: namespace.pop(word) for word in own if word in namespace}
+        described = {word: value for word, value in defaults.items() if isinstance(value, _Field)}
+        for word, value in described.items():
+            defaults[word] = value.default_factory() if value.default_factory else value.default
+        defaults = {word: value for word, value in defaults.items() if value is not _REQUIRED}
         namespace["__slots__"] = tuple(own)
         cls = super().__new__(mcs, name, bases, namespace)
         parents = [base for base in bases if isinstance(base, _StructMeta)]
@@ -93,6 +110,10 @@ class _StructMeta(type):
             word: value for parent in parents for word, value in parent._defaults.items() if word not in own
         }
         cls._defaults.update(defaults)
+        cls._written = {
+            word: name for parent in parents for word, name in parent._written.items() if word not in own
+        }
+        cls._written.update({word: value.name for word, value in described.items() if value.name})
         cls.__struct_fields__ = (*by_place, *by_name)
         cls._types = None
         return cls
@@ -223,7 +244,7 @@ def _rebuild(cls, fields):
 def _write(value, out):
     if isinstance(value, Struct):
         cls = type(value)
-        tag, names = cls._tag, cls.__struct_fields__
+        tag, names = cls._tag, [cls._written.get(word, word) for word in cls.__struct_fields__]
         if cls._options.get("array"):
             _sequence([*([tag[1]] if tag else ()), *value._values()], out)
         else:
@@ -370,14 +391,16 @@ def _read_struct(value, cls, path):
     if tag and value.get(tag[0], tag[1]) != tag[1]:
         raise ValidationError(f"Invalid value {value[tag[0]]!r} - at `{path}.{tag[0]}`")
     fields = {}
-    for word, entry in value.items():
-        if word in types:
+    words = {cls._written.get(word, word): word for word in types}
+    for name, entry in value.items():
+        word = words.get(name, "")
+        if word:
             fields[word] = _read(entry, types[word], f"{path}.{word}")
-        elif cls._options.get("forbid") and not (tag and word == tag[0]):
-            raise ValidationError(f"Object contains unknown field `{word}` - at `{path}`")
-    for word in cls.__struct_fields__:
+        elif cls._options.get("forbid") and not (tag and name == tag[0]):
+            raise ValidationError(f"Object contains unknown field `{name}` - at `{path}`")
+    for name, word in words.items():
         if word not in fields and word not in cls._defaults:
-            raise ValidationError(f"Object missing required field `{word}` - at `{path}`")
+            raise ValidationError(f"Object missing required field `{name}` - at `{path}`")
     return cls(**fields)
 
 
