@@ -1,7 +1,5 @@
 """A real TensorFlow worker, started once and shared by every test that requests it."""
 
-import importlib.abc
-import importlib.util
 import os
 import shutil
 import signal
@@ -12,7 +10,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -28,6 +25,7 @@ from tuilab.model import events, requests
 from tuilab.model.events import Event
 from tuilab.model.machine import Machine
 from tuilab.model.run import RunState
+from tuilab.observer.tuilab_observer.start import Finder
 
 # Provides an installed workload, `probe`, as an entry point.
 INSTALLED = Path(__file__).parent / "worker" / "installed"
@@ -313,37 +311,17 @@ def fold(seen: list[Event]) -> RunState:
     return state
 
 
-class TwoCpus(importlib.abc.MetaPathFinder):
-    """Gives TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the host.
+def give_two_cpus(tensorflow: Any) -> None:
+    """Give TensorFlow two logical CPUs as it is imported, so that an op can be on another device than the host.
 
     Later is too late: whichever test runs an op first in this process initializes the devices.
     """
-
-    finding = False
-
-    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Find TensorFlow as usual, with the devices set once its module has run."""
-        if name != "tensorflow" or self.finding:
-            return None
-        self.finding = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.finding = False
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def exec_module(module: Any) -> None:
-                load(module)
-                cpu = module.config.list_physical_devices("CPU")[0]
-                parts = [module.config.LogicalDeviceConfiguration() for _ in range(2)]
-                module.config.set_logical_device_configuration(cpu, parts)
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+    cpu = tensorflow.config.list_physical_devices("CPU")[0]
+    parts = [tensorflow.config.LogicalDeviceConfiguration() for _ in range(2)]
+    tensorflow.config.set_logical_device_configuration(cpu, parts)
 
 
-sys.meta_path.insert(0, TwoCpus())
+sys.meta_path.insert(0, Finder("tensorflow", give_two_cpus))
 
 
 @pytest.fixture(scope="session")

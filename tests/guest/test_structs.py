@@ -149,14 +149,14 @@ def test_a_field_may_have_another_name_in_json_and_a_default_of_its_own() -> Non
         class Told(of.Struct, frozen=True, forbid_unknown_fields=True):
             __annotations__ = {"message": str, "remedy": str, "sizes": dict}
             message = of.field(name="cause")
-            remedy = of.field(name="mend", default="")
+            remedy = of.field(name="fix", default="")
             sizes = of.field(default_factory=dict)
 
         return Told
 
     for given in (
         '{"cause": "a"}',
-        '{"cause": "a", "mend": "b", "sizes": {"n": 1}}',
+        '{"cause": "a", "fix": "b", "sizes": {"n": 1}}',
         '{"message": "a"}',
         "{}",
     ):

@@ -141,8 +141,9 @@ class Terminal:
 
     def compares(self) -> float:
         """Wait for the view Compare; on a busy host, the arm with the least median may not be the fastest."""
-        shown = lambda: self.shows("fastest") or self.shows("least median")  # noqa: E731
-        return self.until(shown, PATIENCE_S, "a comparison on the screen")
+        return self.until(
+            lambda: self.shows("fastest") or self.shows("least median"), what="a comparison on the screen"
+        )
 
     # Input
 

@@ -65,20 +65,28 @@ def bound_sentence(state: RunState, against: str = "") -> str:
     lead = fastest_cpu(state, point)
     if lead is None:
         return ""
-    text = _headline(state, lead, point, sheet)
-    if state.model is not None:
-        for other in leads(state, point)[1:]:
-            if other.arm.variant != lead.arm.variant and other.arm.dtype == lead.arm.dtype:
-                text += f" {other.arm.variant[:1].upper()}{other.arm.variant[1:]}: "
-                text += _headline(state, other, point, sheet)
-    if text.count(BUSY_START) > 1:  # said once, for both
-        text = " ".join((text.replace(f" {BUSY_START}", ""), BUSY_START))
+    others = leads(state, point)[1:] if state.model is not None else []
+    arms = [lead, *(o for o in others if o.arm.variant != lead.arm.variant and o.arm.dtype == lead.arm.dtype)]
+    found = [bounds_of_arm(state, arm, point, sheet) for arm in arms]
+    several = sum(any(map(_open, bounds)) for bounds in found) > 1
+    text = ""
+    for arm, bounds in zip(arms, found, strict=True):
+        text += "" if arm is lead else f" {arm.arm.variant[:1].upper()}{arm.arm.variant[1:]}: "
+        text += _headline(state, arm, point, sheet, bounds, busy_start="" if several else f" {BUSY_START}")
+    if several:
+        text += f" {BUSY_START}"
     where = f"At {_place(state, point)}: " if axes(state) and text else ""
     return where + text
 
 
-def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> str:
-    found = bounds_of_arm(state, lead, point, sheet)
+def _headline(
+    state: RunState,
+    lead: ArmState,
+    point: int,
+    sheet: DataSheet,
+    found: Sequence[GpuBound],
+    busy_start: str,
+) -> str:
     if not found:
         return ""
     name = article(sheet)
@@ -96,7 +104,7 @@ def _headline(state: RunState, lead: ArmState, point: int, sheet: DataSheet) -> 
         if not _have_same_words(first, other):
             text += f" With the input copied in each call it {_clause(other)}."
     if any(_open(bound) for bound in found):
-        text += f" {BUSY_START}"
+        text += busy_start
     return text + here
 
 

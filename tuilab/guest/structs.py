@@ -65,7 +65,7 @@ _REQUIRED = object()
 
 
 def field(*, name=None, default=_REQUIRED, default_factory=None):
-    """Describe a field that has another name in JSON, or a default that each struct gets anew."""
+    """Describe a field that has another name in JSON, or a new default for each struct."""
     return _Field(name, default, default_factory)
 
 

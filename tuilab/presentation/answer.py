@@ -90,22 +90,22 @@ def answer(lab_state: LabState, *, newcomer: bool = False) -> Said:
         detail = f"The run failed after {state.rounds} rounds: {state.message}"
     elif lab_state.stale:
         detail = "These figures are for other settings; {run} measures the current ones."
-    output = result.answer
+    text = result.answer
     if (state.rounds or state.running) and (failed := failures(state, summary_point(state))):
         count = sum(arm.status == "failed" for arm in result.arms)
-        text = (
+        short = (
             f"{plural(count, 'arm')} failed ({{answer}})."
             if count
             else "Some arms cannot run here ({answer})."
         )
-        output = output.replace(failed, text)
+        text = text.replace(failed, short)
     gpu = "" if state.running else bound_words(state)
     if claim is None:
-        return Said(output, detail, gpu=gpu)
+        return Said(text, detail, gpu=gpu)
     undecided = lab_state.undecided
     if undecided:
-        return Said(output, detail, undecided=undecided, gpu=gpu)
-    return Said(output, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
+        return Said(text, detail, undecided=undecided, gpu=gpu)
+    return Said(text, detail, claim.verdict, verdict_words(claim.verdict, claim.emulated), gpu=gpu)
 
 
 def _deciding(claims: Sequence[Verdict]) -> Verdict | None:

@@ -201,6 +201,6 @@ def observed(state: RunState) -> list[str]:
     out = []
     for text, arms in about.items():
         some = 0 < len(arms) < len(measured)
-        output = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
-        out.append(output if output.endswith((".", "!", "?")) else output + ".")
+        line = f"{', '.join(arms)}: {text}" if some else text[:1].upper() + text[1:]
+        out.append(line if line.endswith((".", "!", "?")) else line + ".")
     return out

@@ -622,9 +622,9 @@ def eager(case: Case) -> Iterator[Bottleneck]:
     found = source.argument(case.sources, "run_eagerly")
     if of.tapes[key][1] or found[1]:
         at, advice = (found if found[1] else key), "eager-step, of Keras"
-    text = f", of which {percent(share)} is Python and dispatch" if share else ""
-    output = f"the step runs op by op in Python{text}"
-    yield _finding(case, "eager-step", at, output, share, advice=advice, interval=interval)
+    text = "the step runs op by op in Python"
+    text += f", of which {percent(share)} is Python and dispatch" if share else ""
+    yield _finding(case, "eager-step", at, text, share, advice=advice, interval=interval)
 
 
 def _one_by_one(case: Case) -> Iterator[Bottleneck]:
