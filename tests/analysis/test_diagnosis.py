@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests import made
 from tests.analysis.made_runs import GPU_COPIED, SIZES, begun, failed, finish, measure, phases, placed
 from tests.made import EAGER, GPU_GRAPH, GRAPH, XLA
 from tuilab.analysis.diagnosis import Diagnosis, diagnose
@@ -107,6 +108,18 @@ def test_launch_bound_is_reported_from_the_threshold_share(share: float, severit
     if launch:
         assert launch[0].message.endswith("% of each call launching its 1 op.")
     assert not found(state, "dispatch-bound")
+
+
+@pytest.mark.parametrize(("half", "reported"), [(5e-5, True), (2e-4, False)])
+@pytest.mark.parametrize(("arm", "code"), [(EAGER, "dispatch-bound"), (GPU_GRAPH, "launch-bound")])
+def test_a_share_whose_interval_reaches_below_the_threshold_is_not_reported(
+    arm: Arm, code: str, half: float, reported: bool
+) -> None:
+    state = measure(begun([arm]), {arm: 1e-3})
+    account = made.account(halves={"dispatch": half}, dispatch=3e-4, compute=7e-4)
+    state.apply(e.Accounted(run="r", arm=arm.id, point=0, account=account))
+    placed(state, arm, e.Node("m", "MatMul", "GPU:0"))
+    assert bool(found(state, code)) == reported
 
 
 def test_advice_on_launching_is_withheld_on_a_contended_host() -> None:

