@@ -21,7 +21,8 @@ def test_every_command_is_typed(user: User) -> None:
 
 def test_a_line_that_starts_or_ends_what_it_should_not_is_noticed(user: User) -> None:
     """As `User.run` checks it for each line."""
-    process = user.begin("kill -9 $(cat bystander.*)")
+    gone = "for _ in $(seq 30); do kill -0 $pid 2>&- || break; sleep 0.1; done"
+    process = user.begin(f"pid=$(cat bystander.*); kill -9 $pid; {gone}")
     process.wait(10)
     with pytest.raises(AssertionError, match="ended a process that it did not start"):
         user.ends(process)
