@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tuilab.model.events import Event, Finished, Log, Progress
+from tuilab.model.events import Event, Finished, Log, Progress, TurnOver
 from tuilab.model.machine import Machine
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import DeviceRoofs
@@ -25,7 +25,8 @@ class Context:
 
     gpus: the GPUs to open; after the start, the GPUs it opened. painted: set when the screen has drawn the
     last report. turn: set when it is this worker's turn. watched: True if a screen may be drawing the
-    reports. own_code: True while user code, which may start processes, is being measured.
+    reports. own_code: True while user code, which may start processes, is being measured. sent: number of
+    events so far. waits: True while the run waits for its turn.
     """
 
     tf: Any
@@ -40,7 +41,8 @@ class Context:
         self.painted = threading.Event()
         self.turn = threading.Event()
         self.watched = True
-        self.own_code = False
+        self.own_code = self.waits = False
+        self.sent = 0
         self.starts = DeviceRoofs()
         """The shortest starts of a call that the last run saw on the processor."""
 
@@ -50,6 +52,7 @@ class Context:
             if self.own_code and isinstance(event, Finished):
                 self._end_children(event.run)
             self.channel.send(event)
+            self.sent += 1
 
     def _end_children(self, run: str) -> None:
         """End the processes that user code started when its run ends, and log their names."""
@@ -61,6 +64,17 @@ class Context:
     def log(self, text: str, run: str = "") -> None:
         """Log a line with tuilab as its source."""
         self.send(Log(text=text, source="tuilab", run=run))
+
+    def wait_turn(self, run: str) -> None:
+        """Give the turn to the run's other workers and wait for it back. Raises Cancelled if a stop was
+        requested.
+        """
+        self.turn.clear()
+        self.check(run)
+        self.waits = True
+        self.send(TurnOver(run=run))
+        self.turn.wait()
+        self.waits = False
 
     def keep(self, request: Measure, turn: bool = False) -> None:
         """Also write the run's events to a file if requested; if the run waits for its turn, start then."""

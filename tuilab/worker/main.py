@@ -7,6 +7,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from tuilab import landlock
 from tuilab.model import events, requests
@@ -16,6 +17,7 @@ from tuilab.worker.channel import Channel
 from tuilab.worker.confinement import confine_if_asked, confined_scope
 from tuilab.worker.context import Context
 from tuilab.worker.gpus import asked_before, replace_process, requested_gpus
+from tuilab.worker.hang import HangWatch
 from tuilab.worker.start import start
 from tuilab.worker.tracebacks import text_of
 
@@ -108,7 +110,8 @@ def _serve(context: Context, request: requests.Request) -> None:
     module, _, name = HANDLERS[type(request)].partition(":")
     try:
         handler: Callable[[Context, requests.Request], None] = getattr(importlib.import_module(module), name)
-        handler(context, request)
+        with HangWatch(context, request.id) if isinstance(request, requests.Measure) else nullcontext():
+            handler(context, request)
     except InputError as error:
         _say(context, request, str(error), "", error.where)
     except Exception as error:

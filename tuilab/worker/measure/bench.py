@@ -9,7 +9,7 @@ import msgspec
 
 from tuilab.analysis.caveats import Pressure
 from tuilab.model.arms import Arm
-from tuilab.model.events import Caveat, Event, Progress, Round, TurnOver
+from tuilab.model.events import Caveat, Event, Progress, Round
 from tuilab.model.parameters import Values
 from tuilab.model.requests import Measure
 from tuilab.model.roofline import Work
@@ -194,14 +194,9 @@ class Bench:
         self.context.check(self.request.id)
 
     def wait_for_turn(self) -> None:
-        """Give the turn to the run's other workers and wait for it back. Raises Cancelled if a stop was
-        requested.
-        """
-        turn = self.context.turn
-        turn.clear()
-        self.check()
-        self.reporter.say(TurnOver(run=self.run))
-        turn.wait()
+        """Report what is buffered, then as `Context.wait_turn`."""
+        self.reporter.flush()
+        self.context.wait_turn(self.run)
         self.check()
 
     def wait_prepared(self) -> None:
@@ -211,11 +206,7 @@ class Bench:
         """
         if not self.reporter.holding:
             return
-        turn = self.context.turn
-        turn.clear()
-        self.check()
-        self.context.send(TurnOver(run=self.run))
-        turn.wait()
+        self.context.wait_turn(self.run)
         self.context.keep(self.request, turn=True)
         self.reporter.holding = False
         self.check()

@@ -1,0 +1,63 @@
+"""Ends a run that hangs: nobody may be there to stop it, as after a dropped line or under cron."""
+
+import contextlib
+import threading
+import time
+
+import psutil
+
+from tuilab.model.events import Finished
+from tuilab.worker.context import Context
+
+HANG_S = 600.0
+LOOK_S = 15.0
+BUSY_S = 1.0
+"""Processor time within `HANG_S` that shows that a run still computes."""
+
+
+def processor_s() -> float:
+    """Return the seconds of processor time of this process and of its live descendants."""
+    seconds = time.process_time()
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            used = child.cpu_times()
+            seconds += used.user + used.system
+    return seconds
+
+
+class HangWatch(threading.Thread):
+    """While a run is measured, ends this process once it has used no processor time and sent no event for
+    `HANG_S`, except while the run waits for its turn. The measured rounds stay.
+
+    Counts its own looks, so that a process which was stopped and continued is not ended.
+    """
+
+    def __init__(self, context: Context, run: str) -> None:
+        super().__init__(daemon=True)
+        self._context, self._run_id = context, run
+        self._over = threading.Event()
+
+    def __enter__(self) -> None:
+        self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    def run(self) -> None:
+        """Look until the run is over."""
+        seen, used, idle = -1, 0.0, 0
+        while not self._over.wait(LOOK_S):
+            now = processor_s()
+            if self._context.waits or self._context.sent != seen or not used <= now < used + BUSY_S:
+                seen, used, idle = self._context.sent, now, 0
+                continue
+            idle += 1
+            if idle * LOOK_S >= HANG_S:
+                self._end()
+
+    def _end(self) -> None:
+        words = f"the call did nothing for {HANG_S / 60:.3g} minutes (no result, no processor time), "
+        words += "so its process was ended"
+        self._context.send(Finished(run=self._run_id, status="failed", message=words))
+        self._context.channel.kept()
+        self._context.channel.leave()
