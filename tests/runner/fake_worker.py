@@ -26,6 +26,8 @@ def serve() -> None:
         request = json.loads(line)
         if request["type"] == "cancel":
             stop.set()
+        if request["type"] == "ask":
+            say(type="answer", request=request["id"], kind="any", body={})
         if request["type"] == "declare":
             say(type="progress", run=request["id"], stage="reading 2.1 GB of weights", done=1, total=2)
             say(type="refused", request=request["id"], message="no model")
@@ -84,5 +86,11 @@ if behaviour == "noisy":
     sys.stdout.write('this is not an event\n{"type": "nonsense"}\n')
     sys.stdout.flush()
     time.sleep(0.1)
+late = behaviour == "late" and not os.environ["TUILAB_CONFINE"]
+if late:
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.pause()
 say(type="ready", machine=MACHINE, import_s=1.0, start_s=0.1)
+if late:
+    signal.pause()  # it was ready just when it was to end
 serve()

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tuilab.model.arms import Arm
 from tuilab.model.events import (
+    Answer,
     Event,
     Finished,
     Log,
@@ -218,6 +219,22 @@ async def test_a_question_to_a_worker_that_dies_is_answered_with_the_reason(rig)
     os.kill(rig.supervisor._process.pid, 9)
     await rig.until(lambda: rig.of(Refused))
     assert "SIGKILL" in rig.of(Refused)[0].message
+
+
+async def test_a_worker_that_is_ready_just_when_it_is_replaced_gets_no_question():
+    heard: list[Event] = []
+    supervisor = Supervisor(heard.append, [sys.executable, FAKE, "late"], env={})
+    await supervisor.start()
+    body = msgspec.json.encode({"scenario": Scenario("own", {}, "model.keras")})
+    async with asyncio.timeout(60):
+        while supervisor._process is None:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.5)  # it waits for its end by now
+        await supervisor.send(Ask(id="q", kind="any", body=msgspec.Raw(body)))
+        while not any(isinstance(event, Answer | Refused) for event in heard):
+            await asyncio.sleep(0.01)
+    assert [event for event in heard if isinstance(event, Refused)] == []
+    await supervisor.close()
 
 
 @behaves("good")

@@ -84,7 +84,8 @@ class WorkerProcess:
         self._known: dict[Process, None] = {}
         self._on_event = contained(on_event)
         self._explain = explain or partial(local_end, killed=oom_kills())
-        self._ending = False
+        self.ending = False
+        """True once it is to end: it gets no more requests."""
         self._last_words: deque[tuple[float, str]] = deque(maxlen=20)
         self._tasks = [asyncio.create_task(self._read_events()), asyncio.create_task(self._read_log())]
         self._over = asyncio.create_task(self._wait())
@@ -134,7 +135,7 @@ class WorkerProcess:
 
     async def end(self) -> None:
         """Send TERM, then KILL, to the whole group; returns when it is gone."""
-        self._ending = True
+        self.ending = True
         self.look_around()
         self._signal(signal.SIGTERM)
         done, _ = await asyncio.wait({self._over}, timeout=TERM_GRACE_S)
@@ -153,7 +154,7 @@ class WorkerProcess:
 
     def kill_now(self) -> None:
         """Send KILL without waiting, for a program that is about to exit."""
-        self._ending = True
+        self.ending = True
         self.look_around()
         self._signal(signal.SIGKILL)
         self._end_others()
@@ -201,10 +202,10 @@ class WorkerProcess:
         for task in self._tasks:
             task.cancel()
         self._transport.close()
-        self._on_event(WorkerExited(code=code, message=self._message(code), expected=self._ending))
+        self._on_event(WorkerExited(code=code, message=self._message(code), expected=self.ending))
 
     def _message(self, code: int) -> str:
-        if self._ending:
+        if self.ending:
             return "the worker was ended"
         latest = time.monotonic() - LAST_WORDS_S
         return self._explain(code, tuple(text for at, text in self._last_words if at >= latest))

@@ -324,6 +324,8 @@ class Supervisor:
             case Hello() if event.protocol != PROTOCOL:
                 self._refuse(event)
                 return
+            case Ready() if self._process is not None and self._process.ending:
+                return  # it was to be replaced before it was ready
             case Ready():
                 # Repeated by a worker that opens other GPUs for a request.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
@@ -403,7 +405,7 @@ class Supervisor:
     def _replace(self) -> None:
         """End the worker; `_exited` starts a new one."""
         assert self._process is not None
-        self.phase = "busy"
+        self.phase, self._process.ending = "busy", True
         self._spawn_task(self._process.end())
 
     def _ends(self, event: Event) -> bool:
