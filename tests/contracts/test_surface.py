@@ -7,7 +7,7 @@ import tuilab
 from tuilab.lab.state import LabState
 
 FOLDER = Path(tuilab.__file__).parent
-READ = {"clock", "new_id", "claims_of", "command", "further", "ghosts_of", "result", "usual"}
+READ = {"clock", "new_id", "claims_of", "command", "find_preset", "further", "ghosts_of", "result", "usual"}
 """Methods of the state that may be called from outside, because they change nothing that is drawn."""
 CHANGES = {name for name in vars(LabState) if name.islower() and not name.startswith("_")} - READ
 

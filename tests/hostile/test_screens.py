@@ -140,7 +140,7 @@ async def test_hostile_documents_are_shown_as_text(tmp_path):
         seen = Seen(app)
         for number in range(6):
             file = scene.document(tmp_path / f"{number:03d}_article.md", supply, pages=4)
-            await app.screen.open_path(str(file))
+            await app.screen.opener.open_path(str(file))
             await rest(pilot, app)
             for key in ("end", "escape"):
                 seen.look("document", 3)
@@ -169,10 +169,10 @@ async def test_hostile_own_code_is_shown_as_text(tmp_path, monkeypatch):
         seen = Seen(app)
         await press(pilot, app, ["d"])
         for number in range(len(KINDS) // 5):
-            await app.screen.open_path(f"own{number}.py:function")
+            await app.screen.opener.open_path(f"own{number}.py:function")
             await rest(pilot, app)
             seen.look("own", 4)
-        await app.screen.open_path("own.py:refused")
+        await app.screen.opener.open_path("own.py:refused")
         await rest(pilot, app)
         seen.look("refused")
     assert len(seen.tokens) > len(KINDS)
@@ -184,14 +184,14 @@ async def test_hostile_hosts_and_messages_are_shown_as_text(tmp_path):
     async with opened(app, (140, 100), messages=True) as pilot:
         seen = Seen(app)
         for number in range(3):
-            await app.screen.add_host(f"host{number}")
+            await app.screen.pages.add_host(f"host{number}")
             await rest(pilot, app)
             seen.look("host said", 2)
         await press(pilot, app, ["H"])
         seen.look("hosts")
         await press(pilot, app, ["escape"])
         for payload, _ in zip(supply, KINDS, strict=False):
-            app.screen.say(payload.text)
+            app.screen.corner.say(payload.text)
             if int(payload.token[1:]) % AT_ONCE == 0:
                 await say(pilot, seen, "messages", payload.token)
 
@@ -204,6 +204,6 @@ async def test_hostile_paths_are_shown_as_text(tmp_path):
         seen = Seen(app)
         suffixes = itertools.cycle((".md", ".toml", ".jsonl"))
         for payload, _ in zip(supply, range(len(KINDS) + len(SURROGATES)), strict=False):
-            await app.screen.open_path(payload.text + next(suffixes))
+            await app.screen.opener.open_path(payload.text + next(suffixes))
             if int(payload.token[1:]) % AT_ONCE == 0:
                 await say(pilot, seen, "paths", payload.token)

@@ -120,7 +120,7 @@ async def test_an_opened_articles_claims_are_measured_from_its_page(tmp_path):
     article.write_text(ARTICLE)
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(article))
+        app.screen.opener.open_soon(str(article))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, FactCheckScreen) and app.screen.check.left == 0)

@@ -121,7 +121,7 @@ async def test_with_other_keys_documents_and_comparisons_name_those(tmp_path):
     (tmp_path / "article.md").write_text(ARTICLE)
     app = lab(tmp_path, store=lambda: some(tmp_path / "history"))
     async with opened(app, (160, 50)) as pilot:
-        app.screen.open_soon(str(tmp_path / "article.md"))
+        app.screen.opener.open_soon(str(tmp_path / "article.md"))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         await rest(pilot, app)
         assert f"{others['document.prove']} proves" in read(app)

@@ -70,7 +70,7 @@ async def test_which_preset_is_measured_is_said_while_another_is_marked(tmp_path
     app = lab(tmp_path)
     async with opened(app, (120, 40)) as pilot:
         lines = []
-        app.screen.say = lambda words, *_: lines.append(words)
+        app.screen.corner.say = lambda words, *_: lines.append(words)
         opened_title = app.lab.state.settings.title
         await press(pilot, app, "s p")
         assert not lines, "nothing else is marked"

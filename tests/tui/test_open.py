@@ -77,7 +77,7 @@ async def test_a_document_shows_its_findings_and_presets(tmp_path: Path):
     file.write_text(DOCUMENT)
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         await rest(pilot, app)
         shown = text(app)
@@ -120,7 +120,7 @@ async def test_a_page_counts_and_ranks_findings_as_the_command_does(tmp_path: Pa
     found = json.loads(told.stdout)["files"][0]["findings"]
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         await rest(pilot, app)
         places = sum(1 + len(each["also"]) for each in found)
@@ -146,7 +146,7 @@ async def test_a_name_unresolved_in_two_examples_is_listed_once(tmp_path: Path):
     file.write_text(json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         rows = [about(each).plain for each in app.screen._found if isinstance(each, Unresolved)]
         assert rows and len(rows) == len(set(rows))
@@ -158,7 +158,7 @@ async def test_a_finding_is_proved_from_its_page(tmp_path: Path):
     file.write_text(TIMED)
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         screen = app.screen
         await rest(pilot, app)
@@ -179,7 +179,7 @@ async def test_a_proof_can_be_stopped_and_names_what_cannot_be_measured(tmp_path
     file.write_text(TIMED)
     app = lab(tmp_path, hold=3)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         screen = app.screen
         codes = [found.code for found in screen._found]
@@ -219,11 +219,11 @@ async def test_a_wrong_preset_file_is_reported_and_the_lab_continues(tmp_path: P
         assert any("nowhere" in n.message for n in app._notifications)
         for words in (str(tmp_path / "none.md"), str(tmp_path / "none.toml"), "no/such.py:thing"):
             before = len(app._notifications)
-            app.screen.open_soon(words)
+            app.screen.opener.open_soon(words)
             await until(pilot, lambda count=before: len(app._notifications) > count)
         file = tmp_path / "mine.toml"
         file.write_text('title = "Mine"\nworkload = "stft"\n[parameters]\nsamples = 1024\n')
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         assert app.runner.measured[-1].scenario.parameters["samples"] == 1024
@@ -249,7 +249,7 @@ async def test_a_run_requested_while_own_code_loads_starts_afterwards(tmp_path: 
     app = lab(tmp_path, rerun=rerun)
     async with opened(app) as pilot:
         app.runner.declares["forward"] = MINE
-        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: held)
         app.screen.action_run()
         await pilot.pause()
@@ -266,7 +266,7 @@ async def test_own_code_gets_sliders_and_is_measured(tmp_path: Path, size):
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
         app.runner.declares["forward"] = MINE
-        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         request = app.runner.measured[-1]
@@ -284,7 +284,7 @@ async def test_a_function_without_shapes_asks_for_them_and_is_measured_with_them
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
         app.runner.declares["forward"], app.runner.lacking["forward"] = MINE, ("a", "b")
-        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: isinstance(app.screen, ShapesScreen))
         await rest(pilot, app)
         assert "Shapes for forward" in text(app) and "float32[batch=32,64]" in text(app)
@@ -311,7 +311,7 @@ async def test_after_opening_the_focus_is_on_a_new_control(tmp_path, place):
     async with opened(app, (80, 24)) as pilot:
         app.runner.declares["forward"] = MINE
         await press(pilot, app, place)
-        app.screen.open_soon(str(tmp_path / "model.py") + ":forward")
+        app.screen.opener.open_soon(str(tmp_path / "model.py") + ":forward")
         await until(pilot, lambda: app.runner.measured)
         await rest(pilot, app)
         assert isinstance(app.focused, Slider) and app.focused.parameter.name == "width"
@@ -323,10 +323,10 @@ async def test_open_lists_recent_files_and_completes_paths_and_keeps_mistyped_te
     file.write_text(DOCUMENT)
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        await app.screen.open_path(str(file))
+        await app.screen.opener.open_path(str(file))
         await rest(pilot, app)
         await press(pilot, app, "escape")
-        await app.screen.open_path(str(tmp_path / "articel.md"))
+        await app.screen.opener.open_path(str(tmp_path / "articel.md"))
         await press(pilot, app, "o")
         line = app.screen.query_one(Input)
         assert str(file) in text(app)
@@ -390,7 +390,7 @@ async def test_errors_are_short_and_vanish_with_the_next_key(tmp_path, size):
         await press(pilot, app, "x")
         assert line.value == "x", "what is typed takes the place of what could not be opened"
         await press(pilot, app, "escape")
-        app.screen.say("words " * 90, "error")
+        app.screen.corner.say("words " * 90, "error")
         await until(pilot, lambda: app.screen.query("Toast"))
         (toast,) = app.screen.query("Toast")
         assert toast.size.height <= size[1] / 4
@@ -424,7 +424,7 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
     script.write_text("print('epoch', input('go? '))\n")
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        app.screen.open_soon(str(script))
+        app.screen.opener.open_soon(str(script))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
         assert "run and watch it" in text(app) and app.watching is None, "nothing is run by opening it"
@@ -435,7 +435,7 @@ async def test_a_program_is_run_and_watched_from_the_lab_and_w_goes_back_to_it(t
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.screen_stack[0])
         assert not app.leaving and app.watching.running
-        app.screen.open_soon(f"watch {script}")
+        app.screen.opener.open_soon(f"watch {script}")
         await until(pilot, lambda: any("another program" in said.message for said in app._notifications))
         await pilot.press("W")
         await until(pilot, lambda: isinstance(app.screen, WatchScreen))
@@ -453,7 +453,7 @@ async def test_a_file_of_functions_that_is_also_a_program_offers_both(tmp_path: 
     )
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        app.screen.open_soon(str(mine))
+        app.screen.opener.open_soon(str(mine))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
         assert "run and watch it" in text(app) and "step" in text(app)
@@ -468,7 +468,7 @@ async def test_a_file_of_functions_lists_them_despite_calls_that_resemble_a_pres
     )
     app = lab(tmp_path)
     async with opened(app, size) as pilot:
-        app.screen.open_soon(str(mine))
+        app.screen.opener.open_soon(str(mine))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
         assert "product" in text(app) and "build" in text(app) and "run and watch it" not in text(app)
@@ -481,7 +481,7 @@ async def test_functions_of_a_file_are_found_by_typing(tmp_path: Path):
     )
     app = lab(tmp_path)
     async with opened(app, (80, 24)) as pilot:
-        app.screen.open_soon(str(mine))
+        app.screen.opener.open_soon(str(mine))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await press(pilot, app, "a l k")
         assert "walk" in text(app) and "talk" in text(app) and "jump" not in text(app)
@@ -496,7 +496,7 @@ async def test_an_article_without_claims_is_shown_and_names_all_its_keys(tmp_pat
     file.write_text(TIMED)
     app = lab(tmp_path)
     async with opened(app, size, messages=True) as pilot:
-        app.screen.open_soon(str(file))
+        app.screen.opener.open_soon(str(file))
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))
         await rest(pilot, app)
         assert "p proves, F fact-checks, esc closes" in text(app)
@@ -524,10 +524,10 @@ async def test_a_program_with_findings_is_offered_to_be_watched_before_it_is_che
     assert keys == [f"watch {script}", f"{script}:step", f"check {script}"]
     app = lab(tmp_path)
     async with opened(app) as pilot:
-        app.screen.open_soon(str(script))
+        app.screen.opener.open_soon(str(script))
         await until(pilot, lambda: isinstance(app.screen, MenuScreen))
         await rest(pilot, app)
         assert "run and watch it" in text(app) and "check its benchmarks" in text(app)
         await pilot.press("escape")
-        app.screen.open_soon(f"check {script}")
+        app.screen.opener.open_soon(f"check {script}")
         await until(pilot, lambda: isinstance(app.screen, DocumentScreen))

@@ -200,9 +200,9 @@ async def test_a_run_of_the_history_is_replayed(tmp_path):
         assert "replay" not in text(app).splitlines()[0] and len(app.runner.measured) == 2
         lab_, file = app.screen.lab, tmp_path / "run.jsonl"
         recording.write(file, lab_.store.events(lab_.state.shown.run))
-        await app.screen.play(str(file))
+        await app.screen.player.play(str(file))
         await until(pilot, lambda: lab_.state.shown.status == "ok" and lab_.state.replay)
-        await app.screen.play(str(tmp_path / "none.jsonl"))
+        await app.screen.player.play(str(tmp_path / "none.jsonl"))
         await rest(pilot, app)
         assert "there is no such file" in text(app).replace("\n", " ") or app._notifications
 

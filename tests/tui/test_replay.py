@@ -120,7 +120,7 @@ async def test_a_replay_of_a_missing_preset_offers_no_other_settings(tmp_path):
         state = app.screen.lab.state
         assert "r measures these settings on this machine" in text(app)
         state.shown.preset = "mine"
-        app.screen.show(Change.RUN)
+        app.screen.drawing.show(Change.RUN)
         await rest(pilot, app)
         assert "next: x ends the replay" in text(app)
         app.screen.lab._anew_said = False

@@ -62,7 +62,7 @@ async def test_the_placement_line_appears_once_it_fits(tmp_path):
         assert "Placement:" not in text(app)
         await pilot.resize_terminal(160, 50)
         await rest(pilot, app)
-        assert "Placement: no op" not in text(app) and "CPU:0" in str(app.screen.placement.content)
+        assert "Placement: no op" not in text(app) and "CPU:0" in str(app.screen.drawing.placement.content)
 
 
 @pytest.mark.parametrize("key", "AaghmHFKRop")

@@ -201,7 +201,7 @@ async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
             state, "result", lambda: msgspec.structs.replace(found, confidence=doubtful), raising=False
         )
         state.shown.workers = 20
-        app.screen.show(Change.RUN)
+        app.screen.drawing.show(Change.RUN)
         await until(pilot, lambda: badge in text(app).splitlines()[0])
         assert "done" in text(app).splitlines()[0]
         app.runner.hold = 3
@@ -210,7 +210,7 @@ async def test_the_first_line_of_every_screen_shows_doubts_about_a_run(
         short = "size 1 of 9 · about 3 min left"
         monkeypatch.setattr("tuilab.presentation.status.run_stage", lambda *_: begun.rpartition(" · ")[0])
         monkeypatch.setattr("tuilab.presentation.status.time_left", lambda *_: "about 3 min left")
-        app.screen.show(Change.RUN)
+        app.screen.drawing.show(Change.RUN)
         said = begun if width == 120 else short
         await until(pilot, lambda: f"{said} · x stops" in text(app).splitlines()[0])
         monkeypatch.undo()

@@ -194,7 +194,7 @@ class Lab(RunController):
                 name = preset.name
         except InputError as error:
             wrong = str(error)
-        first = next((p for p in state.presets if p.name == name), None)
+        first = state.find_preset(name)
         if name and first is None and not wrong:
             wrong = f"There is no preset {name!r}; the list shows the available ones."
         if first is not None or state.presets:

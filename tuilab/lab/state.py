@@ -173,6 +173,10 @@ class LabState:
         self.presets, self.problems = catalogue.presets, catalogue.problems
         self.listed = frozenset(preset.name for preset in self.presets)
 
+    def find_preset(self, name: str) -> Preset | None:
+        """Return the preset of that name, None if there is none."""
+        return next((preset for preset in self.presets if preset.name == name), None)
+
     def choose(self, preset: Preset) -> None:
         """Apply a preset."""
         self.replay = ""
@@ -351,7 +355,7 @@ class LabState:
 
     def begin_replay(self, label: str, started: RunStarted) -> None:
         """Show the following events as a recording of that name, with its settings if its preset is known."""
-        preset = next((p for p in self.presets if p.name == started.preset), None)
+        preset = self.find_preset(started.preset)
         if preset is not None and preset.workload == started.scenario.workload:
             self.choose(preset)
             assert self.settings is not None

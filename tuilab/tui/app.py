@@ -18,7 +18,7 @@ from tuilab.lab.files import keep_fault, preferences, remember_theme
 from tuilab.tui.keys import declared, key_name
 from tuilab.tui.lasting import Forgiving, LastingApp, lasting, watch
 from tuilab.tui.options import Options
-from tuilab.tui.screens.lab import LabScreen
+from tuilab.tui.screens.lab import Draw, LabScreen
 from tuilab.tui.themes import DARK, LIGHT
 
 SIGNALLED = 128
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tuilab.lab.shown_program import ShownProgram
     from tuilab.model.parameters import Value
     from tuilab.presentation.painter import Painter
-    from tuilab.tui.screens.lab_filling import Filling
 
 
 def _commands() -> "type[Provider]":
@@ -140,13 +139,21 @@ class LabApp(LastingApp):
 
         Measures it at once, unless the program is still running and would share its processors.
         """
-        screen = self._over(name)
-        self.run_worker(screen.open_with(name, values, measure=not self._watched_runs), exit_on_error=False)
+        screen, measure = self._over(name), not self._watched_runs
+
+        async def opened() -> None:
+            (await screen.started()).open_with(name, values, measure=measure)
+
+        self.run_worker(opened(), exit_on_error=False)
 
     def open_caught(self, folder: str) -> None:
         """Open a function captured in the watched program in the lab, as `open_preset` does."""
-        screen = self._over()
-        self.run_worker(screen.open_caught(folder, measure=not self._watched_runs), exit_on_error=False)
+        screen, measure = self._over(), not self._watched_runs
+
+        async def opened() -> None:
+            await (await screen.started()).open_caught(folder, measure=measure)
+
+        self.run_worker(opened(), exit_on_error=False)
 
     def _over(self, preset: str = "") -> LabScreen:
         """Show the lab over the watched program, and return it."""
@@ -167,7 +174,7 @@ class LabApp(LastingApp):
     def _watched_runs(self) -> bool:
         return self.watching is not None and self.watching.running
 
-    def _make_lab(self, screen: "Filling") -> "Lab":
+    def _make_lab(self, warn: Callable[[str], None], draw: Draw) -> "Lab":
         from tuilab.lab import Lab
         from tuilab.lab.state import LabState
         from tuilab.presentation.painter import Painter
@@ -179,10 +186,10 @@ class LabApp(LastingApp):
             environments=options.environments,
             runner=options.runner,
             store=options.store,
-            say=screen.warn,
+            say=warn,
             rerun=options.rerun,
         )
-        self.painter = Painter(self.lab, screen.draw, lambda: self.terminal.sent)
+        self.painter = Painter(self.lab, draw, lambda: self.terminal.sent)
         return self.lab
 
     def get_line_filters(self) -> "Sequence[LineFilter]":

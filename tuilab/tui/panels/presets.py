@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on
+from textual import events, getters, on
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -44,9 +44,9 @@ Your own presets are `*.toml` files in the folder that `tuilab presets --help` n
     class Chosen(Message):
         """The preset of that name was picked."""
 
-        def __init__(self, preset: str) -> None:
+        def __init__(self, name: str) -> None:
             super().__init__()
-            self.preset = preset
+            self.name = name
 
     words = var("", init=False)
     """Words that a listed row must contain."""
@@ -197,6 +197,8 @@ class PresetsPanel(Vertical):
         Binding("escape", "unfilter", "list all", show=False, id="presets.all"),
     ]
 
+    presets = getters.query_one(Presets)
+
     def __init__(self, rows: Sequence[Title] = ()) -> None:
         super().__init__(id="presets", classes="frame")
         self.border_title = "Presets"
@@ -212,7 +214,7 @@ class PresetsPanel(Vertical):
         """Focus the list's filter line, which is created on first use."""
         from tuilab.tui.widgets.line_input import LineInput
 
-        self.query_one(Presets).reveal()
+        self.presets.reveal()
         if not self.query(LineInput):
             line = LineInput(placeholder="words of a preset", id="preset-filter")
             await self.mount(line, before=0)
@@ -220,35 +222,34 @@ class PresetsPanel(Vertical):
 
     def action_unfilter(self) -> None:
         """Clear the filter and return to the list."""
-        line, presets = self.query("#preset-filter"), self.query_one(Presets)
+        line = self.query("#preset-filter")
         if not line:
             raise SkipAction()
         line.remove()
-        presets.words = ""
-        presets.focus()
+        self.presets.words = ""
+        self.presets.focus()
 
     def on_input_changed(self, event: "Input.Changed") -> None:
         """List the presets that contain the words. Bound by name, because Input is loaded on demand."""
         event.stop()
-        self.query_one(Presets).words = event.value
+        self.presets.words = event.value
 
     def on_input_submitted(self, event: "Input.Submitted") -> None:
         """Go to the list; if only one preset is left, open it."""
         event.stop()
-        presets = self.query_one(Presets)
-        presets.focus()
-        if sum(row.kind == "preset" for row in presets.listed) == 1:
-            presets.action_select()
+        self.presets.focus()
+        if sum(row.kind == "preset" for row in self.presets.listed) == 1:
+            self.presets.action_select()
 
     def load(self, rows: Sequence[Title]) -> None:
         """Show the catalogue's presets."""
-        self.query_one(Presets).load(rows)
+        self.presets.load(rows)
         if not rows:
             self.query_one("#about", Static).update("No presets were found.")
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        presets = self.query_one(Presets)
+        presets = self.presets
         if presets.highlighted is not None:
             self.query_one("#about", Static).update(presets.listed[presets.highlighted].about)

@@ -1,47 +1,58 @@
-"""The main screen: header, presets, answer, picture, controls, placement, keys."""
+"""The main screen: header, presets, answer, picture, controls, placement, keys.
 
-from collections.abc import Callable, Iterator, Mapping
+It starts in three steps: presets, frames, contents of the frames. The presets are painted first, and each
+later step imports what only it needs. In one step, the first paint would take twice as long.
+"""
+
+import asyncio
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import getters, on
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Container, Horizontal, Vertical
 from textual.reactive import Reactive
+from textual.screen import Screen
 from textual.widget import Widget
 
 from tuilab.lab.changes import Change
-from tuilab.lab.files import keep_command, preferences
-from tuilab.lab.offers import Offer
+from tuilab.lab.files import first_visit
+from tuilab.presentation import titles
+from tuilab.presentation.view_options import ViewOptions
 from tuilab.tui.actions import ACTIONS, USERS_WORDS, by_line
 from tuilab.tui.keys import keys_of, spoken
+from tuilab.tui.messages import LabChanged
 from tuilab.tui.panels.presets import Presets, PresetsPanel
-from tuilab.tui.screens.lab_filling import Filling
-from tuilab.tui.screens.small import HEIGHTS, WIDTHS
+from tuilab.tui.screens.small import HEIGHTS, WIDTHS, Small
 
 if TYPE_CHECKING:
-    from tuilab.lab.settings import Own
-    from tuilab.model.parameters import Value
-    from tuilab.model.preset import Preset
+    from tuilab.catalogue import Catalogue
+    from tuilab.lab import Lab
+    from tuilab.tui.options import Options
     from tuilab.tui.panels.controls import Controls
+    from tuilab.tui.panels.header import Header
     from tuilab.tui.panels.views import Views
+    from tuilab.tui.parts.corner import Corner
+    from tuilab.tui.parts.drawing import Drawing
+    from tuilab.tui.parts.measuring import Measuring
+    from tuilab.tui.parts.navigation import Navigation
+    from tuilab.tui.parts.opening import Opener
+    from tuilab.tui.parts.pages import Pages
+    from tuilab.tui.parts.playing import Player
 
-PAGES = {
-    "answer": "tuilab.tui.screens.answer:AnswerScreen",
-    "machines": "tuilab.tui.screens.machines:MachinesScreen",
-    "why": "tuilab.tui.screens.why:WhyScreen",
-}
-"""Loaded when first opened; each receives the lab."""
-ADDS = """Another machine: the system's ssh starts its worker with your configuration, keys and agent; \
-tuilab sees no password. `ssh HOST true` must work without a prompt, and tuilab must be installed there.
-
-Another environment of this machine, with a TensorFlow from 2.16 on: NAME=PATH, or NAME=PATH,VARIABLE=VALUE. \
-Nothing is installed or written there."""
+Draw = Callable[[Change, Callable[[], None]], None]
+"""Draws a change, and calls back once it is on its way to the terminal."""
+MakeLab = Callable[[Callable[[str], None], Draw], "Lab"]
+"""Creates the lab, given how to warn and how to draw. Called after the first paint, because loading the lab
+takes as long as loading all of Textual."""
 
 
-class LabScreen(Filling):
-    """What the user can see and do, once the screen is filled."""
+class LabScreen(Screen[None]):
+    """Creates the parts of the main screen, and passes the user's actions to them."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#foot"
     AUTO_FOCUS = ""  # the presets, after the first paint
@@ -64,6 +75,179 @@ Choose a preset; it is measured at once. Move a slider; it is measured again. **
 size at which another device becomes the faster one. **{stop}** stops whatever is running.
 """
 
+    presets = getters.query_one(Presets)
+    lab: "Lab"
+    corner: "Corner"
+    header: "Header"
+    views: "Views"
+    controls: "Controls"
+    drawing: "Drawing"
+    navigation: "Navigation"
+    player: "Player"
+    opener: "Opener"
+    measuring: "Measuring"
+    pages: "Pages"
+    filled = False
+    """The lab, the widgets and the parts exist; until then only `run` and the app's own actions work."""
+    _run_requested = False
+    """A run was requested before the screen was filled."""
+
+    def __init__(
+        self,
+        options: "Options",
+        make_lab: MakeLab,
+        keymap: Mapping[str, str],
+        read_keymap: Callable[[], Sequence[str]],
+    ) -> None:
+        """keymap: the user's own keys, once `read_keymap` has been called, which returns their problems."""
+        super().__init__(id="lab")
+        self.options, self.keymap = options, keymap
+        self.viewing = ViewOptions()
+        self._make_lab, self._read_keymap = make_lab, read_keymap
+        self._started = asyncio.Event()
+        self._found: Catalogue | None = None
+
+    # Start
+
+    def compose(self) -> ComposeResult:
+        rows, self._found = titles.at_start(self.options.presets)
+        # Later widgets are mounted in these: mounting on the screen itself redraws all of it.
+        yield Container(id="head")
+        with Horizontal(id="body"):
+            yield PresetsPanel(rows)
+        yield Container(id="foot")
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._frame)
+
+    async def _frame(self) -> None:
+        """Create the rest of the screen, still empty, which takes half as long as the first paint."""
+        from tuilab.tui.panels.header import Header
+        from tuilab.tui.panels.key_bar import KeyBar
+        from tuilab.tui.panels.views import Views
+        from tuilab.tui.screens.modal import framed
+
+        self.app.stylesheet.read(Path(__file__).parents[1] / "filled.tcss")
+        self.header, self.views, body = Header(), Views(), self.query_one("#body")
+        names = {"answer": "Answer", "controls": "Controls", "below": "Placement"}
+        answer, controls, below = (framed(Container(id=key), title) for key, title in names.items())
+        with self.app.batch_update():
+            await self.query_one("#head").mount(self.header)
+            await self.query_one("#foot").mount(KeyBar(), Small())
+            await body.mount(Vertical(answer, self.views, controls, below, id="work"))
+        self.call_after_refresh(self._fill)
+
+    async def _fill(self) -> None:
+        """Fill the frames. The worker starts first, because it takes longest."""
+        from tuilab.tui.parts.corner import Corner
+
+        options, corner = self.options, Corner(self)
+        self.corner = corner
+        lab = self._make_lab(corner.warn, self.draw)
+        corner.log, state = lab.log, lab.state
+        await lab.start()
+
+        from tuilab.lab import devices
+        from tuilab.tui.panels.controls import Controls
+        from tuilab.tui.parts.context import Context
+        from tuilab.tui.parts.drawing import Drawing
+        from tuilab.tui.parts.measuring import Measuring
+        from tuilab.tui.parts.navigation import Navigation
+        from tuilab.tui.parts.opening import Opener
+        from tuilab.tui.parts.pages import Pages
+        from tuilab.tui.parts.playing import Player
+        from tuilab.tui.views.placement import PlacementLog
+        from tuilab.tui.widgets.answer import AnswerPanel
+        from tuilab.tui.widgets.plot import figure
+
+        self.lab = lab
+        lab.load_presets(*options.presets, found=self._found)
+        if self._found is None:
+            titles.keep(options.presets, titles.titles(state.presets, state.problems))
+        wrong = lab.open_first(options.preset)
+        self.viewing.newcomer = options.newcomer if options.newcomer is not None else first_visit()
+        answer, self.controls, placement = AnswerPanel(), Controls(state), PlacementLog(lab)
+        panel = self.query_one(PresetsPanel)
+        context = Context(self, lab, corner, panel, self.views, self.controls, self.viewing)
+        self.drawing = Drawing(context, self.header, answer, placement)
+        self.navigation = Navigation(context)
+        self.player = Player(context, self.navigation)
+        watch = self.app.watch_program  # type: ignore[attr-defined]
+        self.opener = Opener(context, self.navigation, self.player, watch)
+        self.measuring = Measuring(context, self.navigation, self.opener)
+        self.pages = Pages(context, self.player, self.keymap)
+        self.opener.list_presets()
+        with self.app.batch_update():
+            self.set_focus(self.presets)
+            await self.query_one("#answer", Container).mount(answer)
+            await self.query_one("#controls", Container).mount(self.controls)
+            await self.query_one("#below", Container).mount(placement)
+            await self.views.fill(lab, self.viewing)
+            await self.controls.draw()
+        notices = lab.keep_runs(finish=options.hangup == "finish")
+        self.filled = True
+        self.refresh_bindings()
+        for problem in [*notices, *self._read_keymap()]:
+            corner.warn(problem)
+        own = bool(wrong) and self.opener.is_own(options.preset)
+        if wrong and not own:
+            corner.warn(wrong)
+        self.drawing.show(~Change.NOTHING)
+        self.run_worker(lab.show_pinned(), exit_on_error=False)
+        self.drawing.look_at_devices()
+        self.set_interval(devices.EVERY_S, self.drawing.look_at_devices_at_rest)
+        # Load the plotting library while the worker is still loading TensorFlow.
+        self.run_worker(figure, thread=True, exit_on_error=False)
+        if options.replay is not None:
+            await self.player.play(str(options.replay))
+        elif own:
+            self.opener.run_requested = self._run_requested
+            self.opener.open_soon(options.preset)
+        elif options.demo:
+            await self.player.demo()
+        elif self._run_requested:
+            lab.begin()
+        gc.freeze()
+        gc.enable()
+        self._started.set()
+
+    async def started(self) -> "Opener":
+        """Wait until the lab exists; return what opens presets and files."""
+        await self._started.wait()
+        return self.opener
+
+    # What changes
+
+    def draw(self, change: Change, painted: Callable[[], None] = lambda: None) -> None:
+        """Draw the change. `painted` is called once it is on its way to the terminal."""
+        self.post_message(LabChanged(change))
+        self.call_after_refresh(painted)
+
+    @on(LabChanged)
+    def _changed(self, event: LabChanged) -> None:
+        if self.filled:
+            self.drawing.show(event.change)
+
+    @on(Presets.Chosen)
+    def _chosen(self, event: Presets.Chosen) -> None:
+        if self.filled and (preset := self.lab.state.find_preset(event.name)) is not None:
+            self.opener.open_preset(preset)
+
+    def on_views_opened(self, event: "Views.Opened") -> None:
+        """Draw the view. Bound by name, because views are loaded after the first paint."""
+        event.view.draw()
+
+    def on_controls_changed(self, event: "Controls.Changed") -> None:
+        """Follow a slider or a switch. Bound by name, because the controls are loaded after the first
+        paint.
+        """
+        dropped, self.drawing.dragging = self.drawing.dragging and event.final, not event.final
+        self.lab.set(event.settings, event.final)
+        if dropped:
+            self.draw(Change.SETTINGS)
+
+    # Actions
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Dim what needs the lab until the screen is filled."""
         if action == "replay" and parameters:
@@ -81,94 +265,21 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
             words = f"{action.label}  ({keys_of(action, self.keymap)})"
             do = partial(self.run_action, action.name)
             yield words, spoken(self, action.help), do, USERS_WORDS.get(action.id, "")
-        if not self.filled:
-            return
-        for run, file in self.lab.state.background.items():
-            words = f"open the background run {run[:8]}"
-            yield words, "Show its progress so far.", partial(self.play, file), "unattended ssh hangup"
-        yield from self._exports()
-        yield from self._findings()
-        yield from self.controls.entries()
-        for preset in self.lab.state.presets:
-            about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
-            yield f"open {preset.name}", preset.title, partial(self.open_preset, preset.name), about
-
-    def _exports(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        from tuilab.lab.export import formats
-
-        for offer in formats(bool(self.lab.state.shown.run)):
-            do = partial(self.call_after_refresh, partial(self._write, offer.key))
-            yield f"export {offer.label}", offer.detail, do, "save write file share screenshot report"
-
-    def _findings(self) -> Iterator[tuple[str, str, Callable[[], object], str]]:
-        """Yield the findings of the run and the doctor."""
-        result, report = self.lab.state.result(), self.lab.diagnosis
-        for found in result.diagnosis if result is not None else ():
-            do = partial(self.run_action, "page('answer')")
-            yield f"finding: {found.code.replace('-', ' ')}", found.message, do, "why slow bottleneck advice"
-        if report is not None and not report.gpu_visible:
-            do = partial(self.run_action, "page('why')")
-            yield "doctor: no GPU is visible", report.cause, do, "why slow cuda driver cause fix"
-
-    # Measure
+        if self.filled:
+            for part in (self.player, self.pages, self.controls, self.opener):
+                yield from part.entries()
 
     def action_run(self) -> None:
-        """Measure the current settings."""
-        from tuilab.presentation.status import under_way
-
-        if not self.filled:
-            self._hasty = True
-        elif self.reading:
-            self._hasty = True
-            self.say(f"{self.reading} is still being read; it is measured then.")
-        elif self._spared("run"):
-            pass
-        elif said := under_way(self.lab.state):
-            self.say(said)
-        elif self.lab.begin():
-            self._say_which("measured")
-            self.close_drawer()
+        if self.filled:
+            self.measuring.run()
         else:
-            self.say("Choose a preset first: {presets}, arrows, {presets.open}.")
-
-    def _spared(self, action: str) -> bool:
-        """Warn once, before a replay is replaced, that this action measures again; return whether it warned
-        now.
-        """
-        spared = self.lab.spare_replay()
-        if spared:
-            state = self.lab.state
-            what = "the same settings" if state.replay_is_here or not state.settings else state.settings.title
-            self.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
-        return spared
-
-    def _say_which(self, done: str) -> None:
-        """Say which preset this is about while the cursor is on another one."""
-        marked, settings = self.query_one(Presets).marked, self.lab.state.settings
-        if marked and settings is not None:
-            text = f"{{presets.open}} opens the marked one: {marked}."
-            self.say(f"The open preset is {done}: {settings.title}. {text}")
+            self._run_requested = True
 
     def action_stop(self) -> None:
-        """Stop the current activity."""
-        if not self.lab.stop():
-            self.say("Nothing is running.")
+        self.measuring.stop()
 
     async def action_sweep(self) -> None:
-        """Measure over a range of sizes."""
-        from tuilab.lab.settings import default_sweep
-
-        if self.lab.state.settings is None:
-            return
-        sweep = default_sweep(self.lab.state.settings)
-        if sweep is None:
-            self.say("This workload has no size to sweep over.", "warning")
-            return
-        if self._spared("sweep"):
-            return
-        self._say_which("swept")
-        self.lab.begin(sweep=sweep)
-        await self._look("sweep")
+        await self.measuring.sweep()
 
     def action_budget(self) -> None:
         """Choose the next budget, wrapping around."""
@@ -176,241 +287,84 @@ size at which another device becomes the faster one. **{stop}** stops whatever i
         self.draw(Change.SETTINGS)
 
     def action_toggle_rerun(self) -> None:
-        """Turn live sliders on or off."""
-        self.lab.rerun = not self.lab.rerun
-        self.say(
-            "Live sliders on: each change is measured."
-            if self.lab.rerun
-            else "Live sliders off: {run} measures."
-        )
+        self.measuring.toggle_live()
 
     def action_undo(self) -> None:
-        """Undo the last change."""
-        if not self.lab.undo():
-            self.say("Nothing to undo.")
+        self.measuring.undo()
 
     def action_redo(self) -> None:
-        """Redo the last undone change."""
-        if not self.lab.redo():
-            self.say("Nothing to redo.")
+        self.measuring.redo()
 
     def action_original(self) -> None:
         """Restore the document's settings."""
         self.lab.restore()
 
-    # Views
-
     async def action_view(self, key: str) -> None:
         """Show a view; if it is already shown and a slider has the focus, focus the view."""
-        await self._look(key, into=key == self.views.key and self.controls.has_focus_within)
+        await self.navigation.look(key, into=key == self.views.key and self.controls.has_focus_within)
 
     async def action_step_view(self, by: int) -> None:
         """Open the view to the left or right."""
-        await self._look(self.views.beside(by))
-
-    async def _look(self, key: str, *, into: bool = False) -> None:
-        """Show a view; focus it if the presets had the focus, because the user wants to look at it."""
-        into = into or self.query_one(PresetsPanel).has_focus_within
-        self.close_drawer()
-        await self.views.open(key, into=into)
+        await self.navigation.look(self.views.beside(by))
 
     async def action_filter(self) -> None:
-        """Focus the filter of the current view, if it has one, else that of the presets."""
-        view = self.views.view
-        lines = view.query("Filter") if view is not None else ()
-        if lines:
-            self.set_focus(lines.first())
-        else:
-            await self.query_one(PresetsPanel).action_filter()
-
-    def on_views_opened(self, event: "Views.Opened") -> None:
-        """Draw the view. Bound by name, because views are loaded after the first paint."""
-        event.view.draw()
-
-    # Go
+        await self.navigation.filter()
 
     def action_maximize_panel(self) -> None:
-        """Maximize the focused panel, or restore it."""
-        if self.maximized is not None:
-            self.minimize()
-            return
-        around = self.focused.ancestors_with_self if self.focused is not None else ()
-        panels = (w for w in around if isinstance(w, Widget) and w.has_class("frame"))
-        self.maximized = next(panels, self.views)
+        self.navigation.maximize()
+
+    def action_presets(self) -> None:
+        self.navigation.to_presets()
+
+    def action_controls(self) -> None:
+        self.navigation.to_controls()
 
     def action_back(self) -> None:
-        """Close the drawer."""
-        self.close_drawer()
+        self.navigation.close_drawer()
 
-    @on(Presets.Chosen)
-    def _chosen(self, event: Presets.Chosen) -> None:
-        if self.filled:
-            self.open_preset(event.preset)
+    def action_jump(self) -> None:
+        self.navigation.jump()
 
-    async def open_with(self, name: str, values: "Mapping[str, Value]", *, measure: bool) -> None:
-        """Open a preset with the sizes of a watched program, once the screen is filled."""
-        await self._ready.wait()
-        preset = next((p for p in self.lab.state.presets if p.name == name), None)
-        if preset is None:
-            self.say(f"The preset {name} is not among those that were read.", "warning")
+    def action_open(self) -> None:
+        self.opener.ask()
+
+    async def action_replay(self, do: str = "", *by: int) -> None:
+        """Choose a recorded run to replay. do: a command for the player instead, such as `pause`."""
+        if do:
+            self.player.command(do, *by)
         else:
-            self._beside(preset, values, measure)
+            await self.player.choose()
 
-    async def open_caught(self, folder: str, *, measure: bool) -> None:
-        """Open a function captured in a watched program, once the screen is filled."""
-        await self._ready.wait()
+    async def action_background(self) -> None:
+        await self.player.background()
 
-        def taken(preset: "Preset", own: "Own | None") -> None:
-            self.lab.add_preset(preset, own)
-            self._list_presets()
-            self._beside(preset, {}, measure)
-
-        await self.open_path(folder, taken)
-
-    def _beside(self, preset: "Preset", values: "Mapping[str, Value]", measure: bool) -> None:
-        """Show a preset over a watched program, and measure it if requested."""
-        self.lab.present(preset, values)
-        text = "{watched} goes back to your program."
-        if measure:
-            self.lab.begin()
-        else:
-            text = f"It is still running and uses the processors; {{run}} measures anyway. {text}"
-        self.say(text)
+    async def action_demo(self) -> None:
+        await self.player.demo()
 
     def action_watched(self) -> None:
         """Go back to the watched program."""
         self.app.show_program()  # type: ignore[attr-defined]
 
-    def on_controls_changed(self, event: "Controls.Changed") -> None:
-        """Follow a slider or a switch. Bound by name, because the controls are loaded after the first
-        paint.
-        """
-        dropped, self._dragging = self._dragging and event.final, not event.final
-        self.lab.set(event.settings, event.final)
-        if dropped:
-            self.draw(Change.SETTINGS)
-
-    # Pages
-
     def action_page(self, name: str) -> None:
-        """Open a page over the screen with another view of the lab."""
-        self.app.push_screen(resolve_name(PAGES[name])(self.lab))
+        self.pages.open(name)
 
     def action_arms(self) -> None:
-        """Choose the arms and ghosts to draw."""
-        from tuilab.tui.screens.arms import ArmsScreen
-
-        self.app.push_screen(ArmsScreen(self.lab, self.viewing))
+        self.pages.arms()
 
     def action_keys(self) -> None:
-        """Show every key on one page."""
-        from tuilab.tui.screens.help import KeysScreen
-
-        self.app.push_screen(KeysScreen(self.keymap))
-
-    def action_jump(self) -> None:
-        """Put letters on every place to go to."""
-        from tuilab.tui.screens.jump import JumpScreen
-
-        async def go(place: Widget | None) -> None:
-            if place is not None and place.focusable:
-                place.focus()
-            elif place is not None and place.id:
-                await self.views.open(place.id)
-
-        here = [widget for widget in self.focus_chain if widget.region and widget.region.y >= 0]
-        self.app.push_screen(JumpScreen([*here, *self.views.query("Tab")]), go)
+        self.pages.keys()
 
     def action_fact_check(self) -> None:
-        """Measure every claim of this preset's document, over the lab."""
-        from tuilab.lab import fact_check
-        from tuilab.tui.screens.fact_check import FactCheckScreen
-
-        state = self.lab.state
-        source = state.settings.preset.source if state.settings else None
-        if source is None:
-            self.say(
-                "This preset has no document. {open} opens one; {document.fact-check} there measures it."
-            )
-            return
-        if not any(p.source and p.source.document == source.document and p.claims for p in state.presets):
-            self.say("No claim of this preset's document can be measured.")
-            return
-        check, presets = fact_check.bundled(source.document, state.presets)
-        self.app.push_screen(FactCheckScreen(self.lab, check, presets))
+        self.pages.fact_check()
 
     def action_hosts(self) -> None:
-        """List the other machines and environments to measure in, with a line to add one."""
-        from tuilab.lab.hosts import about
-        from tuilab.tui.screens.menu import MenuScreen
-
-        known = self.lab.state.hosts.known
-        items = [Offer(host.environment or host.name, host.name, about(host)) for host in known.values()]
-        for word in preferences().environments:
-            name, _, place = word.partition("=")
-            items += [Offer(word, name, place)] if name not in known else []
-        page = MenuScreen(
-            "Measure elsewhere",
-            items,
-            typed="an ssh host, or NAME=~/venvs/mine for an environment",
-            empty=ADDS,
-        )
-        self.app.push_screen(page, self.add_host)
-
-    async def add_host(self, name: str | None) -> None:
-        """Measure there too; reports an invalid name."""
-        with self._told():
-            if name and "=" in name:
-                name = await self.lab.add_environment(name)
-                self.say(
-                    f"Starting {name}; it measures in turns with the others. The device slider selects it."
-                )
-            elif name:
-                self.lab.add_host(name)
-                self.say(f"Connecting to {name}; choose it with the device slider.")
-
-    def action_copy(self) -> None:
-        """Copy the equivalent command line, to the clipboard and to a file."""
-        settings, text = self.lab.state.settings, ""
-        if settings is None:
-            return
-        line = self.lab.state.command(sweeping=self.views.key == "sweep")
-        if not settings.file and settings.preset.name not in self.lab.state.listed:
-            text = " To use it in a shell, run `tuilab import` on its document."
-        self.app.copy_to_clipboard(line)
-        kept = keep_command(line)
-        self.say(f"{line}\n\nCopied" + (f"; also in {kept}." if kept else ".") + text)
-
-    def action_export(self) -> None:
-        """Save this view or run as a file."""
-        from tuilab.lab.export import formats
-        from tuilab.tui.screens.menu import MenuScreen
-
-        def chosen(key: str | None) -> None:
-            if key:
-                # The page has closed, so that a picture shows the lab itself.
-                self.call_after_refresh(lambda: self._write(key))
-
-        there = formats(bool(self.lab.state.shown.run))
-        self.app.push_screen(MenuScreen("Export to the current folder", there), chosen)
-
-    def _write(self, key: str) -> None:
-        folder = Path.cwd()
-        picture = partial(self.app.export_screenshot, title="tuilab")
-        try:
-            self.say(f"Written: {self.lab.export_shown(key, folder, picture)}")
-        except OSError as error:
-            self.say(f"Nothing could be written to {folder}: {error.strerror}", "error")
-        except ValueError as error:
-            self.say(f"Nothing was exported: {error}", "error")
+        self.pages.hosts()
 
     def action_history(self) -> None:
-        """List the saved runs, to find, compare, tag, pin, delete, export or replay."""
-        from tuilab.lab.replay import RUN
-        from tuilab.tui.screens.history import HistoryScreen
+        self.pages.history()
 
-        async def chosen(run: str | None) -> None:
-            if run:
-                await self.play(RUN + run)
+    def action_copy(self) -> None:
+        self.pages.copy()
 
-        self.app.push_screen(HistoryScreen(self.lab), chosen)
+    def action_export(self) -> None:
+        self.pages.export()

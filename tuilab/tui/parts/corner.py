@@ -1,0 +1,49 @@
+"""The messages in the corner of the main screen."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
+
+from textual.screen import Screen
+
+from tuilab.model.errors import InputError
+from tuilab.model.sanitize import sanitize_block
+from tuilab.tui.keys import spoken
+
+if TYPE_CHECKING:
+    from textual.notifications import SeverityLevel
+
+LONGEST_SAID, LONGEST_TROUBLE = 600, 140
+"""Characters of a message, and of a warning: more would cover the screen."""
+
+
+class Corner:
+    """Shows short messages; the log has the rest of a long warning."""
+
+    def __init__(self, screen: Screen[None]) -> None:
+        self._screen = screen
+        self.log: Callable[[str, Literal["warning", "error"]], None] = lambda text, level: None
+        """Writes to the lab's log, once there is a lab."""
+
+    def warn(self, text: str) -> None:
+        """Show a warning of the lab, and log it."""
+        self.log(text, "warning")
+        self.say(text, "warning")
+
+    def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
+        """Show a short message. A warning stays longer, until the next key."""
+        seconds = 4 if tone == "information" else 10
+        words = sanitize_block(spoken(self._screen, text), LONGEST_SAID)
+        if tone != "information" and len(words) > LONGEST_TROUBLE:
+            self.log(words, "error" if tone == "error" else "warning")
+            cut = words[:LONGEST_TROUBLE].rpartition(" ")[0]
+            words = f"{cut} … " + spoken(self._screen, "All of it is in the log ({view-log}).")
+        self._screen.notify(words, severity=tone, markup=False, timeout=seconds)
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Show invalid input to the user as a message instead of raising it."""
+        try:
+            yield
+        except InputError as error:
+            self.say(str(error), "error")

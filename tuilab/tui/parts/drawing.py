@@ -1,0 +1,88 @@
+"""Draws the lab's changes in the panels of the main screen."""
+
+from rich.cells import cell_len
+from textual.worker import WorkType
+
+from tuilab.lab.changes import Change
+from tuilab.lab.state import LabState
+from tuilab.presentation.answer import answer, next_steps
+from tuilab.tui.keys import spoken
+from tuilab.tui.panels.header import Header
+from tuilab.tui.parts.context import Context
+from tuilab.tui.views.placement import PlacementLog
+from tuilab.tui.widgets.answer import AnswerPanel
+
+
+class Drawing:
+    """Updates each panel that a change concerns."""
+
+    dragging = False
+    """A slider is being dragged: its panel's text is not updated until the end."""
+
+    def __init__(
+        self, context: Context, header: Header, answer: AnswerPanel, placement: PlacementLog
+    ) -> None:
+        self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
+        self._panel, self._views, self._controls = context.panel, context.views, context.controls
+        self._viewing = context.viewing
+        self._header, self._answer, self.placement = header, answer, placement
+
+    def show(self, change: Change) -> None:
+        """Show the change."""
+        state = self._lab.state
+        self._header.tell(state)
+        if self._lab.replaying is None and (strip := self._screen.query("#replay")):
+            strip.remove()
+            self._screen.refresh_bindings()
+        self._answer.show(answer(state, newcomer=self._viewing.newcomer))
+        self._show_borders(state)
+        if change & (Change.SETTINGS | Change.OVER | Change.LOOK) and not self.dragging:
+            opened = state.settings.preset.name if state.settings else ""
+            modified = state.settings is not None and not state.settings.original
+            verdicts = {} if state.guessing else state.verdicts
+            self._panel.presets.show(opened, verdicts, modified, here=state.guessing, emulated=state.emulated)
+        if change & Change.WORKER:
+            title = state.machine.mark_title("Presets") if state.machine is not None else "Presets"
+            self._panel.border_title = title
+        if change & (Change.SETTINGS | Change.WORKER | Change.FIGURES):
+            self._screen.call_later(self._controls.draw)
+        if change & Change.FIGURES and self.placement.is_on_screen:
+            self.placement.draw()
+        view = self._views.view
+        if view is not None and view.wants & change:
+            view.draw()
+        if change & Change.REPORT:
+            self.look_at_devices()
+        for text, level in state.hosts.tell():
+            self._corner.say(text, "error" if level == "error" else "information")
+
+    def _show_borders(self, state: LabState) -> None:
+        """Show the next steps below the view, and a run's cost below the controls."""
+        if self.dragging:  # setting a border's text redraws the whole panel
+            return
+        steps = f"next: {', '.join(wanted := [spoken(self._screen, step) for step in next_steps(state)])}"
+        if cell_len(steps) > (self._views.size.width or self._screen.app.size.width):
+            steps = f"next: {wanted[0]}"
+        if steps != self._views.border_subtitle:
+            self._views.border_subtitle = steps
+        controls = self._screen.query_one("#controls")
+        if (cost := state.cost) != controls.border_subtitle:
+            controls.border_subtitle = cost
+
+    def look_at_devices(self) -> None:
+        """Sample this machine's devices, and draw the result if it is visible."""
+        # `run_worker` creates the coroutine; one created here would never be awaited if the lab is exiting.
+        sample: WorkType[None] = self._sample_devices
+        self._screen.run_worker(sample, exit_on_error=False)
+
+    def look_at_devices_at_rest(self) -> None:
+        """Sample the devices unless a run is in progress; its reports trigger sampling, to avoid disturbing
+        it.
+        """
+        if not self._lab.state.asked:
+            self.look_at_devices()
+
+    async def _sample_devices(self) -> None:
+        await self._lab.devices.look(self._lab.state.worker.pid)
+        if self._views.key == "device" and (view := self._views.view) is not None:
+            view.draw()

@@ -1,0 +1,84 @@
+"""Measures, sweeps and changes settings from the main screen."""
+
+from tuilab.lab.settings import default_sweep
+from tuilab.presentation.status import under_way
+from tuilab.tui.parts.context import Context
+from tuilab.tui.parts.navigation import Navigation
+from tuilab.tui.parts.opening import Opener
+
+
+class Measuring:
+    """The requests to the lab, and a message for each that cannot be met."""
+
+    def __init__(self, context: Context, navigation: Navigation, opener: Opener) -> None:
+        self._lab, self._corner, self._presets = context.lab, context.corner, context.panel.presets
+        self._navigation, self._opener = navigation, opener
+
+    def run(self) -> None:
+        """Measure the current settings."""
+        if reading := self._opener.reading:
+            self._opener.run_requested = True
+            self._corner.say(f"{reading} is still being read; it is measured then.")
+        elif self._spared("run"):
+            pass
+        elif said := under_way(self._lab.state):
+            self._corner.say(said)
+        elif self._lab.begin():
+            self._say_which("measured")
+            self._navigation.close_drawer()
+        else:
+            self._corner.say("Choose a preset first: {presets}, arrows, {presets.open}.")
+
+    async def sweep(self) -> None:
+        """Measure over a range of sizes."""
+        settings = self._lab.state.settings
+        if settings is None:
+            return
+        sweep = default_sweep(settings)
+        if sweep is None:
+            self._corner.say("This workload has no size to sweep over.", "warning")
+            return
+        if self._spared("sweep"):
+            return
+        self._say_which("swept")
+        self._lab.begin(sweep=sweep)
+        await self._navigation.look("sweep")
+
+    def stop(self) -> None:
+        """Stop the current activity."""
+        if not self._lab.stop():
+            self._corner.say("Nothing is running.")
+
+    def undo(self) -> None:
+        """Undo the last change."""
+        if not self._lab.undo():
+            self._corner.say("Nothing to undo.")
+
+    def redo(self) -> None:
+        """Redo the last undone change."""
+        if not self._lab.redo():
+            self._corner.say("Nothing to redo.")
+
+    def toggle_live(self) -> None:
+        """Turn live sliders on or off."""
+        self._lab.rerun = not self._lab.rerun
+        on = "Live sliders on: each change is measured."
+        self._corner.say(on if self._lab.rerun else "Live sliders off: {run} measures.")
+
+    def _spared(self, action: str) -> bool:
+        """Warn once, before a replay is replaced, that this action measures again; return whether it warned
+        now.
+        """
+        spared = self._lab.spare_replay()
+        if spared:
+            state = self._lab.state
+            what = "the same settings" if state.replay_is_here or not state.settings else state.settings.title
+            self._corner.say(f"This is a replay. {{{action}}} again measures {what} on this machine.")
+        return spared
+
+    def _say_which(self, done: str) -> None:
+        """Say which preset this is about while the cursor is on another one."""
+        marked, settings = self._presets.marked, self._lab.state.settings
+        if marked and settings is not None:
+            text = f"{{presets.open}} opens the marked one: {marked}."
+            self._corner.say(f"The open preset is {done}: {settings.title}. {text}")

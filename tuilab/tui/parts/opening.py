@@ -1,0 +1,197 @@
+"""Opens what a path names: a document, a preset file, a recording, the user's own code."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from tuilab.lab.files import from_here, remember_opened, reopened
+from tuilab.lab.naming import resolve
+from tuilab.lab.offers import Offer
+from tuilab.lab.questions import RefusedInput, Unanswered
+from tuilab.lab.settings import Own
+from tuilab.lab.threads import run_in_daemon_thread
+from tuilab.model.errors import InputError
+from tuilab.model.events import Progress
+from tuilab.model.parameters import Value
+from tuilab.model.preset import Preset
+from tuilab.model.subject import Article, NamedPreset, PresetFile, Program, Recording, Script
+from tuilab.presentation import titles
+from tuilab.presentation.status import progress_text
+from tuilab.tui.parts.context import Context
+from tuilab.tui.parts.navigation import Navigation
+from tuilab.tui.parts.playing import Entry, Player
+
+TYPED = "train.py, model.keras, mine.py:forward, article.md"
+OPENS = """A program to watch; a Keras model, SavedModel or function to measure; an article to check; \
+a preset or a recording. Type its path below, then enter."""
+
+
+class Opener:
+    """Opens presets and files; a recording is replayed."""
+
+    reading = ""
+    """The user's file that is being loaded; the next measurement is meant for it."""
+    run_requested = False
+    """A run was requested before the file was loaded."""
+    _mistyped = ""
+    """A path that could not be opened, to be corrected."""
+
+    def __init__(
+        self, context: Context, navigation: Navigation, player: Player, watch: Callable[[str], None]
+    ) -> None:
+        """watch: runs a user's program and shows its page."""
+        self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
+        self._panel, self._views = context.panel, context.views
+        self._navigation, self._player, self._watch = navigation, player, watch
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the presets for the command palette."""
+        for preset in self._lab.state.presets:
+            about = f"{preset.summary} {preset.advice} {' '.join((*preset.arms.dtypes, *preset.arms.modes))}"
+            yield f"open {preset.name}", preset.title, partial(self.open_preset, preset), about
+
+    def is_own(self, words: str) -> bool:
+        """Return True if the words do not name a preset; opening them says what is wrong."""
+        try:
+            return not isinstance(resolve(words), NamedPreset | PresetFile)
+        except InputError:
+            return True
+
+    def ask(self) -> None:
+        """Ask for a document, a preset file or the user's own code, and open it."""
+        from tuilab.tui.screens.menu import MenuScreen, Paths
+
+        recent = [Offer(path, from_here(path)) for path in reopened()]
+        self._screen.app.push_screen(
+            MenuScreen("Open", recent, typed=TYPED, empty=OPENS, suggester=Paths(), begun=self._mistyped),
+            self.open_soon,
+        )
+
+    def open_soon(self, words: str | None) -> None:
+        """Open what a path names in the background: reading and asking the worker take time."""
+        self._screen.run_worker(self.open_path(words), exit_on_error=False)
+
+    async def open_path(self, words: str | None, taken: Callable[..., None] | None = None) -> None:
+        """Open what a path names, and report problems. taken: called with a preset."""
+        if not words:
+            return
+        self._mistyped = words
+        try:
+            await self._open(words, taken or self._take)
+        except InputError as error:
+            if isinstance(error, RefusedInput) and error.lacking:
+                self._ask_shapes(words, error.lacking)
+                return
+            self._corner.say(f"{error}. {{open}} brings back what you typed.", "error")
+        except Unanswered as error:
+            self._lab.log(error.detail or str(error), "error")
+            more = " The log ({view-log}) has the details." if error.detail else ""
+            self._corner.say(f"{words}: {str(error).splitlines()[-1]}{more}", "error")
+        finally:
+            self.reading, self.run_requested = "", False
+
+    async def _open(self, words: str, taken: Callable[..., None]) -> None:
+        """Open what the words name. Raises InputError, and Unanswered if own code raises."""
+        from tuilab.lab import opening
+
+        name = Path(words).name
+
+        def heard(progress: Progress) -> None:
+            self._corner.say(f"{name}: {progress_text(progress, self._lab.state.shown)}…")
+
+        typed, given = opening.with_shapes(words)
+        match subject := resolve(typed):
+            case Recording(path):
+                await self._player.play(path)
+            case Article(path) | Script(path):
+                await self._open_document(path, functions=isinstance(subject, Script))
+                words = path
+            case Program(path):
+                self._watch(path)
+            case NamedPreset(known) if (preset := self._lab.state.find_preset(known)) is not None:
+                self.open_preset(preset)
+            case _:
+                if subject.place:
+                    self.reading = name
+                    self._corner.say(f"Reading {self.reading}…")
+                taken(*await opening.preset(self._lab, typed, subject, given, heard))
+                if self.run_requested and not self._lab.rerun:
+                    self._lab.begin()
+        self._mistyped = ""
+        remember_opened(words)
+
+    async def _open_document(self, path: str, functions: bool) -> None:
+        """Show a document's page. functions: of code, first offer the other things that it can be."""
+        from tuilab.lab import opening
+        from tuilab.tui.screens.document import DocumentScreen
+
+        report = await run_in_daemon_thread(opening.document, path)
+        if functions and (offers := opening.offered(path, report)):
+            from tuilab.tui.screens.menu import MenuScreen
+
+            self._screen.app.push_screen(MenuScreen(Path(path).name, offers, find=True), self.open_soon)
+        else:
+            self._screen.app.push_screen(DocumentScreen(report, self._lab), self._take)
+
+    def _ask_shapes(self, words: str, lacking: Sequence[str]) -> None:
+        """Ask for the shapes of a function's arguments, then open it with them."""
+        from tuilab.lab.opening import of_shapes, with_shapes
+        from tuilab.tui.screens.shapes import ShapesScreen
+
+        name = with_shapes(words)[0]
+
+        def given(shapes: Sequence[str] | None) -> None:
+            if shapes:
+                self.open_soon(of_shapes(name, shapes))
+
+        self._corner.say("")
+        self._screen.app.push_screen(ShapesScreen(name.rpartition(":")[2], lacking), given)
+
+    def _take(self, preset: Preset | None, own: Own | None = None) -> None:
+        """List one more preset, open it and measure it."""
+        if preset is not None:
+            self._list(preset, own)
+            self.open_preset(preset)
+
+    def _list(self, preset: Preset, own: Own | None) -> None:
+        self._lab.add_preset(preset, own)
+        self.list_presets()
+
+    def list_presets(self) -> None:
+        """List the lab's presets in their panel."""
+        self._panel.load(titles.titles(self._lab.state.presets, self._lab.state.problems))
+
+    def open_preset(self, preset: Preset) -> None:
+        """Open a preset, and measure it if live sliders are on."""
+        self._lab.open(preset)
+        if (preset.sweep is None) == (self._views.key == "sweep"):
+            # Show the view that fits the preset: a curve for a sweep, samples otherwise.
+            self._screen.call_later(self._views.open, "sweep" if preset.sweep else "live")
+        self._navigation.close_drawer()
+
+    def open_with(self, name: str, values: Mapping[str, Value], *, measure: bool) -> None:
+        """Open a preset over a watched program, with the values that it accepts."""
+        preset = self._lab.state.find_preset(name)
+        if preset is None:
+            self._corner.say(f"The preset {name} is not among those that were read.", "warning")
+        else:
+            self._beside(preset, values, measure)
+
+    async def open_caught(self, folder: str, *, measure: bool) -> None:
+        """Open a function captured in a watched program."""
+
+        def taken(preset: Preset, own: Own | None) -> None:
+            self._list(preset, own)
+            self._beside(preset, {}, measure)
+
+        await self.open_path(folder, taken)
+
+    def _beside(self, preset: Preset, values: Mapping[str, Value], measure: bool) -> None:
+        """Show a preset over a watched program, and measure it if requested."""
+        self._lab.present(preset, values)
+        text = "{watched} goes back to your program."
+        if measure:
+            self._lab.begin()
+        else:
+            text = f"It is still running and uses the processors; {{run}} measures anyway. {text}"
+        self._corner.say(text)

@@ -1,0 +1,88 @@
+"""Replayed runs and the demo, each with its own bar on the main screen."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from textual.containers import Vertical
+
+from tuilab.tui.parts.context import Context
+from tuilab.tui.parts.navigation import Navigation
+
+Entry = tuple[str, str, Callable[[], object], str]
+
+
+class Player:
+    """Replays runs and shows the demo."""
+
+    def __init__(self, context: Context, navigation: Navigation) -> None:
+        self._screen, self._lab, self._corner = context.screen, context.lab, context.corner
+        self._views, self._navigation = context.views, navigation
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the background runs for the command palette."""
+        for run, file in self._lab.state.background.items():
+            words = f"open the background run {run[:8]}"
+            yield words, "Show its progress so far.", partial(self.play, file), "unattended ssh hangup"
+
+    def command(self, do: str, *by: int) -> None:
+        """Pass a command such as `pause` to the replay."""
+        self._lab.play(lambda replay: getattr(replay, do)(*by))
+
+    async def choose(self) -> None:
+        """Replay a recorded run, to choose from a list, as if it were live."""
+        from tuilab.tui.screens.menu import MenuScreen
+
+        page = MenuScreen(
+            "Replay", await self._lab.recorded(), typed="or the path of a recorded file, then enter",
+            empty="No run has been saved yet. Type the path of a recorded file below.",
+        )  # fmt: skip
+        self._screen.app.push_screen(page, self.play)
+
+    async def background(self) -> None:
+        """Show the run that continues in the background, up to its current state."""
+        await self.play(next(iter(self._lab.state.background.values()), None))
+
+    async def play(self, name: str | None) -> None:
+        """Replay a run of the history, or a file."""
+        from tuilab.tui.panels.replay_strip import ReplayStrip
+
+        if not name:
+            return
+        with self._corner.refusals():
+            await self._lab.replay(name)
+            if not self._screen.query(ReplayStrip):
+                await self._work.mount(ReplayStrip(self._lab), after=self._views)
+            self._screen.query(ReplayStrip).focus()  # may have been closed meanwhile
+            self._screen.refresh_bindings()
+
+    async def demo(self) -> None:
+        """Guess whether a claim holds, then see."""
+        from tuilab.presentation.demo import Demo, tour
+        from tuilab.tui.panels.demo_bar import DemoBar
+
+        screen, state = self._screen, self._lab.state
+        if screen.query(DemoBar):
+            return
+        steps = tour(state.presets, state.machine, state.verdicts)
+        if not steps:
+            self._corner.say("No preset here has a claim to measure.", "warning")
+            return
+
+        async def done() -> None:
+            screen.remove_class("-demo")
+            await screen.query(DemoBar).remove()
+            if screen.has_class("-narrow"):
+                self._navigation.to_controls()
+            else:
+                self._navigation.to_presets()
+
+        bar = DemoBar(self._lab, Demo(steps), lambda: screen.call_later(done))
+        self._navigation.close_drawer()
+        screen.add_class("-demo")
+        await self._work.mount(bar, before=0)
+        await self._views.open("live")
+        bar.focus()
+
+    @property
+    def _work(self) -> Vertical:
+        return self._screen.query_one("#work", Vertical)
