@@ -69,8 +69,9 @@ class ShownProgram:
         """The Python that measures its step; "" for the lab's own."""
         return ""
 
-    def note_trial(self, finding: Bottleneck, tried: Tried) -> None:
-        """Add what a trial of the finding's change measured to the page."""
+    def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
+        """Add a trial of the finding's change to the page; return it with the program's gain."""
+        return tried
 
     def type(self, text: str) -> None:
         """Write to its standard input."""

@@ -18,7 +18,7 @@ from tuilab.model.parameters import Value
 from tuilab.model.program import Bottleneck, Code, Page, Tried
 from tuilab.model.sanitize import sanitize_line
 from tuilab.program.advice import STEPS_AT_ONCE
-from tuilab.program.gains import gain_of_step, of_program
+from tuilab.program.gains import gain_of_step
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ async def attempt(folder: str, finding: Bottleneck, page: Page, python: str = ""
     words += ["--python", python] if python else []
     try:
         if finding.code == BATCHES:
-            return await _with_larger_batch(folder, words, finding, page)
+            return await _with_larger_batch(folder, words, page)
         return await _changed(folder, words, finding, page)
     except TrialError as error:
         return Tried(said=f"could not be measured: {error}")
@@ -111,13 +111,13 @@ async def _changed(folder: str, words: list[str], finding: Bottleneck, page: Pag
         how = f"{change.how}; {_agreement(compared['apart'], change.agrees)}"
         if change.name == "xla":
             arms = (await _run(folder, words)).arms
-            return _tried(_of(arms, "graph"), _of(arms, "xla"), 1, finding, page, how)
+            return _tried(_of(arms, "graph"), _of(arms, "xla"), 1, page, how)
         words = [*words, "--mode", "graph"]
         usual = _of((await _run(folder, words)).arms, "graph")
         if not out:
-            return _against_program(usual, finding, page, how)
+            return _against_program(usual, page, how)
         changed = _of((await _run(out[0], words)).arms, "graph")
-        return _tried(usual, changed, 1, finding, page, how)
+        return _tried(usual, changed, 1, page, how)
 
 
 def _agreement(apart: float | None, agrees: float) -> str:
@@ -128,7 +128,7 @@ def _agreement(apart: float | None, agrees: float) -> str:
     return f"the results agree to {apart:.0e}" if apart else "the results are the same"
 
 
-def _against_program(graph: _Arm, finding: Bottleneck, page: Page, how: str) -> Tried:
+def _against_program(graph: _Arm, page: Page, how: str) -> Tried:
     """Compare the program's own steps, which run op by op, with the graph; waiting for input stays."""
     assert graph.median_s
     steps, waits = page.steps, sum(p.share for p in page.parts if p.name == "waiting for input")
@@ -139,10 +139,10 @@ def _against_program(graph: _Arm, finding: Bottleneck, page: Page, how: str) -> 
     if graph.ci95_s and steps.ci95_s:
         ends = steps.ci95_s[0] / (graph.ci95_s[1] + left), steps.ci95_s[1] / (graph.ci95_s[0] + left)
     step = steps.median_s / (graph.median_s + left)
-    return Tried(step=step, step_ci95=ends, program=of_program(finding, step), said=how)
+    return Tried(step=step, step_ci95=ends, said=how)
 
 
-async def _with_larger_batch(folder: str, words: list[str], finding: Bottleneck, page: Page) -> Tried:
+async def _with_larger_batch(folder: str, words: list[str], page: Page) -> Tried:
     words = [*words, "--mode", "graph"]
     run = await _run(folder, words)
     batch = int(run.scenario.parameters.get("batch", 0))
@@ -151,10 +151,10 @@ async def _with_larger_batch(folder: str, words: list[str], finding: Bottleneck,
     larger, usual = batch * STEPS_AT_ONCE, _of(run.arms, "graph")
     changed = _of((await _run(folder, [*words, "--set", f"batch={larger}"])).arms, "graph")
     how = f"each sample in batches of {larger:,} instead of {batch:,}; they train differently"
-    return _tried(usual, changed, STEPS_AT_ONCE, finding, page, how)
+    return _tried(usual, changed, STEPS_AT_ONCE, page, how)
 
 
-def _tried(usual: _Arm, changed: _Arm, steps: int, finding: Bottleneck, page: Page, how: str) -> Tried:
+def _tried(usual: _Arm, changed: _Arm, steps: int, page: Page, how: str) -> Tried:
     assert usual.median_s and changed.median_s
     ratio = changed.median_s / usual.median_s
     ends = None
@@ -162,7 +162,7 @@ def _tried(usual: _Arm, changed: _Arm, steps: int, finding: Bottleneck, page: Pa
         low, high = changed.ci95_s[0] / usual.ci95_s[1], changed.ci95_s[1] / usual.ci95_s[0]
         ends = gain_of_step(page, high, steps), gain_of_step(page, low, steps)
     step = gain_of_step(page, ratio, steps)
-    return Tried(step=step, step_ci95=ends, program=of_program(finding, step), said=how)
+    return Tried(step=step, step_ci95=ends, said=how)
 
 
 def _of(arms: Iterable[_Arm], mode: str) -> _Arm:

@@ -30,6 +30,7 @@ from tuilab.model.sanitize import sanitize_line
 from tuilab.paths import data_folder, private_folder
 from tuilab.program.findings import Beside
 from tuilab.program.fold import Process
+from tuilab.program.gains import with_trial
 from tuilab.program.loads import Loads
 from tuilab.program.page import busiest, page_of
 from tuilab.program.source import function_of_step
@@ -198,9 +199,7 @@ class Watched:
         )
         if not self.tried:
             return page
-        tried = [self.tried.get((each.code, each.file, each.line)) for each in page.findings]
-        found = zip(page.findings, tried, strict=True)
-        findings = tuple(msgspec.structs.replace(each, tried=trial) for each, trial in found)
+        findings = tuple(with_trial(each, self.tried.get(each.key)) for each in page.findings)
         return msgspec.structs.replace(page, findings=findings)
 
 
@@ -344,11 +343,13 @@ class Watching(ShownProgram):
         own = hello is None or os.path.realpath(hello.executable) == os.path.realpath(sys.executable)
         return "" if own or hello is None else hello.executable
 
-    def note_trial(self, finding: Bottleneck, tried: Tried) -> None:
-        self.program.tried[finding.code, finding.file, finding.line] = tried
+    def note_trial(self, finding: Bottleneck, tried: Tried) -> Tried:
+        self.program.tried[finding.key] = tried
         self.draw()
         if self.program.exit_code is not None:
             self.program.keep()
+        shown = (each.tried for each in self.page.findings if each.key == finding.key)
+        return next(shown, None) or tried
 
     def type(self, text: str) -> None:
         if self.hosted is not None:

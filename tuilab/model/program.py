@@ -346,6 +346,11 @@ class Bottleneck(Found, frozen=True, kw_only=True):
     """The finding that includes this one's time: fixing both gains no more."""
     tried: Tried | None = None
 
+    @property
+    def key(self) -> tuple[Code, str, int]:
+        """What tells it from the others: its cause and line."""
+        return self.code, self.file, self.line
+
 
 class HostOp(msgspec.Struct, frozen=True, kw_only=True):
     """An op that would stay on the CPU with a GPU present, and why."""

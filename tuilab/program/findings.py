@@ -82,7 +82,7 @@ def findings(case: Case) -> tuple[Bottleneck, ...]:
     found: dict[tuple[Code, str, int], Bottleneck] = {}
     for look in LOOKS:
         for each in look(case):  # one per cause and line: the first check is the more precise one
-            found.setdefault((each.code, each.file, each.line), each)
+            found.setdefault(each.key, each)
     order = sorted(found.values(), key=lambda f: (-(f.saves_s or 0.0), -(f.gain_at_most or 0.0)))
     return tuple(
         each

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from tuilab.model.program import Bottleneck, Page
+from msgspec.structs import replace
+
+from tuilab.model.program import Bottleneck, Page, Tried
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,16 @@ def of_program(finding: Bottleneck, step: float) -> float | None:
         return None
     in_steps = min(1.0, finding.program_share / (1 - 1 / finding.gain_at_most))
     return 1 / (1 - min(in_steps * (1 - 1 / step), LARGEST))
+
+
+def with_trial(finding: Bottleneck, tried: Tried | None) -> Bottleneck:
+    """Return the finding with its trial, and with what the program gains from it.
+
+    A trial may begin before the profiler has shown the finding's share of the program.
+    """
+    if tried is not None and tried.step is not None:
+        tried = replace(tried, program=of_program(finding, tried.step))
+    return replace(finding, tried=tried)
 
 
 def gain_of_step(page: Page, ratio: float, steps: int = 1) -> float:

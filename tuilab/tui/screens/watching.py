@@ -533,8 +533,7 @@ The program has its own terminal; Output shows its last lines. **{watch.type}** 
     async def _measure(self, folder: str, finding: Bottleneck) -> None:
         tried = await attempt(folder, finding, self.watching.page, self.watching.python)
         self._trying = None
-        self.watching.note_trial(finding, tried)
-        self.say(f"{finding.code}: {measured(tried)}.")
+        self.say(f"{finding.code}: {measured(self.watching.note_trial(finding, tried))}.")
 
     def say(self, text: str, tone: "SeverityLevel" = "information") -> None:
         """Show a short message in the corner."""
