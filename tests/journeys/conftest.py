@@ -2,6 +2,7 @@
 saw.
 """
 
+import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 from tests.data_folder import once
 from tests.journeys.user import User, environment_with_tensorflow, install
+
+DATA = ".local/share/tuilab"
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +28,7 @@ def elsewhere() -> Path:
 
 
 @pytest.fixture
-def user(tmp_path: Path, programs: Path) -> Iterator[User]:
+def newcomer(tmp_path: Path, programs: Path) -> Iterator[User]:
     """A user who has just installed tuilab. At the end, none of their processes may be left."""
     user = User(tmp_path / "home", programs)
     yield user
@@ -35,11 +38,30 @@ def user(tmp_path: Path, programs: Path) -> Iterator[User]:
         user.end()
 
 
+@pytest.fixture
+def user(newcomer: User, machine: Path) -> User:
+    """A user who has measured this machine's limits before, which saves each first run some seconds."""
+    shutil.copytree(machine, newcomer.home / DATA / machine.name)
+    return newcomer
+
+
+@pytest.fixture(scope="session")
+def machine(programs: Path) -> Path:
+    """Return the folder with this machine's limits, as a user measured them."""
+
+    def measured(folder: Path) -> dict[str, str]:
+        user = User(folder / "home", programs)
+        user.run("tuilab machine")
+        return {"machines": str(user.home / DATA / "machines")}
+
+    return Path(once("machine", measured)["machines"])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what the user saw to the report of a failure."""
     report = yield
-    user = getattr(item, "funcargs", {}).get("user")
+    user = getattr(item, "funcargs", {}).get("newcomer")
     if report.failed and isinstance(user, User):
         report.sections.append(("what the user saw", user.seen))
     return report

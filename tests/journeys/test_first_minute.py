@@ -18,8 +18,8 @@ def slider(lab: Terminal, name: str = "samples") -> str:
     return match[1].replace(",", "") if match else ""
 
 
-def test_the_first_minute(user: User) -> None:
-    with user.opens("tuilab") as lab:
+def test_the_first_minute(newcomer: User) -> None:
+    with newcomer.opens("tuilab") as lab:
         lab.see("ready", seconds=120)
         lab.press("\r")
         lab.see("done,", seconds=120)
@@ -33,12 +33,12 @@ def test_the_first_minute(user: User) -> None:
         lab.see("╭─ Help")
         lab.press("\x1b")
         lab.until(lambda: not lab.shows("╭─ Help"), what="the help is closed")
-        user.leaves(lab)
-    assert "stft-small" in user.run("tuilab history").out
-    (run,) = json.loads(user.run("tuilab history --json").out)
+        newcomer.leaves(lab)
+    assert "stft-small" in newcomer.run("tuilab history").out
+    (run,) = json.loads(newcomer.run("tuilab history --json").out)
     assert run["status"] == "ok" and run["rounds"] >= 5 and "On the CPU" in run["answer"]
-    user.run("tuilab export last -o run.html")
-    assert run["answer"][:40] in (user.home / "run.html").read_text()
+    newcomer.run("tuilab export last -o run.html")
+    assert run["answer"][:40] in (newcomer.home / "run.html").read_text()
 
 
 def test_a_slider_is_moved_by_key_and_by_mouse(user: User) -> None:

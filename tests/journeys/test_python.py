@@ -23,14 +23,14 @@ for output in book.cells[-1].outputs:
 """
 
 
-def test_the_script_of_the_readme_measures(user: User) -> None:
+def test_the_script_of_the_readme_measures(newcomer: User) -> None:
     (script,) = re.findall(
         r"```python\n(from tuilab.lab.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL
     )
-    user.write("script.py", script)
-    done = user.run("python script.py")
+    newcomer.write("script.py", script)
+    done = newcomer.run("python script.py")
     assert "CPU" in done.out and figures(done.out)
-    (run,) = user.history()
+    (run,) = newcomer.history()
     assert run["answer"] in done.out
 
 
