@@ -82,15 +82,15 @@ def _options(words: str) -> argparse.Namespace:
 
 async def _measure(folder: str, options: argparse.Namespace) -> Shown:
     from tuilab.lab import Lab
-    from tuilab.lab.settings import choose_own
+    from tuilab.lab.settings import Own, choose
     from tuilab.model.subject import Model
 
     async with Lab() as lab:
         place, words = Model(folder).place, {"devices": options.device, "modes": options.mode}
-        declaration = await lab.declare(place)
+        own = Own(await lab.declare(place), place)
         ranged = ":" in options.batch or "," in options.batch
         given = [f"batch={options.batch}"] if options.batch and not ranged else []
-        settings = choose_own(declaration, place, given, **words)
+        settings = choose(own.preset, own, given, **words)
         if ranged:
             result = await lab.sweep(settings, [f"batch={options.batch}"], budget=options.budget)
         else:

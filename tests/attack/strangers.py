@@ -33,12 +33,11 @@ LAB = """
 import asyncio, json, sys
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
-from tuilab.lab.opening import preset
 
 async def main(lab):
     for file in sys.argv[1:]:
         try:
-            code, said = 0, (await preset(lab, file, resolve(file)))[0].name
+            code, said = 0, (await lab.find(file, resolve(file)))[0].name
         except Exception as error:
             code, said = 2, str(error)
         print(json.dumps([code, said]), flush=True)

@@ -29,14 +29,13 @@ from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize_block, sanitize_line
 from tuilab.model.scenario import BUDGET
 from tuilab.report import html, markdown, text
-from tuilab.workloads import find
 
 
 def measured(folder: Path, supply: Supply) -> tuple[list[object], RunState, object]:
     """Return a run of a hostile preset on a hostile machine: its events, state and preset."""
     scene.presets(folder / "presets", 1, supply)
     preset = catalogue.load(folder / "presets").presets[0]
-    settings = Settings.of(preset, find(preset.workload).declaration)
+    settings = Settings.of(preset)
     here = scene.machine(supply)
     request = Measure(
         id="run1", scenario=settings.scenario, arms=settings.arms_on(here), budget=BUDGET["quick"], preset=preset.name

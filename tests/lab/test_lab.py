@@ -90,16 +90,18 @@ async def test_from_the_sixth_run_on_the_answer_says_where_similar_runs_were(tmp
 
 
 async def test_settings_are_read_as_typed_and_errors_name_what_is_accepted(tmp_path):
+    from tuilab.lab.presets import find_preset
     from tuilab.lab.settings import choose
 
     made, runners = lab(tmp_path)
     async with made:
-        settings = choose(SMALL, ["samples=1k"], modes=["graph"], devices=["CPU"])
+        preset = find_preset(SMALL)
+        settings = choose(preset, given=["samples=1k"], modes=["graph"], devices=["CPU"])
         result = await made.measure(settings)
         assert result.scenario.parameters["samples"] == 1024
         assert [arm.mode for arm in runners[0].measured[0].arms] == ["graph"]
         with pytest.raises(InputError, match="samples"):
-            choose(SMALL, ["samples=0"])
+            choose(preset, given=["samples=0"])
         with pytest.raises(InputError, match="no-such-preset"):
             await made.measure("no-such-preset")
 

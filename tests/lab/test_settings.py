@@ -9,6 +9,7 @@ from tests.tui.scripted import CPU_MACHINE, GPU_MACHINE
 from tuilab.lab import settings as s
 from tuilab.lab.command_line import command_line
 from tuilab.lab.naming import GRAPH, resolve
+from tuilab.lab.presets import find_preset
 from tuilab.model.arms import ArmSelection
 from tuilab.model.errors import InputError
 from tuilab.model.machine import Device
@@ -26,7 +27,7 @@ TWO_GPUS = msgspec.structs.replace(GPU_MACHINE, devices=(Device("CPU:0"), Device
 
 @pytest.fixture
 def chosen() -> s.Settings:
-    return s.Settings.of(PRESET, DECLARATION)
+    return s.Settings.of(PRESET)
 
 
 def test_a_preset_has_the_settings_of_its_document(chosen):
@@ -72,7 +73,7 @@ def test_an_unusual_selection_becomes_another_stop(chosen):
 
 def test_a_preset_that_compares_dtypes_offers_all():
     preset = Preset(title="t", workload="stft", arms=ArmSelection(dtypes=("float32", "float64")))
-    chosen = s.Settings.of(preset, DECLARATION)
+    chosen = s.Settings.of(preset)
     choice = s.dtype_choice(chosen)
     assert choice.parameter.options == ("float32", "float64", "all") and choice.value == "all"
     one = chosen.at_stop("dtype", "float64")
@@ -114,13 +115,13 @@ def test_the_sweep_of_the_preset_or_a_ladder(chosen):
     assert values[0] == 256 and values[-1] == 16_777_216 and list(values) == sorted(set(values))
     own = Sweep(axes=(Axis("batch", (1, 2)),))
     preset = Preset(title="t", workload="stft", sweep=own)
-    assert s.default_sweep(s.Settings.of(preset, DECLARATION)) is own
+    assert s.default_sweep(s.Settings.of(preset)) is own
 
 
 def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
     """Its slider reaches 1,024 times the default, where tokens² would take hours."""
     for high, sizes in ((256 * 1024, (16, 64, 256, 1_024, 4_096)), (512, None)):
-        own = Declaration(
+        declared = Declaration(
             name="mine.py:step",
             title="step",
             summary="",
@@ -128,7 +129,8 @@ def test_an_own_function_is_swept_near_its_default_unless_it_states_a_range():
             axis="n",
             parameters=(LogInteger(name="n", help="", default=256, low=1, high=high),),
         )
-        values = s.default_sweep(s.choose_own(own, "mine.py")).axes[0].values
+        own = s.Own(declared, "mine.py")
+        values = s.default_sweep(s.choose(own.preset, own)).axes[0].values
         assert values == sizes if sizes else values[-1] == high
 
 
@@ -184,13 +186,13 @@ def test_the_command_does_what_the_screen_does(samples, window, pad, modes):
 
     from tuilab.catalogue.plan import parse_settings
 
-    chosen = s.Settings.of(PRESET, DECLARATION)
+    chosen = s.Settings.of(PRESET)
     order = tuple(m for m in DECLARATION.modes if m in modes)
     chosen = chosen.with_values({"samples": samples, "window": window, "pad_end": pad}).with_arms(modes=order)
     words = shlex.split(command_line(chosen))[3:]
     pairs = list(zip(words[::2], words[1::2], strict=True))
     given = parse_settings(DECLARATION, [value for flag, value in pairs if flag == "--set"])
-    again = s.Settings.of(PRESET, DECLARATION).with_values(given)
+    again = s.Settings.of(PRESET).with_values(given)
     modes_given = tuple(value for flag, value in pairs if flag == "--mode")
     assert again.values == chosen.values
     assert (modes_given or PRESET.arms.modes) == chosen.arms.modes
@@ -241,9 +243,9 @@ def test_a_file_without_a_function_name_lists_the_functions(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("def f(n=3):\n    return n\n")
     with pytest.raises(InputError) as refused:
-        s.choose(str(file))
+        find_preset(str(file))
     assert str(refused.value) == f"{file}: name one of its functions ({file}:f)"
     file.write_text("print(3)\n")
     with pytest.raises(InputError) as refused:
-        s.choose(str(file))
+        find_preset(str(file))
     assert str(refused.value) == f"{file}: run it as a whole program: tuilab watch {file}"

@@ -7,7 +7,7 @@ from tests.calling import here
 from tests.cli.test_bad_arguments import TRACE
 from tests.made import machine, regular_run
 from tuilab.history.recording import write
-from tuilab.lab.settings import preset_file
+from tuilab.lab.presets import find_preset
 from tuilab.model.errors import InputError
 from tuilab.model.quantity import parse_integer, seconds, significant
 
@@ -38,7 +38,7 @@ def test_a_preset_that_demands_too_much_is_refused_in_one_sentence(tmp_path):
     file = tmp_path / "big.toml"
     file.write_text('title = "T"\nworkload = "stft"\n\n[parameters]\nsamples = 9223372036854775807\n')
     with pytest.raises(InputError) as refused:
-        preset_file(str(file))
+        find_preset(str(file))
     text = str(refused.value)
     assert text.count("expected") == 1 and text.count("got") == 1, text
     assert "parameters.samples: got 9223372036854775807; expected" in text and "big.toml" in text

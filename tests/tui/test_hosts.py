@@ -23,7 +23,7 @@ from tuilab.tui.screens.machines import MachinesScreen
 from tuilab.workloads import find
 
 FAKE = str(Path(__file__).parents[1] / "runner" / "fake_worker.py")
-CHOSEN = s.Settings.of(SMALL, find("stft").declaration)
+CHOSEN = s.Settings.of(SMALL)
 
 
 def ready(host: str, machine=GPU_MACHINE) -> Ready:
@@ -55,7 +55,7 @@ def test_each_host_has_arms_for_its_own_devices():
 def test_another_preset_stays_on_the_hosts_and_an_own_file_here():
     there = CHOSEN.at_device("gpu-07", ("gpu-07",))
     assert CHOSEN.where(there).hosts == ("gpu-07",)
-    own = s.Settings.of(SMALL, find("stft").declaration, "/a/b.py:f")
+    own = s.Settings.of(SMALL, s.Own(find("stft").declaration, "/a/b.py:f"))
     assert own.where(there).hosts == ("",)
     with pytest.raises(InputError, match="not sent"):
         own.at_device("gpu-07", ("gpu-07",))
@@ -65,7 +65,7 @@ def test_an_own_file_runs_in_environments_of_this_machine():
     hosts = Hosts()
     hosts.add("gpu-07")
     hosts.add("old", "old=~/venvs/tf216")
-    own = s.Settings.of(SMALL, find("stft").declaration, "/a/b.py:f")
+    own = s.Settings.of(SMALL, s.Own(find("stft").declaration, "/a/b.py:f"))
     assert hosts.reach("") == ("gpu-07", "old") and hosts.reach(own.file) == ("old",)
     there = own.at_device(EVERYWHERE, hosts.reach(own.file), hosts.environments)
     assert there.hosts == ("", "old")

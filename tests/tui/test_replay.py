@@ -7,6 +7,7 @@ import pytest
 from tests.tui.lab import PRESETS, lab, opened, press, rest, text, until
 from tests.tui.scripted import CPU_MACHINE, Script
 from tuilab.lab.changes import Change
+from tuilab.lab.presets import find_preset
 from tuilab.lab.replay import SPEEDS, Replay
 from tuilab.lab.settings import choose
 from tuilab.lab.state import LabState
@@ -88,7 +89,7 @@ async def test_x_ends_a_replay_and_sliders_do_not_measure_and_r_asks(tmp_path):
 
 async def test_rounds_are_replayed_at_the_chosen_speed():
     """As a ratio within one run: the same gaps at two speeds."""
-    request = LabState(settings=choose(str(PRESETS / "stft-small.toml"))).request("quick")
+    request = LabState(settings=choose(find_preset(str(PRESETS / "stft-small.toml")))).request("quick")
     events = [event for batch in Script(request, CPU_MACHINE, rounds=6).batches() for event in batch]
 
     async def took(speed: float) -> float:

@@ -12,7 +12,8 @@ from tuilab.cli import completion
 from tuilab.cli.environment import hosts_with
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
-from tuilab.lab.settings import Settings, choose, choose_own, preset_named
+from tuilab.lab.presets import preset_of
+from tuilab.lab.settings import Own, Settings, choose
 from tuilab.model.arms import INPUTS, MODES
 from tuilab.model.environment import Environment
 from tuilab.model.errors import InputError
@@ -48,7 +49,8 @@ def make_resolver(
         )
     file = subject.place
     if not file:
-        settings = replace(choose(preset_named(name, subject), given, **words), hosts=hosts_with(envs, hosts))
+        preset = preset_of(name, subject)
+        settings = replace(choose(preset, given=given, **words), hosts=hosts_with(envs, hosts))
         check(settings)
         if claimed:
             check_claims(name, settings)
@@ -61,13 +63,13 @@ def make_resolver(
         check_claims(name)
     places = hosts_with(envs, hosts, file)
 
-    async def own(lab: Lab) -> Settings:
-        declared = await lab.declare(file, opening)
-        settings = replace(choose_own(declared, file, given, opening=opening, **words), hosts=places)
+    async def declared(lab: Lab) -> Settings:
+        own = Own(await lab.declare(file, opening), file, opening)
+        settings = replace(choose(own.preset, own, given, **words), hosts=places)
         check(settings)
         return settings
 
-    return own
+    return declared
 
 
 def check_claims(name: str, settings: Settings | None = None) -> None:

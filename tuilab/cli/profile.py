@@ -27,7 +27,7 @@ TRACE = "trace.json"
 
 @click.command()
 @python_option
-@click.argument("preset", shell_complete=completion.presets)
+@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
 @arm_options
 @click.option(
     "-o",
@@ -36,14 +36,14 @@ TRACE = "trace.json"
     help="A folder for the profile: TensorBoard opens it, Perfetto opens its trace.json.",
 )
 @click.option("--seconds", type=click.FloatRange(0.05, 60), default=0.5, show_default=True)
-def profile(preset: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
+def profile(name: str, output: Path | None, seconds: float, as_json: bool, **words: Any) -> None:
     """Profile one arm of PRESET (or your own path/to/file.py:name): per-op times, phases, a timeline.
 
     By default, the GPU's graph with resident input, or the CPU's.
     """
     for unused in ("budget", "cold"):
         words.pop(unused)
-    choice = make_resolver(preset, (), words)
+    choice = make_resolver(name, (), words)
 
     async def measure(lab: Lab) -> tuple[str, Profile, list[ProfileFile]]:
         return await ask(lab, await choice(lab), seconds, raw=output is not None)

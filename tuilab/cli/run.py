@@ -35,7 +35,7 @@ from tuilab.report.text import Role, dressed, lines, table
 
 @click.command()
 @python_option
-@click.argument("preset", shell_complete=completion.presets)
+@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
 @arm_options
 @model_options
 @host_option
@@ -51,7 +51,7 @@ from tuilab.report.text import Role, dressed, lines, table
 def run(
     ctx: click.Context,
     /,
-    preset: str,
+    name: str,
     together: bool,
     budget: BudgetName,
     cold: bool,
@@ -65,11 +65,11 @@ def run(
     """Measure PRESET: a name from `tuilab presets`, a preset file, your own path/to/file.py:name,
     or a model: FILE.keras, FILE.h5, the FOLDER of a SavedModel or FOLDER:SIGNATURE.
     """
-    if together and resolve(preset).place:
-        raise InputError("--together", preset, "a preset")
+    if together and resolve(name).place:
+        raise InputError("--together", name, "a preset")
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
-    settings = make_resolver(preset, hosts, words, envs=envs, claimed=check)
+    settings = make_resolver(name, hosts, words, envs=envs, claimed=check)
     if said := describe_same(envs):
         tell(said)
 

@@ -21,6 +21,7 @@ from tuilab.cli.machine import against_option
 from tuilab.cli.run import exit_code, show
 from tuilab.lab import Lab
 from tuilab.lab.naming import resolve
+from tuilab.lab.presets import preset_of
 from tuilab.lab.roofs import held_against
 from tuilab.lab.settings import choose, chosen_sweep
 from tuilab.model.environment import Environment
@@ -32,7 +33,7 @@ from tuilab.model.scenario import BudgetName
 
 @click.command()
 @python_option
-@click.argument("preset", shell_complete=completion.presets)
+@click.argument("name", metavar="PRESET", shell_complete=completion.presets)
 @click.option(
     "--axis",
     "axes",
@@ -52,7 +53,7 @@ from tuilab.model.scenario import BudgetName
 def sweep(
     ctx: click.Context,
     /,
-    preset: str,
+    name: str,
     axes: Sequence[str],
     no_refine: bool,
     budget: BudgetName,
@@ -69,19 +70,20 @@ def sweep(
     """Measure PRESET (or your own path/to/file.py:name) at many sizes and find the crossover."""
     refine = not no_refine
     if on is not None:
-        if hosts or envs or resolve(preset).place:
+        subject = resolve(name)
+        if hosts or envs or subject.place:
             raise InputError(
                 "--on", on, "a preset and no --host: your own file is not sent to other machines"
             )
         pop_opening(words)
-        settings = choose(preset, words.pop("settings"), **words)
+        settings = choose(preset_of(name, subject), given=words.pop("settings"), **words)
         if check:
-            check_claims(preset, settings)
+            check_claims(name, settings)
         planned = chosen_sweep(settings, axes, refine)
         state, result = on_fleet(on, jobs, lambda fleet: fleet.sweep(settings, planned, budget, cold))
     else:
         choice = make_resolver(
-            preset,
+            name,
             hosts,
             words,
             envs=envs,

@@ -18,6 +18,7 @@ from tuilab.cli.fleet import fleet_options, on_fleet
 from tuilab.cli.lab import emit, with_lab
 from tuilab.lab import Lab
 from tuilab.lab.fleet import Fleet
+from tuilab.lab.presets import find_preset
 from tuilab.lab.settings import Settings, choose
 from tuilab.model.claims import Verdict
 from tuilab.model.errors import WorkerError
@@ -64,7 +65,7 @@ def verdicts(
     """Measure every preset with a claim, or the named PRESETS, and print the verdicts."""
     found = catalogue.load()
     names = presets or [p.name for p in found.presets if p.claims]
-    choices = [choose(name) for name in names]
+    choices = [choose(find_preset(name)) for name in names]
     for problem in found.problems:
         click.echo(f"tuilab: not loaded: {problem}", err=True)
     lines: list[VerdictLine] = []

@@ -25,7 +25,7 @@ from tuilab.history.recovery import cramped, mark_recovered
 from tuilab.history.runs import UNDO_DAYS, PruneCandidates
 from tuilab.history.schema import OtherVersion
 from tuilab.history.store import Store
-from tuilab.lab.settings import claims_of
+from tuilab.lab.presets import claims_of
 from tuilab.lab.state import ghost
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.brief import Brief

@@ -24,21 +24,13 @@ from tuilab.lab.devices import Devices
 from tuilab.lab.files import remember_environment
 from tuilab.lab.hosts import checked_hosts
 from tuilab.lab.naming import resolve
+from tuilab.lab.presets import preset_of
 from tuilab.lab.questions import Questions
 from tuilab.lab.recorder import RunRecorder
 from tuilab.lab.replay import Replay, recorded
 from tuilab.lab.replay import load as load_recording
 from tuilab.lab.runner import Runner, RunnerFactory
-from tuilab.lab.settings import (
-    Own,
-    Settings,
-    choose,
-    choose_own,
-    chosen_sweep,
-    preset_file,
-    preset_named,
-    representative,
-)
+from tuilab.lab.settings import Own, Settings, choose, chosen_sweep, representative
 from tuilab.lab.state import LabState
 from tuilab.lab.threads import run_in_daemon_thread
 from tuilab.model.arms import EVERY, HERE
@@ -67,9 +59,8 @@ from tuilab.model.roofline import ROOFS_S, AskRoofs, Roofs
 from tuilab.model.run import RunState
 from tuilab.model.sanitize import sanitize
 from tuilab.model.scenario import AS_IT_IS, BUDGETS, BudgetName, Opening, Sweep
-from tuilab.model.subject import PresetFile
+from tuilab.model.subject import PresetFile, Subject
 from tuilab.model.workload import Declaration
-from tuilab.workloads import find
 
 if TYPE_CHECKING:
     from tuilab.analysis.compare import Comparison
@@ -118,7 +109,7 @@ class Lab(RunController):
         forks: the next run uses forked processes (`Budget.forks`), which are prepared meanwhile.
         Raises InputError for an invalid host name.
         """
-        self.hosts, self.environments = tuple(hosts), {one.name: one for one in environments}
+        self.hosts, self.environments = tuple(dict.fromkeys(hosts)), {one.name: one for one in environments}
         usual = partial(_run_on, self.hosts, self.environments, forks)
         super().__init__(state or LabState(), usual if runner is None else runner, rerun)
         for host in self.hosts:
@@ -190,7 +181,7 @@ class Lab(RunController):
         state, wrong = self.state, ""
         try:
             if isinstance(subject := resolve(name), PresetFile):
-                state.add(preset := preset_file(subject.path))
+                state.add(preset := preset_of(name, subject))
                 name = preset.name
         except InputError as error:
             wrong = str(error)
@@ -374,13 +365,26 @@ class Lab(RunController):
         """Return the settings to measure. Raises InputError, or Unanswered if own code raises."""
         if isinstance(what, Settings):
             return what
-        if isinstance(what, Preset):
-            return replace(Settings.of(what, find(what.workload).declaration), hosts=self.hosts)
-        subject = resolve(what)
-        if file := subject.place:
-            checked_hosts([host for host in self.hosts if host not in self.environments], file)
-            return replace(choose_own(await self.declare(file), file), hosts=self.hosts)
-        return choose(preset_named(what, subject), hosts=self.hosts)
+        preset, own = (what, None) if isinstance(what, Preset) else await self.find(what, resolve(what))
+        return replace(choose(preset, own), hosts=self.hosts)
+
+    async def find(
+        self,
+        words: str,
+        subject: Subject,
+        opening: Opening = AS_IT_IS,
+        heard: Callable[[Progress], None] | None = None,
+    ) -> tuple[Preset, Own | None]:
+        """Return a subject's preset; of own code also its declaration and file.
+
+        words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
+        Unanswered with the traceback of the user's code.
+        """
+        if not subject.place:
+            return preset_of(words, subject), None
+        checked_hosts([host for host in self.hosts if host not in self.environments], subject.place)
+        own = Own(await self.declare(subject.place, opening, heard), subject.place, opening)
+        return own.preset, own
 
     async def measure(
         self, what: What, *, budget: BudgetName = "standard", cold: bool = False, together: bool = False

@@ -13,38 +13,16 @@ from tuilab.lab.files import INPUT
 from tuilab.lab.lab import Lab
 from tuilab.lab.naming import CHECK, WATCH, does_something, functions
 from tuilab.lab.offers import Offer
-from tuilab.lab.settings import Own, choose_own, preset_named
 from tuilab.model.api import ApiTable
 from tuilab.model.errors import InputError, WorkerError
-from tuilab.model.events import Progress
 from tuilab.model.files import expanded, open_regular
-from tuilab.model.preset import Preset
 from tuilab.model.quantity import plural
-from tuilab.model.scenario import AS_IT_IS, Opening
+from tuilab.model.scenario import Opening
 from tuilab.model.shapes import checked, parse
-from tuilab.model.subject import Subject
 
 STDIN = "-"
 FIRST = 65_536
 """Bytes of a file to check for text."""
-
-
-async def preset(
-    lab: Lab,
-    words: str,
-    subject: Subject,
-    given: Opening = AS_IT_IS,
-    heard: Callable[[Progress], None] | None = None,
-) -> tuple[Preset, Own | None]:
-    """Return a subject's preset; of own code also its declaration and file.
-
-    words: as typed. heard: called with the loading progress of a large model. Raises InputError, or
-    Unanswered with the traceback of the user's code.
-    """
-    if not subject.place:
-        return preset_named(words, subject), None
-    declaration = await lab.declare(subject.place, given, heard=heard)
-    return choose_own(declaration, words).preset, Own(declaration, subject.place, given)
 
 
 def with_shapes(words: str) -> tuple[str, Opening]:

@@ -8,19 +8,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from tuilab import catalogue
 from tuilab.analysis.words import listed
-from tuilab.catalogue.load import Problem, read_file
 from tuilab.catalogue.plan import parse_axis, parse_settings, usual_sweep
 from tuilab.catalogue.validate import check_arms, check_sweep
-from tuilab.lab.hosts import checked_hosts, hosts_at, stop_of_hosts, stops_of_hosts
-from tuilab.lab.naming import refuse, resolve
+from tuilab.lab.hosts import hosts_at, stop_of_hosts, stops_of_hosts
 from tuilab.lab.slider import Control, reach
 from tuilab.model.arms import EVERY, HERE, INPUTS, Arm, ArmSelection, Input, Mode, family
-from tuilab.model.claims import Claim
 from tuilab.model.errors import InputError
 from tuilab.model.expand import expand, expand_on
-from tuilab.model.files import expanded
 from tuilab.model.machine import Machine
 from tuilab.model.parameters import (
     Choice,
@@ -37,7 +32,6 @@ from tuilab.model.quantity import size
 from tuilab.model.requests import Measure
 from tuilab.model.result import Crossover
 from tuilab.model.scenario import AS_IT_IS, BUDGET, BudgetName, Opening, Scenario, Sweep
-from tuilab.model.subject import NamedPreset, PresetFile, Subject
 from tuilab.model.workload import Declaration
 from tuilab.workloads import find
 
@@ -58,6 +52,15 @@ class Own(NamedTuple):
     """`/path/to/file.py:name`, or a model's path."""
     opening: Opening = AS_IT_IS
     """Its inputs and permissions."""
+
+    @property
+    def preset(self) -> Preset:
+        """The preset that measures it as it is."""
+        declared = self.declaration
+        return Preset(
+            title=declared.title or self.file, workload=declared.name, name=declared.name,
+            summary=declared.summary,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,11 @@ class Settings:
     """What a model file may do, and its inputs."""
 
     @classmethod
-    def of(cls, preset: Preset, declaration: Declaration, file: str = "") -> "Settings":
-        """Return the preset's original settings."""
+    def of(cls, preset: Preset, own: Own | None = None) -> "Settings":
+        """Return the preset's original settings. own: for a user's code or model."""
+        declaration, file, opening = own or Own(find(preset.workload).declaration, "")
         values = check_values(declaration.parameters, declaration.constraints, preset.parameters)
-        return cls(preset, declaration, values, preset.arms, file)
+        return cls(preset, declaration, values, preset.arms, file, opening=opening)
 
     def where(self, other: "Settings | None", own: Collection[str] = ()) -> "Settings":
         """Move to the hosts of the other settings; a user's file stays on this machine.
@@ -102,7 +106,7 @@ class Settings:
     @property
     def as_declared(self) -> "Settings":
         """The original preset, with the file opened the same way."""
-        return replace(Settings.of(self.preset, self.declaration, self.file), opening=self.opening)
+        return Settings.of(self.preset, Own(self.declaration, self.file, self.opening))
 
     @property
     def original(self) -> bool:
@@ -379,45 +383,21 @@ def default_sweep(settings: Settings) -> Sweep | None:
 
 
 def choose(
-    name: str | Preset, given: Sequence[str] = (), hosts: Sequence[str] = (), **words: Sequence[str]
+    preset: Preset, own: Own | None = None, given: Sequence[str] = (), **words: Sequence[str]
 ) -> Settings:
-    """Choose a preset by name or path, with changes as typed: `choose("stft-small", ["samples=64k"])`.
+    """Choose a preset with changes as typed: `choose(preset, given=["samples=64k"], devices=["CPU"])`.
 
-    hosts: `local` for this machine. words: devices, modes, inputs, dtypes and variants to measure. The
+    own: for a user's code or model. words: devices, modes, inputs, dtypes and variants to measure. The
     preset's own sweep is dropped if a change fixes its parameter. Raises InputError.
     """
-    preset = name if isinstance(name, Preset) else preset_named(name, resolve(name))
-    return _changed(Settings.of(preset, find(preset.workload).declaration), given, hosts, words)
-
-
-def choose_own(
-    declaration: Declaration,
-    file: str,
-    given: Sequence[str] = (),
-    hosts: Sequence[str] = (),
-    opening: Opening = AS_IT_IS,
-    **words: Sequence[str],
-) -> Settings:
-    """Choose a user's code or model by its declaration, with changes. Raises InputError."""
-    preset = Preset(
-        title=declaration.title or file, workload=declaration.name, name=declaration.name,
-        summary=declaration.summary,
-    )  # fmt: skip
-    own = replace(Settings.of(preset, declaration, file), opening=opening)
-    return _changed(own, given, hosts, words)
-
-
-def _changed(
-    settings: Settings, given: Sequence[str], hosts: Sequence[str], words: Mapping[str, Sequence[str]]
-) -> Settings:
-    preset, declaration = settings.preset, settings.declaration
-    settings = settings.with_arms(**{key: tuple(value) for key, value in words.items() if value})
-    check_arms(msgspec.structs.replace(preset, arms=settings.arms), declaration)
-    changes = parse_settings(declaration, given)
+    arms = {key: tuple(value) for key, value in words.items() if value}
+    settings = Settings.of(preset, own).with_arms(**arms)
+    check_arms(msgspec.structs.replace(preset, arms=settings.arms), settings.declaration)
+    changes = parse_settings(settings.declaration, given)
     settings = settings.with_values(changes)
     if preset.sweep and any(axis.parameter in changes for axis in preset.sweep.axes):
         settings = replace(settings, preset=msgspec.structs.replace(preset, sweep=None))
-    return replace(settings, hosts=checked_hosts(hosts, settings.file))
+    return settings
 
 
 def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = True) -> Sweep:
@@ -431,29 +411,3 @@ def chosen_sweep(settings: Settings, axes: Sequence[str] = (), refine: bool = Tr
     sweep = Sweep(axes=tuple(parse_axis(settings.declaration, axis) for axis in axes), refine=refine)
     check_sweep(sweep, settings.declaration)
     return sweep
-
-
-def preset_named(words: str, subject: Subject) -> Preset:
-    """Return the preset that a subject is. Raises InputError for a subject of another kind."""
-    match subject:
-        case NamedPreset(name):
-            return catalogue.load().find(name)
-        case PresetFile(path):
-            return preset_file(path)
-    raise refuse(words, subject)
-
-
-def preset_file(name: str) -> Preset:
-    """Read a preset file. Raises InputError with its problem."""
-    read = read_file(expanded(name))
-    if isinstance(read, Problem):
-        raise InputError("preset file", read.key, read.message, str(read))
-    return read
-
-
-def claims_of(preset: str) -> tuple[Claim, ...]:
-    """Return the claims of a preset by name; none if it no longer exists."""
-    try:
-        return catalogue.load().find(preset).claims
-    except InputError:
-        return ()

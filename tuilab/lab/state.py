@@ -180,20 +180,18 @@ class LabState:
     def choose(self, preset: Preset) -> None:
         """Apply a preset."""
         self.replay = ""
-        own = self.own.get(preset.name) or Own(find(preset.workload).declaration, "")
-        settings = replace(Settings.of(preset, own.declaration, own.file), opening=own.opening)
+        settings = Settings.of(preset, self.own.get(preset.name))
         self.change(settings.where(self.settings, self.hosts.environments))
 
-    def usual(self, preset: str, workload: str) -> Mapping[str, Value] | None:
+    def usual(self, name: str, workload: str) -> Mapping[str, Value] | None:
         """Return the values of that preset's document, else the workload's defaults.
 
         None if neither is known.
         """
-        known = next((p for p in self.presets if p.name == preset and p.workload == workload), None)
+        preset = self.find_preset(name)
         try:
-            if known is not None:
-                own = self.own.get(preset) or Own(find(workload).declaration, "")
-                return Settings.of(known, own.declaration, own.file).values
+            if preset is not None and preset.workload == workload:
+                return Settings.of(preset, self.own.get(name)).values
             return {p.name: p.default for p in find(workload).declaration.parameters}
         except (InputError, KeyError):
             return None
@@ -476,11 +474,12 @@ class LabState:
             return False
         return sum(len(cell.samples) for arm in state.arms.values() for cell in arm.cells.values()) > LONG
 
-    def claims_of(self, preset: str) -> tuple[Claim, ...]:
+    def claims_of(self, name: str) -> tuple[Claim, ...]:
         """Return the claims of the preset of that name; none if it is unknown."""
-        if self.settings is not None and self.settings.preset.name == preset:
+        if self.settings is not None and self.settings.preset.name == name:
             return self.settings.preset.claims
-        return next((p.claims for p in self.presets if p.name == preset), ())
+        preset = self.find_preset(name)
+        return preset.claims if preset is not None else ()
 
     # Events
 

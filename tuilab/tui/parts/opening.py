@@ -114,7 +114,7 @@ class Opener:
                 if subject.place:
                     self.reading = name
                     self._corner.say(f"Reading {self.reading}…")
-                taken(*await opening.preset(self._lab, typed, subject, given, heard))
+                taken(*await self._lab.find(typed, subject, given, heard))
                 if self.run_requested and not self._lab.rerun:
                     self._lab.begin()
         self._mistyped = ""

@@ -1,0 +1,44 @@
+"""Finds presets by name, and reads those in files."""
+
+from tuilab import catalogue
+from tuilab.catalogue.load import Problem, read_file
+from tuilab.lab.naming import refuse, resolve
+from tuilab.model.claims import Claim
+from tuilab.model.errors import InputError
+from tuilab.model.files import expanded
+from tuilab.model.preset import Preset
+from tuilab.model.subject import NamedPreset, PresetFile, Subject
+
+
+def find_preset(words: str) -> Preset:
+    """Return the preset that the words name, or that is in the file of that path. Raises InputError."""
+    return preset_of(words, resolve(words))
+
+
+def preset_of(words: str, subject: Subject) -> Preset:
+    """Return the preset that a subject is. Raises InputError for a subject of another kind.
+
+    words: as typed.
+    """
+    match subject:
+        case NamedPreset(name):
+            return catalogue.load().find(name)
+        case PresetFile(path):
+            return _read(path)
+    raise refuse(words, subject)
+
+
+def _read(path: str) -> Preset:
+    """Read a preset file. Raises InputError with its problem."""
+    read = read_file(expanded(path))
+    if isinstance(read, Problem):
+        raise InputError("preset file", read.key, read.message, str(read))
+    return read
+
+
+def claims_of(name: str) -> tuple[Claim, ...]:
+    """Return the claims of a preset by name; none if it no longer exists."""
+    try:
+        return catalogue.load().find(name).claims
+    except InputError:
+        return ()
