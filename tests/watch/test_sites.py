@@ -73,7 +73,15 @@ def test_a_model_that_is_built_in_a_loop_is_named_at_that_line() -> None:
     assert found.line == 2 and "built and compiled" in found.message and found.saves_s == pytest.approx(4.0)
     other = findings(Case(of, {FILE: text.replace("([])", "(layers(fold))")}, Beside()))
     (found,) = (each for each in other if each.code == "rebuilt")
-    assert "fold decides what is built" in found.remedy
+    assert "what is built depends on fold of the loop" in found.remedy
+    text = "for units in n:\n  for lr in r:\n    m = Sequential([Dense(units)])\n    m.compile(Adam(lr))\n    m.fit(x)\n"
+    for each, fit in ((text, 5), (text.replace("\n    m.compile", "; m.compile"), 4)):
+        of = process({})
+        for number in range(9):
+            of.apply(Function(number=number, name="step", file=KERAS, line=9, caller=(FILE, fit)))
+            of.apply(Traces(number=number, traces=((0.5, None),)))
+        (found,) = (f for f in findings(Case(of, {FILE: each}, Beside())) if f.code == "rebuilt")
+        assert "what is built depends on lr and units of the loop" in found.remedy
 
 
 def test_calls_of_a_model_that_the_loop_rebuilds_get_no_advice_of_their_own() -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from tuilab.analysis.words import listed
 from tuilab.model.ops import ITERATORS, NOT_IN_XLA, PYTHON
 from tuilab.program import source
 from tuilab.program.case import Case
 from tuilab.program.effects import Effect, effects, effects_of
+from tuilab.program.sites import BUILDERS
 
 Place = tuple[str, int]
 STEPS_AT_ONCE = 32
@@ -162,13 +164,14 @@ def no_range(case: Case, at: Place) -> list[Unmet]:
 
 def same_each_round(case: Case, at: Place) -> list[Unmet]:
     """A model whose sizes depend on the loop cannot be the same in each iteration."""
-    names = source.loop_names(case.sources, *at)
-    used = source.names_of_call(case.sources, *at) & names
+    names, loop = source.loop_names(case.sources, *at), source.loop(case.sources, *at)
+    lines = {at, *source.calls_in_loop(case.sources, at[0], loop, BUILDERS).values()}
+    used = {name for line in lines for name in source.names_of_call(case.sources, *line)} & names
     if not used:
         return []
     return [
         Unmet(
-            f"the loop's {' and '.join(sorted(used))} decides what is built: build each kind once, and"
+            f"what is built depends on {listed(sorted(used))} of the loop: build each kind once, and"
             " keep the models of kinds that come again",
             instead=True,
         )

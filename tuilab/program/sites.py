@@ -18,7 +18,7 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 """Kinds of time that only the first call takes."""
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
-LARGE = 0.2
+LARGE = 0.1
 """Share of the program from which a part without a finding is reported."""
 
 

@@ -116,15 +116,16 @@ def loop_names(sources: Mapping[str, str], file: str, number: int) -> set[str]:
 
 
 def names_of_call(sources: Mapping[str, str], file: str, number: int) -> set[str]:
-    """Return the names that the statement around a line reads."""
+    """Return the names in the statements on a line."""
     tree = tree_of(sources.get(file, ""))
-    around = [
-        node
+    return {
+        name.id
         for node in (ast.walk(tree) if tree is not None else ())
         if isinstance(node, ast.Assign | ast.Expr | ast.Return | ast.AugAssign)
         and node.lineno <= number <= (node.end_lineno or 0)
-    ]
-    return {name.id for node in around[-1:] for name in ast.walk(node) if isinstance(name, ast.Name)}
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
 
 
 def calls_in_loop(
