@@ -183,7 +183,7 @@ class Worker:
         lines.put(b"")
 
     def _confine(self, scope: str) -> None:
-        """Continue with a process confined to that scope, or with the first one, as a supervisor does."""
+        """Switch to a process confined to that scope, or back to the unconfined one, as a supervisor does."""
         if self._scope:
             self.close()
             assert self._beside is not None

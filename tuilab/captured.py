@@ -125,7 +125,8 @@ def _write(
 ) -> Path:
     function = tf.function(called)
     exact = [tf.TensorSpec(t.shape, t.dtype, name=word) for t, word in zip(exact, words)]  # noqa: B905
-    as_called = function.get_concrete_function(*exact)  # the first: later that of any batch would be taken
+    # Trace this one first: later, TensorFlow would reuse the graph for any batch.
+    as_called = function.get_concrete_function(*exact)
     concrete = _relaxed(tf, function, exact, as_called, said)
     graphs = {SIGNATURE: concrete}
     if concrete is not as_called and all(spec.shape.is_fully_defined() for spec in exact):

@@ -38,7 +38,7 @@ UNCORRECTED, SINCE_DRIVER_LOAD = 1, 0
 
 POLICIES = {
     0: "at its power limit",
-    1: "slowed by its heat",
+    1: "slowed down by heat",
     2: "limited to the clock of its GPU group (sync boost)",
     3: "at the limit of its board",
     5: "held back for reliability",

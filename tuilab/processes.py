@@ -227,7 +227,7 @@ def _wait(worker: int, parent: int) -> bool:
         elif mode == WITH_PARENT:
             return True
         else:
-            watched.remove(parent)  # a run is to be finished without it
+            watched.remove(parent)  # a run must be finished without it
 
 
 if __name__ == "__main__":

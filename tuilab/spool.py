@@ -97,7 +97,7 @@ class Spool:
     def _give_up(self) -> None:
         """With a reader, the file is worthless now; without one, its rounds are all there is."""
         if self._fd is not None:
-            with contextlib.suppress(OSError):  # own code may have closed it
+            with contextlib.suppress(OSError):  # user code may have closed it
                 os.close(self._fd)
             self._fd = None
         if not self.alone:

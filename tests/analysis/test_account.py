@@ -52,7 +52,7 @@ def test_profiler_overhead_is_subtracted_from_the_parts_it_slows() -> None:
         0.5e-3
     )
     few = of_profile(calls, 3.6e-3, events=40)
-    # This few events cannot cost that much, so the rest is the machine's speed, which all parts share.
+    # So few events cannot cost that much; the rest is the machine's speed, which affects all parts.
     assert few.seconds("compute") == pytest.approx(3e-3 * 3.6 / 4.0)
 
 

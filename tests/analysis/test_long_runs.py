@@ -26,7 +26,7 @@ cells = st.lists(st.tuples(st.booleans(), st.booleans(), times, times), max_size
 
 @contextmanager
 def many(least: int) -> Iterator[None]:
-    """Set the number of samples from which arrays are used."""
+    """Set the minimum number of samples for which arrays are used."""
     with patch.object(statistics, "LARGE", least), patch.object(ratios, "LARGE", least):
         yield
 

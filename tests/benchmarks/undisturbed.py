@@ -44,7 +44,7 @@ RUN_S = 15.0
 AROUND_S = 0.02
 """A round this close to a hog's work is not idle."""
 LEAST = 20
-"""The fewest rounds from which an idle speed is computed."""
+"""Minimum rounds for computing an idle speed."""
 
 
 class Run(msgspec.Struct):
@@ -121,7 +121,8 @@ def collect(file: Path, runs: int, counts: Sequence[int]) -> None:
 def report(runs: Sequence[Run]) -> str:
     """Return a row per number of hogs: for arms with an idle speed, how often each interval contains it.
 
-    *Quiet rounds* are those that tuilab considers undisturbed, *told apart* those clearly faster than all.
+    *Quiet rounds* are those that tuilab considers undisturbed; *told apart*: runs in which these are clearly
+    faster than all rounds.
     """
     lines = [
         "| hogs | arms of runs | quiet rounds hold the idle pace | told apart | of these hold it | all rounds hold it |",

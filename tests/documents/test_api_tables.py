@@ -80,9 +80,9 @@ def of_tensorflow(names: tuple[str, ...]) -> list[str]:
 
 @pytest.mark.real_worker
 def test_the_shipped_table_is_what_a_worker_makes():
-    """Where the installed TensorFlow and Keras are those of the shipped table.
+    """Only if the installed TensorFlow and Keras are those of the shipped table.
 
-    A worker that has done nothing else: Keras puts a module of its own in the place of `tf.saved_model`.
+    Uses a fresh worker, because Keras replaces `tf.saved_model` with a module of its own.
     """
     worker = Worker()
     try:

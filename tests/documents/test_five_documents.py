@@ -1,4 +1,4 @@
-"""Five documents like those that the lab began with, in words of our own; and those, where they are at hand."""
+"""Five documents like the lab's first ones, in our own words; and the originals, if they are present."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ THEIRS = Path(__file__).resolve().parents[3] / "shared" / "documents"
 """Their text is not part of this project."""
 FILES = {"ours": sorted(OURS.glob("*.md")), "theirs": sorted(THEIRS.glob("*.txt")) if THEIRS.is_dir() else []}
 
-# Of ours: document, example → what is wrong with it: (code, line), as a person's review found it.
+# Our documents: (document, example) → mistakes as (code, line), from a manual review.
 WRONG_OF_OURS = {
     ("000", 1): {
         ("TL306", 9),
@@ -63,7 +63,7 @@ WRONG_OF_OURS = {
     ("004", 2): {("TL303", 61), ("TL107", 66), ("TL109", 67), ("TL110", 67)},
     ("004", 3): {("TL401", 110), ("TL303", 111), ("TL107", 116), ("TL109", 117), ("TL110", 117)},
 }
-# The mistakes in theirs. Each must be found.
+# Mistakes in the documents of others. Each must be found.
 WRONG = {
     ("000", 1): {
         ("TL301", 38),  # outside of the device scopes
@@ -88,7 +88,7 @@ WRONG = {
     ("004", 2): {("TL303", 77), ("TL110", 86)},
     ("004", 3): {("TL401", 139), ("TL303", 140)},
 }
-# Of theirs: found as well, and true, as a person's review of every one of them found.
+# Further findings in the documents of others. A manual review confirmed each one.
 ALSO = {
     ("000", 1): {("TL302", 46), ("TL306", 8)},
     ("000", 2): {("TL301", 84), ("TL301", 97), ("TL302", 84), ("TL106", 79), ("TL107", 83)},

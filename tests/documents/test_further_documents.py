@@ -1,4 +1,4 @@
-"""Documents in other styles, each with what was expected of it before it was read."""
+"""Documents in other styles, with expectations written before the checker first read them."""
 
 import pytest
 

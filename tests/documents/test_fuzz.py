@@ -51,7 +51,7 @@ sys.addaudithook(_audit)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> Iterator[None]:
-    """Everything that is loaded when first used is loaded before anybody watches."""
+    """Load everything that is imported on first use before the watch begins."""
     for document in documents():
         report_of(document)
     supported_versions()  # the names of other versions, which a document may ask for

@@ -1,4 +1,4 @@
-"""A preset that is made of a document is what was meant, or says in its summary what it leaves out."""
+"""A preset made from a document measures what its author meant, or its summary names what it omits."""
 
 from tuilab.documents import read
 from tuilab.documents.api.tables import shipped

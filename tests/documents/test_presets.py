@@ -1,4 +1,4 @@
-"""Presets that are made, written, and read back; the claims on them."""
+"""Presets made from documents, written and read back, with their claims."""
 
 import msgspec
 import pytest

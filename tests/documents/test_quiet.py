@@ -1,4 +1,4 @@
-"""What waits is known, what is not understood is not held against a document, and what is wrong is seen."""
+"""Calls that wait are known, unknown calls raise no finding, and mistakes are found."""
 
 import json
 
@@ -52,7 +52,7 @@ def test_what_waits_is_known(waits):
         "def batches():\n    yield x\n" + TIMED.format("for b in batches():\n    pass"),
         "def step(v):\n    return tf.raw_ops.MatMul(a=v, b=v)\n" + TIMED.format("step(x)"),
         "g = tf.function(lambda v: v + 1)\nimport helper\nhelper.warm(g)\n" + TIMED.format("g(x).numpy()"),
-        # Said to be warm, or dropped.
+        # Labelled as warm, or discarded.
         "g = tf.function(lambda v: v + 1)\n# warm up\nrun(g)\n" + TIMED.format("g(x).numpy()"),
         "g = tf.function(lambda v: v + 1)\ntimes = []\nfor i in range(20):\n    t = time.perf_counter()\n"
         "    g(x).numpy()\n    if i > 5:  # skip the first steps\n        times.append(time.perf_counter() - t)\n",

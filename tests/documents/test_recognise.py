@@ -1,4 +1,4 @@
-"""Calls in other forms become the same workloads; what has none is named."""
+"""Calls written differently become the same workloads; calls without a workload are named."""
 
 import pytest
 

@@ -13,7 +13,7 @@ HEAD = "import time\nimport numpy as np\nimport tensorflow as tf\n\n"
 CHECKED = "print(tf.config.list_physical_devices('GPU'))\n"
 TENSORS = "x = tf.random.normal((512, 512))\ny = tf.random.normal((512, 512))\n"
 
-# The text on whose line each rule finds the wrong example of its own docstring; of prose, the whole sentence.
+# The line's text at which each rule reports its docstring's wrong example; for prose, the whole sentence.
 AT = {
     "TL001": "lfilter", "TL002": "transpose", "TL003": "get_memory_info", "TL004": "info['used']", "TL005": "except",
     "TL006": "%timeit", "TL007": "tf.placeholder", "TL008": "tf.matmul(X", "TL009": "m.fit", "TL310": "ONEDNN", "TL101": "for _", "TL102": "z = tf.matmul", "TL103": "took",
@@ -24,12 +24,12 @@ AT = {
     "TL304": "tf.constant", "TL305": "z = d @ d", "TL309": "with tf.device", "TL401": "TFRecordDataset",
 }  # fmt: skip
 PROSE = ("TL306", "TL307", "TL308")
-# An article leaves much out: found in whole programs.
+# Reported only in whole programs, because an article omits much.
 SCRIPTS = ("TL008",)
 
 
 def document(code: str, after: str = "") -> bytes:
-    """Code as it stands in an article, with the same head for all."""
+    """Code as printed in an article, after the same first lines in every test."""
     code = code.replace("START", "t = time.perf_counter()").replace("STOP", "print(time.perf_counter() - t)")
     return f"Text.\n\n```python\n{HEAD}{TENSORS}{code}\n```\n\n{after}\n".encode()
 
@@ -154,7 +154,7 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
 @pytest.mark.parametrize(
     "code",
     [
-        # A time limit, a lap, and a timer whose two readings stand in different methods.
+        # A time limit, a lap, and a timer whose two readings are in different methods.
         "end = time.perf_counter() + 5\nwhile time.perf_counter() < end:\n    tf.matmul(x, y)",
         "START\nwhile time.perf_counter() - t < 5:\n    tf.matmul(x, y)",
         "START\nfor q in jobs:\n    left = 300 - (time.perf_counter() - t)\n    q.join(left)",
@@ -169,15 +169,15 @@ def test_a_finding_in_a_helper_is_on_the_helpers_line():
         # Python alone is work too.
         "START\nn = sum(i * i for i in range(10 ** 6))\nSTOP",
         "START\nrows = sorted(open('f'))\nSTOP",
-        # One function for each device is made once for each.
+        # One function per device, each created once.
         "for g in tf.config.list_logical_devices('GPU'):\n    with tf.device(g.name):\n"
         "        f = tf.function(lambda v: v * 2.0)\n        f(x)",
-        # Watching the tracing is what this is for.
+        # This code is meant to show tracing.
         "@tf.function\ndef f(v):\n    print('Tracing with', v)\n    return v * 2.0\nf(x)",
         # Python that does run for every element.
         "d = tf.data.Dataset.range(9).map(lambda i: tf.py_function(lambda: time.sleep(1), [], tf.int64))",
         # Hidden GPUs need no waiting.
-        # A training that was warmed by another one; labels from zeros are no work.
+        # Another training warmed this one up; making labels from zeros is negligible.
         "m = tf.keras.Sequential([tf.keras.layers.Dense(3)])\nm.compile(loss='mse')\nm.fit(x, y)\nSTART\n"
         "m.fit(x, tf.zeros((512, 3)))\nSTOP",
         "try:\n    tf.config.experimental.set_memory_growth(gpu, True)\nexcept RuntimeError as e:\n    print(e)",

@@ -1,4 +1,4 @@
-"""Documents of as many styles as people write: what is wrong was written down before the first reading."""
+"""Documents in many styles; their faults were written down before the checker first read them."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reading takes time in proportion to what is read: compared between sizes, on this machine, now."""
+"""Reading time is proportional to the document's size: compares sizes within one run."""
 
 import time
 
@@ -10,7 +10,7 @@ from tuilab.documents.api.tables import shipped
 
 ARTICLES = "\n\n".join(d.read_text() for d in documents() if d.suffix == ".md")
 USES = "x = tf.zeros((3, 3))\nwith tf.device('/GPU:0'):\n    y = tf.matmul(x, x)\n"
-# What is repeated, and the name of the file: things that grow in lines, blocks, events, timings or nothing.
+# Repeated text and file name: repeats lines, blocks, events or timings, or none of these.
 GROWING = {
     "articles": (ARTICLES, "x.md"),
     "prose": ("TensorFlow chooses the CPU by cost. The GPU is faster than the CPU when small.\n", "x.md"),
@@ -30,7 +30,7 @@ HEAD = {"overlapping timings": "now = time.time()\n"}
 
 
 def seconds(data: bytes, name: str, times: int = 2) -> float:
-    """Processor time of one reading, the least of some."""
+    """Return the processor time of a reading: the minimum of several."""
     took = []
     for _ in range(times):
         start = time.process_time()
@@ -53,5 +53,5 @@ def test_four_times_the_text_takes_about_four_times_as_long(kind):
 
 def test_ten_times_the_articles_take_no_longer_in_proportion():
     small, large = (ARTICLES * (size // len(ARTICLES)) for size in (25_000, 250_000))
-    # Quadratic work would take a hundred times as long; ten times the memory alone takes up to twenty.
+    # Quadratic work would take a hundred times as long; the larger memory alone may cost a factor of twenty.
     assert seconds(large.encode(), "x.md", times=1) < 40 * seconds(small.encode(), "x.md") + 0.02

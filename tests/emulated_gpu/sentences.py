@@ -34,7 +34,7 @@ TOOK = re.compile(
 
 @cache
 def emulated_ops() -> frozenset[str]:
-    """Return the op types whose kernels take the set time."""
+    """Return the op types whose kernels take the configured time."""
     table = (Path(__file__).parent / "device/kernels.txt").read_text()
     return frozenset(line.split(" | ")[0] for line in table.splitlines()) | {"Digamma"}
 

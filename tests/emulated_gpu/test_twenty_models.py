@@ -1,4 +1,4 @@
-"""The twenty models with an emulated GPU whose kernels and copies take a set time.
+"""The twenty models with an emulated GPU whose kernels and copies take a configured time.
 
 No arm beats the bound, and the batch from which the GPU is faster is found where it was put.
 """

@@ -74,7 +74,7 @@ def _differs(one: Signature, other: Signature | None) -> bool:
 
 
 def counts(name: str) -> bool:
-    """Return whether TensorFlow itself determines that it has this name."""
+    """Return whether the presence of this name depends on TensorFlow, not on Python or another library."""
     return not _KERAS.match(name) and not _NOT_ITS_OWN.match(name)
 
 

@@ -56,7 +56,7 @@ def read(given: Mapping[str, Any]) -> Says:
 
 
 def start(context: Context, pending: object = ()) -> None:
-    """Become ready, after the script's time."""
+    """Become ready after the time that the script sets."""
     if SCRIPT.stillborn and not os.path.exists(SCRIPT.stillborn):
         sys.stderr.write("cannot start: no such library\n")
         sys.stderr.flush()

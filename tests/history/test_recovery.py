@@ -323,7 +323,8 @@ def test_files_set_aside_are_reported_until_they_are_imported(data):
     assert f"`tuilab history check --repair {aside}` adds what can be read of it" in second.stderr
     aside.write_bytes(whole)
     assert (
-        f"reads well now: `tuilab history check --repair {aside}` brings its runs" in here("history").stderr
+        f"can be read again: `tuilab history check --repair {aside}` brings its runs"
+        in here("history").stderr
     )
     done = here("history", "check", "--repair", str(aside))
     assert done.returncode == 0 and "3 runs with 900 rounds saved" in done.stderr

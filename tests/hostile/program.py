@@ -13,7 +13,7 @@ WORKER = str(Path(__file__).with_name("worker.py"))
 
 
 def main(folder: str, told: str) -> int:
-    """folder: of the presets. told: instructions for the worker."""
+    """folder: with the presets. told: instructions for the worker."""
     command = [sys.executable, "-P", WORKER, "tuilab.worker", told]
     return run(
         Options(

@@ -57,7 +57,7 @@ def test_a_user_sees_where_the_time_goes_and_why(user: User) -> None:
 
 @pytest.mark.long
 def test_a_run_that_is_stopped_is_kept(user: User) -> None:
-    """So is each preset of a list that was finished before the stop."""
+    """Each preset of a list that finished before the stop is saved too."""
     run = user.begins_and_stops("tuilab run stft-small")
     assert run["status"] == "cancelled" and run["preset"] == "stft-small"
     user.begins_and_stops("tuilab verdicts")

@@ -54,7 +54,7 @@ def painting(
 
 @pytest.fixture
 def passes(monkeypatch) -> Callable[[float], Awaitable[None]]:
-    """Advance the running loop's clock and run what becomes due; nobody waits."""
+    """Advance the running loop's clock and run what becomes due, without waiting."""
     now: list[float] = []
 
     async def pass_(seconds: float) -> None:

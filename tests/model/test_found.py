@@ -1,4 +1,4 @@
-"""Every found thing has one scale of severity, prints in one way, and keeps its names in JSON."""
+"""All findings share one scale of severity and one format, and keep their names in JSON."""
 
 import msgspec
 import pytest

@@ -48,7 +48,7 @@ RUN = (
 FINE = {"check": (0, 1), "run": (0, 2, 4)}
 """Exit codes: a document has findings; an unknown GPU lists the known ones; a claim is not confirmed."""
 
-# Each of the others, and the test that runs it.
+# Commands that other tests run, each with its test.
 ELSEWHERE = {
     "tuilab --hangup end": "tests/journeys/test_dropped.py::test_with_hangup_end_a_dropped_connection_ends_everything",
     "tuilab run stft-small --env on=. --env off=.,TF_ENABLE_ONEDNN_OPTS=0": "tests/environments/test_oldest.py::test_two_environments_alternate_and_each_arm_names_its_environment",

@@ -23,7 +23,7 @@ FAKE = str(Path(__file__).with_name("fake_device.py"))
 
 
 class Rig:
-    """A party whose single host has a fake worker per device. rounds: (count, seconds) of each."""
+    """A runner whose single host has a fake worker per device. rounds: (count, seconds) of each."""
 
     def __init__(self, **rounds: tuple[int, float]) -> None:
         self.rounds = {name.replace("_", ":"): about for name, about in rounds.items()}

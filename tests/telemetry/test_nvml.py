@@ -86,9 +86,9 @@ def test_without_a_driver_the_nvml_message_is_reported_and_nothing_stays_open(fa
 
 
 def test_throttling_is_counted_in_seconds_by_index_and_by_bus(fake: FakeNvml):
-    expected = {"at its power limit": 2.0, "slowed by its heat": 0.0}
+    expected = {"at its power limit": 2.0, "slowed down by heat": 0.0}
     assert nvml.slowed(0) == nvml.slowed("0000:01:00.0") == expected
-    assert fake.opened == 1  # one session for all questions
+    assert fake.opened == 1  # one NVML session for all queries
     assert nvml.slowed(5) == nvml.slowed("0000:99:00.0") == {}
 
 

@@ -97,7 +97,7 @@ def test_finished_runs_and_replays_show_no_wait() -> None:
 
 
 class Hanging(ScriptedRunner):
-    """A worker whose first arm never gets warm."""
+    """A worker whose first arm never finishes its warm-up."""
 
     async def _play(self, request: Measure) -> None:
         self.holding = True

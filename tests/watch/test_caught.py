@@ -93,7 +93,7 @@ WAY()
 def test_a_step_that_runs_op_by_op_is_captured_as_a_graph(
     tmp_path: Path, way: str, name: str, arguments: list[str]
 ) -> None:
-    """The method that holds the tape, with its object and its closure; Keras' own step under run_eagerly."""
+    """Captures the method that holds the tape, with its object and closure, and Keras' own step under run_eagerly."""
     told, folder = caught(tmp_path, EAGER.replace("WAY", way))
     assert [each.problem for each in told] == [""] and isinstance(told[0].number, tuple)
     manifest = json.loads((folder / MANIFEST).read_text())

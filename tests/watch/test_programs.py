@@ -29,7 +29,7 @@ CI = {
 """One for each kind of fault, and good ones; the others run with --long."""
 GPU_CI = {"host_op", "idle", "good_step"}
 MOST_OTHERS = 0.15
-"""Share of the machine's processors from which others disturb a program."""
+"""Minimum share of the processors with which others disturb a program."""
 EMULATED = sorted((PROGRAMS / "gpu").glob("*.py"))
 Environment = Callable[..., dict[str, str]]
 H200 = hardware.PciGpu(slot="0000:1b:00.0", vendor=hardware.NVIDIA, device="0x2335")
@@ -95,7 +95,7 @@ def on_gpu(
 
 @pytest.mark.slow
 def test_layers_have_the_names_of_the_program(tmp_path: Path) -> None:
-    """By `fit`, whose graph numbers every scope again, and by a function that reaches the model."""
+    """In the graph of `fit`, which renumbers every scope, and of a function that uses the model."""
     for number, training in enumerate(("model.fit(x, y, epochs=4, verbose=0)", STEP)):
         file = tmp_path / f"{number}.py"
         file.write_text(LAYERED + training)

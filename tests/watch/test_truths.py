@@ -179,7 +179,7 @@ MENDED: dict[str, tuple[Code, tuple[tuple[str, str], ...]]] = {
         (
             ('"*.png")).repeat()', '"*.png"))'),
             ("data.map(load)", "data.map(load).cache().repeat()"),
-            ("take(120)", "take(3_000)"),  # with as few as before, those that fill the cache dominate
+            ("take(120)", "take(3_000)"),  # with only 120 steps, those that fill the cache would dominate
         ),
     ),
     "loop_eager": (

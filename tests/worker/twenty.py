@@ -28,9 +28,9 @@ class Scale(keras.layers.Layer):
 class Made:
     """A model and what to find about it.
 
-    parameters: its sliders except the dtype. lacks: modes, with a variant or without, or a variant in a
-    precision, that cannot run, with a word of the reason. trains: it has a training step. signature: after
-    the folder's name. small: quick to measure.
+    parameters: its sliders except the dtype. lacks: what cannot run (a mode, a mode of a variant, a variant
+    in a precision), with a word of the reason. trains: it has a training step. signature: after the folder's
+    name. small: quick to measure.
     """
 
     save: Save

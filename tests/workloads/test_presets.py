@@ -83,7 +83,7 @@ ALIKE = {
     "saturated-cpu", "kept-block", "idle-behind-copies", "stft-cpu-first",
     "parallel-augmentation", "tfrecord",  # python-loop and python-in-map are input pipelines too
 }  # fmt: skip
-"""Each of their arms takes half a second to build; the usual run has others of their workloads."""
+"""Each of their arms takes half a second to build, and other presets cover these workloads in the usual run."""
 
 
 def test_all_presets_load():

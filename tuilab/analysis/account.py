@@ -64,22 +64,24 @@ def of_profile(
     if step_s <= 0:
         raise ValueError("a profile without a call has no account")
     total_s = plain_s if plain_s is not None and plain_s > 0 else step_s
-    found: dict[str, Known] = {}
+    known_parts: dict[str, Known] = {}
     for phase in dict.fromkeys(name for call in calls for name in call):
         each = [call.get(phase, 0.0) for call in calls]
         name = NOT_KNOWN if opaque and phase == "sync" else NAMES.get(phase, phase)
         half = _half(each, steps)
         source: Source = "drained input" if drained and name == "input_wait" else "profiled"
-        before = found.get(name, Known(0.0, 0.0, source))
-        found[name] = Known(before.seconds + math.fsum(each) / len(each), _both(before.half, half), source)
-    found = _python_apart(found, own_python_s)
+        before = known_parts.get(name, Known(0.0, 0.0, source))
+        known_parts[name] = Known(
+            before.seconds + math.fsum(each) / len(each), _both(before.half, half), source
+        )
+    known_parts = _python_apart(known_parts, own_python_s)
     overhead = min(max(0.0, step_s - total_s), EVENT_S * events)
     for name in ("dispatch", "python"):
-        if name in found and found[name].source == "profiled":
-            off = min(found[name].seconds, overhead)
+        if name in known_parts and known_parts[name].source == "profiled":
+            off = min(known_parts[name].seconds, overhead)
             overhead -= off
-            found[name] = replace(found[name], seconds=found[name].seconds - off)
-    return _filled(found, total_s, len(calls), on_device)
+            known_parts[name] = replace(known_parts[name], seconds=known_parts[name].seconds - off)
+    return _filled(known_parts, total_s, len(calls), on_device)
 
 
 def _undisturbed(calls: Sequence[Mapping[str, float]], plain_s: float) -> list[Mapping[str, float]]:
@@ -118,36 +120,36 @@ def _both(a: float | None, b: float | None) -> float | None:
     return math.hypot(a, b) if a is not None and b is not None else None
 
 
-def _python_apart(found: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
+def _python_apart(known_parts: dict[str, Known], own_s: Sequence[float]) -> dict[str, Known]:
     """Move TensorFlow's own share of the profiled Python time to dispatch."""
-    if not own_s or "python" not in found:
-        return found
-    python, beside = found["python"], found.get("dispatch", Known(0.0, 0.0, "profiled"))
+    if not own_s or "python" not in known_parts:
+        return known_parts
+    python, beside = known_parts["python"], known_parts.get("dispatch", Known(0.0, 0.0, "profiled"))
     # Dispatch already includes Python code that TensorFlow calls back.
     own = min(statistics.median(own_s), python.seconds + beside.seconds)
     half = _both(beside.half, python.half)
     return {
-        **found,
+        **known_parts,
         "dispatch": Known(beside.seconds + python.seconds - own, half, "profiled"),
         "python": Known(own, _half(own_s, [1.0] * len(own_s)), "timed apart"),
     }
 
 
 def _filled(
-    found: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
+    known_parts: Mapping[str, Known], total_s: float, calls: int, on_device: Mapping[str, float]
 ) -> Account:
     """Scale the parts to the length of unprofiled calls; the amount of stretching widens each interval."""
-    whole = math.fsum(known.seconds for known in found.values())
+    whole = math.fsum(known.seconds for known in known_parts.values())
     if whole <= 0:
         return unknown(total_s, "the profiler saw nothing of a call")
-    held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in found.items()}
+    held = {name: min(known.seconds, on_device.get(name, 0.0)) for name, known in known_parts.items()}
     if math.fsum(held.values()) > total_s or math.fsum(held.values()) >= whole:
-        held = {}  # the device itself behaved differently: fit all of it
+        held = {}  # the device itself behaved differently, so scale all parts
     device_s = math.fsum(held.values())
     factor = min(total_s / whole, (total_s - device_s) / (whole - device_s))
     left = total_s - device_s - factor * (whole - device_s) if device_s else 0.0
     parts = {}
-    for name, known in found.items():
+    for name, known in known_parts.items():
         fitted = known.seconds - held.get(name, 0.0)
         half = None if known.half is None else known.half * factor + abs(factor - 1) * fitted
         parts[name] = Known(held.get(name, 0.0) + fitted * factor, half, known.source)
@@ -157,22 +159,22 @@ def _filled(
     return _build_account(parts, total_s, calls)
 
 
-def of_parts(found: Mapping[str, Known], total_s: float, note: str = "") -> Account:
+def of_parts(known_parts: Mapping[str, Known], total_s: float, note: str = "") -> Account:
     """Return the account of a call that was not profiled: separately timed parts, and the rest unknown.
 
     If overlapping parts add up to more than a call, all are shortened by the same factor.
     """
-    whole = math.fsum(known.seconds for known in found.values())
+    whole = math.fsum(known.seconds for known in known_parts.values())
     if whole > total_s:
         factor = total_s / whole
-        found = {
+        known_parts = {
             name: replace(known, seconds=known.seconds * factor, half=(known.half or 0.0) * factor)
-            for name, known in found.items()
+            for name, known in known_parts.items()
         }
     rest = max(0.0, total_s - whole)
-    halves = [known.half for known in found.values() if known.half is not None]
+    halves = [known.half for known in known_parts.values() if known.half is not None]
     left = Known(rest, math.hypot(*halves) if halves else None, "remainder")
-    return msgspec.structs.replace(_build_account({**found, NOT_KNOWN: left}, total_s, 0), note=note)
+    return msgspec.structs.replace(_build_account({**known_parts, NOT_KNOWN: left}, total_s, 0), note=note)
 
 
 def unknown(total_s: float, note: str) -> Account:

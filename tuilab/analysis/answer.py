@@ -79,11 +79,13 @@ def at_point(state: RunState, point: int) -> list[str]:
 
 def timing(arm: ArmState, point: int) -> str:
     """Return `0.48 ms [0.47 0.50]`, without the interval if there is none."""
-    found = estimate_at(arm, point)
-    if found is None:
+    estimate = estimate_at(arm, point)
+    if estimate is None:
         return "not timed"
-    figure = median_of(found.median, found.half_width)
-    return figure if found.interval is None else f"{figure} {interval(*found.interval, found.median)}"
+    figure = median_of(estimate.median, estimate.half_width)
+    return (
+        figure if estimate.interval is None else f"{figure} {interval(*estimate.interval, estimate.median)}"
+    )
 
 
 def _ending(state: RunState) -> str:
@@ -116,23 +118,23 @@ def _of_each_kind(state: RunState, point: int) -> list[str]:
 
 def _disturbed(state: RunState, arms: list[ArmState], point: int) -> str:
     """Describe the arms that run at another speed while the machine is otherwise idle, with both figures."""
-    found = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
-    if not found:
+    slowed = [(arm, apart) for arm in arms if (apart := undisturbed(state, arm, point)) is not None]
+    if not slowed:
         return ""
-    lines = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in found[:MOST_NAMED]]
-    more = f" ({len(found) - MOST_NAMED} more like it)" if len(found) > MOST_NAMED else ""
-    return _capital(" ".join(f"{part}." for part in lines) + more, keep=bool(found[0][0].arm.host))
+    lines = [f"{name_of(arm, point)}: {apart.sentence}" for arm, apart in slowed[:MOST_NAMED]]
+    more = f" ({len(slowed) - MOST_NAMED} more like it)" if len(slowed) > MOST_NAMED else ""
+    return _capital(" ".join(f"{part}." for part in lines) + more, keep=bool(slowed[0][0].arm.host))
 
 
 def _traced_anew(state: RunState, arms: list[ArmState], point: int) -> str:
     """Describe the arms whose time is mostly retracing, which are excluded from comparisons."""
-    found = [arm for arm in arms if retraced(arm, point)]
-    if not found:
+    retraced_arms = [arm for arm in arms if retraced(arm, point)]
+    if not retraced_arms:
         return ""
-    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in found[:MOST_NAMED]]
-    named += [f"{len(found) - MOST_NAMED} more"] * (len(found) > MOST_NAMED)
-    verb = "is" if len(found) == 1 else "are"
-    why = retraced(found[0], point).rstrip(".")
+    named = [f"{name_of(arm, point)} ({timing(arm, point)})" for arm in retraced_arms[:MOST_NAMED]]
+    named += [f"{len(retraced_arms) - MOST_NAMED} more"] * (len(retraced_arms) > MOST_NAMED)
+    verb = "is" if len(retraced_arms) == 1 else "are"
+    why = retraced(retraced_arms[0], point).rstrip(".")
     so_far = "So far " if state.running else ""
     return f"{so_far}{listed(named)} {verb} not compared: {why}."
 
@@ -142,10 +144,10 @@ def _figures(state: RunState, arms: list[ArmState], point: int) -> list[str]:
     place = _place(state, point)
     if not has_gpu(state) and not place and (sentence := _graph_against_eager(state, arms, point)):
         return [sentence]
-    found = ranked(arms, point)
-    lead = place + _lead(state, found, point)
-    behind = [_next(found, point)] if len(found.tied) < len(found.arms) else []
-    return [lead, *behind, _scattered(found.wild, point), _too_few(found.few, point)]
+    ranking = ranked(arms, point)
+    lead = place + _lead(state, ranking, point)
+    behind = [_next(ranking, point)] if len(ranking.tied) < len(ranking.arms) else []
+    return [lead, *behind, _scattered(ranking.wild, point), _too_few(ranking.few, point)]
 
 
 def _scattered(arms: list[ArmState], point: int) -> str:
@@ -167,10 +169,10 @@ def _too_few(arms: list[ArmState], point: int) -> str:
 
 def _place(state: RunState, point: int) -> str:
     """Return `At 256 samples ` in a sweep, else ""."""
-    found = next((p for p in state.points if p.index == point), None)
-    if found is None or not axes(state):
+    sweep_point = next((p for p in state.points if p.index == point), None)
+    if sweep_point is None or not axes(state):
         return ""
-    return f"At {place_words(place_of(state, found, axes(state)))} "
+    return f"At {place_words(place_of(state, sweep_point, axes(state)))} "
 
 
 def _span(state: RunState, point: int, lone: ArmState | None) -> str:
@@ -182,10 +184,12 @@ def _span(state: RunState, point: int, lone: ArmState | None) -> str:
         sizes = [place for place, arms in series.arms.items() if arm in arms]
         if arm is None or len(sizes) < 2:
             break
-        told = [sizes[0], sizes[-1]]
+        named_sizes = [sizes[0], sizes[-1]]
         if lone:
-            told += [place for place in sizes[1:-1] if series.points[place] == point]
-        parts = [f"{timing(arm, series.points[s])} at {on_axis(series.axis, size(s))}" for s in sorted(told)]
+            named_sizes += [place for place in sizes[1:-1] if series.points[place] == point]
+        parts = [
+            f"{timing(arm, series.points[s])} at {on_axis(series.axis, size(s))}" for s in sorted(named_sizes)
+        ]
         so_far = "So far " if state.running else ""
         return f"{so_far}{arm.label} takes {listed(parts)}."
     return ""
@@ -203,22 +207,22 @@ def _lead(state: RunState, ranking: Ranking, point: int) -> str:
     if len(tied) == 1:
         among = " of those that can be told apart" if ranking.apart else ""
         return _capital(f"{so_far}{first} is fastest{among}: {timing(arms[0], point)}.", keep=keep)
-    found = [compare(arm, arms[0], point) for arm in tied[1:]]
+    ratios = [compare(arm, arms[0], point) for arm in tied[1:]]
     unseen = brief = ""
-    if any(each is not None and each.is_slower for each in found):
-        spans = [each.interval for each in found if each is not None and each.interval is not None]
+    if any(each is not None and each.is_slower for each in ratios):
+        spans = [each.interval for each in ratios if each is not None and each.interval is not None]
         verb = f"lie within {percent(max(max(high, 1 / low) for low, high in spans) - 1)} of each other"
     else:
         if not all(close(arm, arms[0], point) for arm in tied[1:]):
             verb = "cannot be told apart within the noise"
-            if all(each is None or each.least is None for each in found):
+            if all(each is None or each.least is None for each in ratios):
                 verb = "have too few rounds to be told apart"
             verb = "cannot be told apart yet" if state.running else verb
         elif len(tied) == len(arms):
             verb = "are equal within the noise"
         else:
             verb, brief = "are fastest, equal within the noise", "are equal within the noise"
-        unseen = "" if state.running else _unseen(found)
+        unseen = "" if state.running else _unseen(ratios)
     names = [name_of(arm, point) for arm in tied]
     head = f"{so_far}{listed(names)} {verb}."
     if len(head) > HEADLINE:
@@ -270,25 +274,25 @@ def _graph_against_eager(state: RunState, arms: list[ArmState], point: int) -> s
         return ""
     eager = next((arm for arm in arms if arm.arm.mode == "eager"), None)
     graph = next((arm for arm in arms if arm.arm.mode != "eager"), None)
-    found = compare(eager, graph, point) if eager is not None and graph is not None else None
-    if eager is None or graph is None or found is None or found.interval is None:
+    ratio = compare(eager, graph, point) if eager is not None and graph is not None else None
+    if eager is None or graph is None or ratio is None or ratio.interval is None:
         return ""
     what = "one graph" if graph.arm.mode == "graph" else "XLA"
     lead = _capital(f"{'so far ' if state.running else ''}{what}", keep=False)
-    contradicted = (found.ratio < 1) != (arms.index(eager) < arms.index(graph))
-    if not found.differs or contradicted:
-        verb = "are equal" if found.alike else "cannot be told apart"
-        unseen = "" if state.running else _unseen([found])
+    contradicted = (ratio.ratio < 1) != (arms.index(eager) < arms.index(graph))
+    if not ratio.differs or contradicted:
+        verb = "are equal" if ratio.alike else "cannot be told apart"
+        unseen = "" if state.running else _unseen([ratio])
         return f"{lead} and eager {verb} within the noise. {_against(graph, eager, point)}{unseen}."
-    apart = by_rounds(found, eager, graph, point)
-    if found.ratio < 1:
+    apart = by_rounds(ratio, eager, graph, point)
+    if ratio.ratio < 1:
         eager_is = (
-            f"{'So far eager' if state.running else 'Eager'} is {found.turned.words} faster than {what}"
+            f"{'So far eager' if state.running else 'Eager'} is {ratio.turned.words} faster than {what}"
         )
-        return f"{eager_is} {found.turned.span}. {_against(eager, graph, point)}{apart}."
+        return f"{eager_is} {ratio.turned.span}. {_against(eager, graph, point)}{apart}."
     ops = _ops(state, eager, graph, point)
     return (
-        f"{lead} is {found.words} faster than eager {found.span}. {_against(graph, eager, point)}{apart}{ops}"
+        f"{lead} is {ratio.words} faster than eager {ratio.span}. {_against(graph, eager, point)}{apart}{ops}"
     )
 
 
@@ -321,10 +325,10 @@ def _saved(eager: ArmState, graph: ArmState, point: int) -> str:
     """Return `dispatch takes 560 µs instead of 3.77 ms` for the part with most of a graph's saving; "" if
     none has half.
     """
-    found = most_saved(eager, graph, point)
-    if found is None:
+    saving = most_saved(eager, graph, point)
+    if saving is None:
         return ""
-    part, other = found
+    part, other = saving
     one, instead = (seconds(each.seconds, each.half_width_s) for each in (other, part))
     return f"{PHASE_WORDS.get(part.phase, part.phase)} takes {one} instead of {instead}"
 
@@ -358,10 +362,10 @@ def _merged(arms: list[ArmState], point: int) -> str:
     """Return a note that a graph computes duplicate work once, if that is a good part of the
     requested work.
     """
-    told = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
-    if not told:
+    messages = {arm.label: f.message for arm in arms for f in arm.flags if f.code == "merged"}
+    if not messages:
         return ""
-    return f"In {listed(list(told)[:MOST_NAMED])} {short(next(iter(told.values())))}."
+    return f"In {listed(list(messages)[:MOST_NAMED])} {short(next(iter(messages.values())))}."
 
 
 def _vanished(state: RunState, point: int) -> str:
@@ -400,8 +404,8 @@ def _nothing(state: RunState, point: int) -> list[str]:
 
 def _first_look(state: RunState, point: int) -> str:
     """Return the warm-up times of one arm per device while the others are built; "" before there are any."""
-    found = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
-    return f"First look, not counted: at best {listed(found[:MOST_NAMED])} a call." if found else ""
+    figures = [f"{name_of(arm, point)} {median_of(best)}" for arm, best in first_looks(state, point)]
+    return f"First look, not counted: at best {listed(figures[:MOST_NAMED])} a call." if figures else ""
 
 
 def _prepared(state: RunState, point: int) -> str:

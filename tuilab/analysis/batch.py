@@ -10,7 +10,7 @@ from tuilab.model.result import Crossover, PointResult
 from tuilab.model.run import RunState
 
 ENOUGH = 0.9
-"""Share of the best throughput from which a batch pays."""
+"""Minimum share of the best throughput for a batch to pay."""
 
 
 def batch_answer(
@@ -24,8 +24,8 @@ def batch_answer(
         return None
     along = state.sweep is not None and [axis.parameter for axis in state.sweep.axes] == [model.batch]
     pays = paying(points, model.batch) if along else None
-    found = [c.at for c in crossovers if along and c.a.startswith("gpu") and c.b.startswith("cpu")]
-    gpu = next((at for at in found if at is not None), None)
+    crossing_batches = [c.at for c in crossovers if along and c.a.startswith("gpu") and c.b.startswith("cpu")]
+    gpu = next((at for at in crossing_batches if at is not None), None)
     words = []
     if pays is not None:
         words.append(f"A batch of {pays:,} reaches {ENOUGH:.0%} of the best throughput.")
@@ -42,11 +42,11 @@ HOW = {
 }
 
 
-def fitting(found: Sequence[Fit]) -> list[str]:
+def fitting(fits: Sequence[Fit]) -> list[str]:
     """Return a sentence per device: the largest batch of each variant, and what ended the search."""
     out = []
-    for device in dict.fromkeys(fit.device for fit in found):
-        own = [fit for fit in found if fit.device == device]
+    for device in dict.fromkeys(fit.device for fit in fits):
+        own = [fit for fit in fits if fit.device == device]
         alike = len({(fit.batch, fit.ended_by) for fit in own}) == 1
         shown = [
             f"{fit.batch:,}{'' if alike or not fit.variant else f' ({fit.variant})'}"
@@ -58,7 +58,7 @@ def fitting(found: Sequence[Fit]) -> list[str]:
         limited = " Larger ones do not fit." if all(fit.ended_by == "memory" for fit in own) else ""
         out.append(
             f"On {device} batches of up to {about}{listed(shown)} fit into the "
-            f"{size(own[0].memory)} of memory that are free, {how}.{limited}"
+            f"{size(own[0].memory)} of free memory, {how}.{limited}"
         )
     return out
 

@@ -36,11 +36,11 @@ def count(samples: Sequence[float]) -> int:
 def outliers(samples: Sequence[float]) -> Found | None:
     """Return a doubt with the number of outliers in `samples` (seconds per call), and the worst of them."""
     finite = [s for s in samples if math.isfinite(s)]
-    found = count(finite)
-    if not found:
+    outside = count(finite)
+    if not outside:
         return None
-    verb = "lies" if found == 1 else "lie"
-    message = f"{found:,} of {len(finite):,} samples {verb} far outside the rest"
+    verb = "lies" if outside == 1 else "lie"
+    message = f"{outside:,} of {len(finite):,} samples {verb} far outside the rest"
     middle = statistics.median(finite)
     if middle > 0:
         message += f"; the slowest took {times(max(finite) / middle)} the median"
@@ -68,12 +68,12 @@ class Levels(NamedTuple):
 
 def levels(samples: Sequence[float]) -> Found | None:
     """Return a doubt if `samples` (seconds per call) have two levels."""
-    found = two_levels(samples)
-    if found is None:
+    split = two_levels(samples)
+    if split is None:
         return None
     words = (
-        f"two speeds with little in between: {percent(1 - found.high_share)} of the samples at "
-        f"{seconds(found.low_s)}, {percent(found.high_share)} at {seconds(found.high_s)}"
+        f"two speeds with little in between: {percent(1 - split.high_share)} of the samples at "
+        f"{seconds(split.low_s)}, {percent(split.high_share)} at {seconds(split.high_s)}"
     )
     return Found("two-levels", f"{words}; which one the median shows may change from run to run")
 
@@ -122,10 +122,10 @@ MOST_POINTS = 500
 
 def drift(samples: Sequence[float]) -> Found | None:
     """Return a doubt if `samples` (seconds per call, in order, evenly spaced) drifted by more than 2%."""
-    found = movement(samples)
-    if found is None:
+    drifted = movement(samples)
+    if drifted is None:
         return None
-    moved, p = found
+    moved, p = drifted
     word = "slowed down" if moved > 0 else "sped up"
     # `moved` is relative to the speed at half-time; the line rises and falls by half of it.
     low, high = 1 - abs(moved) / 2, 1 + abs(moved) / 2

@@ -206,8 +206,8 @@ def unlike(first: RunState, second: RunState, swept: Collection[str] = ()) -> li
 
 def disturbed(state: RunState) -> list[str]:
     """Return what disturbed a run and may affect its figures; one message per kind."""
-    found = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
-    return [found[code] for code in DISTURBED if code in found]
+    messages = {flag.code: flag.message for flag in reversed(state.flags) if flag.code in DISTURBED}
+    return [messages[code] for code in DISTURBED if code in messages]
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,8 +239,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         if not self.differs:
             return SAME
-        found = RatioEstimate(self.ratio, self.low, self.high, 0)
-        return f"{found.words} slower" if self.ratio > 1 else f"{found.turned.words} faster"
+        ratio = RatioEstimate(self.ratio, self.low, self.high, 0)
+        return f"{ratio.words} slower" if self.ratio > 1 else f"{ratio.turned.words} faster"
 
     @property
     def bounds(self) -> str:
@@ -288,7 +288,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
     indices = [places(state, names) for state in states]
     against = states[base]
     compared = [() if state is against else compare_arms(against, state, names) for state in states]
-    found = [{(c.arm, tuple(c.at.items())): c for c in own} for own in compared]
+    by_arm_and_place = [{(c.arm, tuple(c.at.items())): c for c in own} for own in compared]
     every = ordered([place for known in indices for place in known])
     common = [place for place in every if sum(place in known for known in indices) > 1]
     labels = {arm: known.label for state in reversed(states) for arm, known in state.arms.items()}
@@ -297,7 +297,7 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
         for place in common:
             figures = tuple(
                 _figure(state, arm, index.get(place), own.get((arm, place)))
-                for state, index, own in zip(states, indices, found, strict=True)
+                for state, index, own in zip(states, indices, by_arm_and_place, strict=True)
             )
             if any(figures):
                 arms.append(ArmAcross(arm=arm, label=labels[arm], at=place_words(place), figures=figures))
@@ -306,7 +306,12 @@ def across(states: Sequence[RunState], base: int = 0) -> Across:
         warnings=tuple(_warnings(against, state, names) for state in states),
         arms=tuple(arms),
         note=next(
-            (said for s, own in zip(states, compared, strict=True) if (said := note(against, s, own))), ""
+            (
+                sentence
+                for s, own in zip(states, compared, strict=True)
+                if (sentence := note(against, s, own))
+            ),
+            "",
         ),
         left_out=len(every) - len(common),
     )

@@ -37,15 +37,17 @@ def confidence(state: RunState) -> Confidence:
     """Return the confidence at the run's headline point, over all measured arms."""
     point = summary_point(state)
     arms = measured(state, point)
-    halves = [found.relative_half_width for arm in arms if (found := estimate_at(arm, point)) is not None]
+    halves = [
+        estimate.relative_half_width for arm in arms if (estimate := estimate_at(arm, point)) is not None
+    ]
     known = [half for half in halves if half is not None]
     reached = max(known) if known and len(known) == len(halves) else None
     wanted = state.budget.precision if state.budget else None
     codes = dict.fromkeys(_codes(state, point))
     reasons = tuple(words for code, words in SHORT.items() if code in codes)
-    within = [found.relative_half_width for arm in arms if (found := within_first(arm.cells[point]))]
-    # An interval over processes reflects how much they differ. The budget's goal is an interval of the first
-    # process, which is the one to check in a run of many.
+    within = [estimate.relative_half_width for arm in arms if (estimate := within_first(arm.cells[point]))]
+    # An interval over processes reflects how much they differ. The budget's precision is for one process, so
+    # check the first one's interval in a run of several.
     firsts = [half for half in within if half is not None]
     first = max(firsts) if firsts and len(firsts) == len(arms) else reached
     if reached is not None and first is not None and state.workers >= MIN_SAMPLES:
@@ -84,9 +86,9 @@ def _codes(state: RunState, point: int) -> Iterator[str]:
     yield from (caveat.code for caveat in state.flags)
     for arm in measured(state, point):
         yield from (caveat.code for caveat in arm.flags if caveat.point in (None, point))
-        found = doubt(arm.cells[point])
-        if found is not None:
-            yield found.code
+        doubted = doubt(arm.cells[point])
+        if doubted is not None:
+            yield doubted.code
         if elsewhere(arm, point):
             yield "other-device"
 

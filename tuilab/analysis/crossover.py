@@ -99,10 +99,10 @@ def places(a: Timings, b: Timings, begun: Sequence[int] = ()) -> list[SizeRatio]
     logs = {size: _paired(tuple(a[size].items()), tuple(b[size].items())) for size in sizes}
     rhos = [rho for samples, rho in logs.values() if len(samples) >= CORRELATED_FROM]
     rho = sum(rhos) / len(rhos) if rhos else 0.0
-    found = {size: _located(samples, rho) for size, (samples, _) in logs.items()}
+    located = {size: _located(samples, rho) for size, (samples, _) in logs.items()}
     if begun:
-        found = {s: combined(whole, _by_process(a[s], b[s], begun, rho)) for s, whole in found.items()}
-    return [SizeRatio(size, ratio) for size, ratio in found.items() if ratio is not None]
+        located = {s: combined(whole, _by_process(a[s], b[s], begun, rho)) for s, whole in located.items()}
+    return [SizeRatio(size, ratio) for size, ratio in located.items() if ratio is not None]
 
 
 def _by_process(
@@ -129,7 +129,10 @@ def signs(at: Sequence[SizeRatio]) -> list[int]:
 
 
 def leads(at: Sequence[SizeRatio]) -> list[int]:
-    """Return the lead at each place, tested at the same level. Only a lead can support a crossover."""
+    """Return which arm leads at each size, tested at the same level as `signs`.
+
+    Only a lead can support a crossover.
+    """
     return [place.lead(_level(at)) for place in at]
 
 
@@ -275,9 +278,9 @@ def crossover(a: Timings, b: Timings, pair: Pair, begun: Sequence[int] = ()) -> 
     begun: as for `places`. In the result, `a` is the arm that overtakes (or would), which may be `pair.b`.
     """
     at = places(a, b, begun)
-    found = crossings(at)
-    if found:
-        return _choose_crossing(found, pair)
+    changes = crossings(at)
+    if changes:
+        return _choose_crossing(changes, pair)
     known = signs(at) if len({*signs(at)} - {0}) == 1 else leads(at)
     if jumps(at) or len({*known} - {0}) != 1:
         return _unknown(at, pair)
@@ -293,11 +296,11 @@ def next_size(
     interpolation is accurate close to a measured place, so one or two sizes suffice where bisection takes
     five. Crossings are refined one after another, in order.
     """
-    found = crossings(places(a, b))
-    if not found:
+    changes = crossings(places(a, b))
+    if not changes:
         return Step(None, "no significant change of sign to narrow")
     step = Step(None, "")
-    for crossing in found:
+    for crossing in changes:
         step = _step(crossing, math.log1p(precision), allowed)
         if step.size is not None:
             return step
@@ -326,18 +329,18 @@ def _where(crossing: Crossing, axis: str) -> str:
     return on_axis(axis, size(crossing.at, half), size_interval(crossing.low, crossing.high))
 
 
-def _choose_crossing(found: Sequence[Crossing], pair: Pair) -> Crossover:
+def _choose_crossing(changes: Sequence[Crossing], pair: Pair) -> Crossover:
     parts = []
-    for crossing in found:
+    for crossing in changes:
         names = (pair.a_label, pair.b_label) if crossing.overtakes else (pair.b_label, pair.a_label)
         parts.append(f"{names[0]} overtakes {names[1]} at {_where(crossing, pair.axis)}")
-    first = found[0]
+    first = changes[0]
     return Crossover(
         a=pair.a if first.overtakes else pair.b,
         b=pair.b if first.overtakes else pair.a,
         at=first.at,
         ci95=(first.low, first.high),
-        status="found" if len(found) == 1 else "several",
+        status="found" if len(changes) == 1 else "several",
         sentence=listed(parts) + ".",
     )
 
@@ -391,8 +394,8 @@ def _one_sided(at: Sequence[SizeRatio], known: Sequence[int], pair: Pair) -> Cro
 
 
 def _lead(place: SizeRatio, sign: int) -> str:
-    found = from_location(place.ratio)
-    return (found if sign > 0 else found.turned).words
+    ratio = from_location(place.ratio)
+    return (ratio if sign > 0 else ratio.turned).words
 
 
 def _closes(at: Sequence[SizeRatio]) -> bool:

@@ -19,7 +19,7 @@ from tuilab.model.run import ArmState, RunState
 MOST_OPS = 4
 """Maximum number of op kinds in a sentence."""
 FIRST_CALLS = 1.5
-"""Ratio of two first calls from which it is reported; each process has only one."""
+"""Minimum ratio of two first calls to be reported; each process has only one."""
 ALIKE = 1.1
 """Arms known to be within this ratio are reported as equal."""
 DOUBT = 0.05
@@ -45,19 +45,19 @@ def pairs(state: RunState, point: int) -> tuple[EnvironmentPair, ...]:
 
 def sentences(state: RunState, point: int) -> list[str]:
     """Return the sentences about the pairs, for the answer."""
-    told = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
-    if told and state.workers < 2:
+    lines = [sentence for pair in pairs(state, point) for sentence in pair.sentences]
+    if lines and state.workers < 2:
         # Processes differ in speed, so a single process per environment cannot show what the environment
         # causes.
-        told[0] = f"{'So far, of' if state.running else 'Of'} one process each: {told[0]}"
-    return told
+        lines[0] = f"{'So far, of' if state.running else 'Of'} one process each: {lines[0]}"
+    return lines
 
 
 def _pair(state: RunState, point: int, a: str, b: str) -> EnvironmentPair:
     ok = {id(arm) for arm in measured(state, point)}
     both = [(one, other) for one, other in _pair_arms(state, a, b) if id(one) in ok and id(other) in ok]
-    found = [(one, other, log_ratio(one.cell(point), other.cell(point))) for one, other in both]
-    known = [(one, other, middle) for one, other, middle in found if middle is not None]
+    compared = [(one, other, log_ratio(one.cell(point), other.cell(point))) for one, other in both]
+    known = [(one, other, middle) for one, other, middle in compared if middle is not None]
     names = labels([_bare(one) for one, _, _ in known])
     rows = [
         _row(name, from_location(middle), middle, len(known))
@@ -101,13 +101,15 @@ def _faster(rows: Sequence[EnvironmentRatio], a: str, b: str) -> str:
     """Return `CPU graph: new is 1.30× faster than old [1.25 1.36]; CPU eager: equal within 3%.`"""
     if not rows:
         return f"No arm was measured in both {a} and {b}."
-    told = [row for row in rows if row.differs]
-    parts = [f"{row.arm}: {_difference(row, a, b)}" for row in told]
+    differing = [row for row in rows if row.differs]
+    parts = [f"{row.arm}: {_difference(row, a, b)}" for row in differing]
     same = [row for row in rows if not row.differs]
     if same:
         spans = [max(row.ci95[1], 1 / row.ci95[0]) for row in same if row.ci95 and row.ci95[0] > 0]
         widest = max(spans) if len(spans) == len(same) else None
-        which = listed([row.arm for row in same]) if told else "every arm" if len(rows) > 1 else rows[0].arm
+        which = (
+            listed([row.arm for row in same]) if differing else "every arm" if len(rows) > 1 else rows[0].arm
+        )
         if widest is not None and widest <= ALIKE:
             parts.append(f"{which}: {a} and {b} are equal within {percent(widest - 1)}")
         else:

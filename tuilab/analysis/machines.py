@@ -70,9 +70,9 @@ def _machine_summary(
 
 def _best(state: RunState, point: int, kind: str) -> Best | None:
     for arm in measured(state, point):
-        found = estimate_at(arm, point)
-        if family_of(arm, point) == kind and not arm.arm.together and found is not None:
-            return Best(_label(state, arm), found.median, found.low, found.high)
+        estimate = estimate_at(arm, point)
+        if family_of(arm, point) == kind and not arm.arm.together and estimate is not None:
+            return Best(_label(state, arm), estimate.median, estimate.low, estimate.high)
     return None
 
 
@@ -83,12 +83,12 @@ def _label(state: RunState, arm: ArmState) -> str:
 
 
 def _crossed(state: RunState) -> Crossed | None:
-    found = next(iter(crossovers(state)), None)
-    if found is None or state.sweep is None:
+    first = next(iter(crossovers(state)), None)
+    if first is None or state.sweep is None:
         return None
-    a, b = (_label(state, state.arms[name]) for name in (found.a, found.b))
-    low, high = found.ci95 or (None, None)
-    return Crossed(state.sweep.axes[0].parameter, a, b, found.status, found.at, low, high)
+    a, b = (_label(state, state.arms[name]) for name in (first.a, first.b))
+    low, high = first.ci95 or (None, None)
+    return Crossed(state.sweep.axes[0].parameter, a, b, first.status, first.at, low, high)
 
 
 MOST_NAMED = 4
@@ -127,8 +127,10 @@ def compared(machine_summaries: Iterable[MachineSummary]) -> list[PresetRows]:
         for text, own in sorted(by_parameters.items(), key=lambda item: -len(item[1])):
             own.sort(key=_machine)
             differing = _differing(values[text], list(values.values()))
-            found = tuple(disagreements(own))
-            out.append(PresetRows(preset=preset, differing=differing, rows=_rows(own), disagreements=found))
+            conflicts = tuple(disagreements(own))
+            out.append(
+                PresetRows(preset=preset, differing=differing, rows=_rows(own), disagreements=conflicts)
+            )
     return out
 
 
@@ -183,14 +185,14 @@ def disagreements(machine_summaries: Sequence[MachineSummary]) -> list[str]:
 def _crossings(machine_summaries: Sequence[MachineSummary]) -> list[str]:
     """Describe crossovers whose intervals do not overlap, and those that only some machines have."""
     known = [(s.crossed, s.machine) for s in machine_summaries if s.crossed and s.crossed.status != "unknown"]
-    found = [(c, machine) for c, machine in known if c.at is not None]
-    if not found:
+    crossed = [(c, machine) for c, machine in known if c.at is not None]
+    if not crossed:
         return []
-    if len(found) < len(known):
+    if len(crossed) < len(known):
         groups = _groups(("found" if c.at is not None else "none", machine) for c, machine in known)
         return ["a crossover: " + _named(groups)]
-    low = max(found, key=lambda one: one[0].low or one[0].at or 0.0)
-    high = min(found, key=lambda one: one[0].high or one[0].at or 0.0)
+    low = max(crossed, key=lambda one: one[0].low or one[0].at or 0.0)
+    high = min(crossed, key=lambda one: one[0].high or one[0].at or 0.0)
     if (low[0].low or low[0].at or 0.0) <= (high[0].high or high[0].at or 0.0):
         return []
     ends = [f"{size(c.at or 0.0)} on {machine}" for c, machine in (high, low)]

@@ -213,9 +213,9 @@ def _medians(cell: ArmSamples) -> list[Location]:
     if not cell.begun:
         return []
     cuts = (cell.samples[_cut(cell, low, high)] for low, high in _spans(cell))
-    found = [(median(cut), len(cut)) for cut in cuts if len(cut) >= SHORTEST]
+    medians = [(median(cut), len(cut)) for cut in cuts if len(cut) >= SHORTEST]
     return [
-        Location(math.log(middle), None, 0, n) for middle, n in found if middle is not None and middle > 0
+        Location(math.log(middle), None, 0, n) for middle, n in medians if middle is not None and middle > 0
     ]
 
 

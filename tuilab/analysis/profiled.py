@@ -13,10 +13,10 @@ from tuilab.model.profile import OpTime, Phase, Profile
 from tuilab.model.quantity import seconds as shown
 
 MATTERS = 0.15
-"""Share of a call from which a part is worth advice: the most that removing the part can gain."""
+"""Minimum share of a call for a part to be worth advice: the most that removing it can gain."""
 INPUT_HIGH, LAUNCH_HIGH = 0.20, 0.30
 MOSTLY = 0.9
-"""Of the time of the copies: if the link takes that share of it, nothing is said of the rest."""
+"""Share of the copies' time: if the link takes that much, the rest is not mentioned."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ def time_in(profile: Profile, *phases: str) -> float:
 
 def diagnose(profile: Profile) -> tuple[str, ...]:
     """Return sentences, most informative first; at least one."""
-    found = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
-    return tuple(found) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
+    sentences = [*_input(profile), *_overhead(profile), *_stalls(profile), *_copies(profile), *_top(profile)]
+    return tuple(sentences) or (f"No TensorFlow op ran in the {shown(profile.measured_s)} of a call.",)
 
 
 def input_bound(share: float) -> str:
-    """Return how far waiting for input binds a call, judged by the share as it is printed."""
+    """Describe how strongly waiting for input limits a call, judged by the printed share."""
     return f"{'highly' if round(share, 2) >= INPUT_HIGH else 'moderately'} input-bound"
 
 

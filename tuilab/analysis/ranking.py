@@ -54,7 +54,7 @@ def ranked(arms: list[ArmState], point: int) -> Ranking:
     short_of = [arm for arm in arms[1:] if arm not in known] if known else []
     arms = [arm for arm in arms if arm not in short_of]
     tied, wild = _tied(arms, point)
-    few = [arm for arm in wild if (found := compare(arm, arms[0], point)) and found.n < MIN_SAMPLES]
+    few = [arm for arm in wild if (ratio := compare(arm, arms[0], point)) and ratio.n < MIN_SAMPLES]
     return Ranking(
         arms=[arm for arm in arms if arm not in wild],
         tied=tied,
@@ -81,18 +81,18 @@ def _tied(arms: list[ArmState], point: int) -> tuple[list[ArmState], list[ArmSta
 
 def _slower(arm: ArmState, first: ArmState, point: int) -> bool:
     """Return True if an arm with a greater median is also slower round by round."""
-    found = compare(arm, first, point)
-    return found is not None and found.is_slower and found.ratio >= LEAST
+    ratio = compare(arm, first, point)
+    return ratio is not None and ratio.is_slower and ratio.ratio >= LEAST
 
 
 def _interval(arm: ArmState, other: ArmState, point: int) -> tuple[float, float] | None:
-    found = compare(arm, other, point)
-    return found.interval if found is not None else None
+    ratio = compare(arm, other, point)
+    return ratio.interval if ratio is not None else None
 
 
 def close(arm: ArmState, other: ArmState, point: int) -> bool:
-    found = compare(arm, other, point)
-    return found is not None and found.alike
+    ratio = compare(arm, other, point)
+    return ratio is not None and ratio.alike
 
 
 def copying(arm: ArmState, point: int) -> float:
@@ -103,11 +103,11 @@ def copying(arm: ArmState, point: int) -> float:
 
 def failed_arms(state: RunState, point: int) -> list[tuple[ArmState, str, str]]:
     """Return arms that raised, or that could not run although there is a GPU, with status and reason."""
-    found = [(arm, *arm_status(state, arm, point)) for arm in state.arms.values()]
+    statuses = [(arm, *arm_status(state, arm, point)) for arm in state.arms.values()]
     may = has_gpu(state)
     return [
         (arm, status, reason)
-        for arm, status, reason in found
+        for arm, status, reason in statuses
         if status == "failed" or (status == "unavailable" and (may or arm.arm.device[:3] == "CPU"))
     ]
 
@@ -129,13 +129,13 @@ def most_saved(before: ArmState, after: ArmState, point: int) -> tuple[Part, Par
 
 def first_looks(state: RunState, point: int) -> Sequence[tuple[ArmState, float]]:
     """Return one arm per device with the seconds of its fastest warm-up call, once it has a few."""
-    found: dict[str, tuple[ArmState, float]] = {}
+    fastest: dict[str, tuple[ArmState, float]] = {}
     for arm in sorted(state.arms.values(), key=lambda arm: arm.arm.mode != "graph"):
         warming = arm.cells[point].warming if point in arm.cells else ()
         if len(warming) >= LOOK and arm_status(state, arm, point)[0] not in ("unavailable", "failed"):
             # The minimum, because other activity at the start slows most of these calls down.
-            found.setdefault(arm.arm.device, (arm, min(warming)))
-    return list(found.values())
+            fastest.setdefault(arm.arm.device, (arm, min(warming)))
+    return list(fastest.values())
 
 
 def brief(state: RunState) -> Brief:
@@ -148,10 +148,10 @@ def brief(state: RunState) -> Brief:
     arms = next(iter(comparable(state, point)), [])
     if not arms:
         return Brief(state.rounds, swept=swept)
-    found = estimate_at(arms[0], point)
-    assert found is not None
+    estimate = estimate_at(arms[0], point)
+    assert estimate is not None
     if len(arms) == 1:
-        return Brief(state.rounds, name_of(arms[0], point), found.median, swept=swept)
+        return Brief(state.rounds, name_of(arms[0], point), estimate.median, swept=swept)
     other = [arm for arm in arms if family_of(arm, point) != family_of(arms[0], point)]
     second = (other or arms[1:])[0]
     ratio = compare(second, arms[0], point)
@@ -159,7 +159,7 @@ def brief(state: RunState) -> Brief:
     return Brief(
         rounds=state.rounds,
         fastest=name_of(arms[0], point),
-        median_s=found.median,
+        median_s=estimate.median,
         next=name_of(second, point),
         ratio=ratio.ratio if ratio else None,
         low=low,

@@ -147,22 +147,22 @@ def _ratio(one: ArmSamples, other: ArmSamples) -> RatioEstimate | None:
     return unpaired(log_mean(one), log_mean(other)) if middle is None else from_location(middle)
 
 
-def by_rounds(found: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
+def by_rounds(ratio: RatioEstimate, a: ArmState, b: ArmState, point: int) -> str:
     """Return a clause that explains why the quotient of the displayed medians differs from `found`.
 
-    "" if the quotient is within its interval. found: a's time over b's.
+    "" if the quotient is within its interval. ratio: a's time over b's.
     """
     one, other = (
         as_shown(each.median, each.half_width) if each is not None else 0.0
         for each in (estimate_at(a, point), estimate_at(b, point))
     )
-    if not one or not other or found.interval is None:
+    if not one or not other or ratio.interval is None:
         return ""
-    found, quotient = (found, one / other) if found.ratio >= 1 else (found.turned, other / one)
-    low, high = found.interval or (0.0, math.inf)
-    if low <= quotient <= high or found.words == times(quotient, found.half_width):
+    ratio, quotient = (ratio, one / other) if ratio.ratio >= 1 else (ratio.turned, other / one)
+    low, high = ratio.interval or (0.0, math.inf)
+    if low <= quotient <= high or ratio.words == times(quotient, ratio.half_width):
         return ""
-    why = "mix rounds of different pace" if found.paired else "are not means, and the ratio compares means"
+    why = "mix rounds of different pace" if ratio.paired else "are not means, and the ratio compares means"
     return f"; the medians divide to {times(quotient)}, since they {why}"
 
 
@@ -194,10 +194,10 @@ def measured(state: RunState, point: int) -> list[ArmState]:
     """
     timed: list[tuple[float, int, ArmState]] = []
     for arm in state.arms.values():
-        found = estimate_at(arm, point)
+        figure = estimate_at(arm, point)
         ok = arm_status(state, arm, point)[0] == "ok" and not vanished(state, arm, point)
-        if found is not None and found.median > 0 and ok:
-            timed.append((found.median, len(timed), arm))
+        if figure is not None and figure.median > 0 and ok:
+            timed.append((figure.median, len(timed), arm))
     return [arm for _, _, arm in sorted(timed, key=lambda row: row[:2])]
 
 
@@ -226,9 +226,9 @@ def comparable(state: RunState, point: int) -> list[list[ArmState]]:
 
     Arms that do different work are in different groups; an arm retraced in each call is in none.
     """
-    found = [arm for arm in measured(state, point) if not retraced(arm, point)]
+    arms = [arm for arm in measured(state, point) if not retraced(arm, point)]
     kinds = dict.fromkeys(does(arm, point) for arm in state.arms.values())
-    groups = [[arm for arm in found if does(arm, point) == kind] for kind in kinds]
+    groups = [[arm for arm in arms if does(arm, point) == kind] for kind in kinds]
     return [group for group in groups if group]
 
 
@@ -239,12 +239,12 @@ def beyond_peak(state: RunState, arm: ArmState, point: int) -> str:
     Compares with the highest peak of any dtype, with a margin if it was measured while others used the
     processors. Uses operations only, because bytes may come from a cache.
     """
-    work, found, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
-    if work is None or not work.needed_flop or work.host_only or found is None or roofs is None:
+    work, figure, roofs = arm.work.get(point), estimate_at(arm, point), roofs_of(state, arm)
+    if work is None or not work.needed_flop or work.host_only or figure is None or roofs is None:
         return ""
     device = device_roofs(state, arm, point)
     top = max(device.peaks.values(), default=0.0) if device is not None else 0.0
-    slowest = max(found.interval) if found.interval is not None else found.median
+    slowest = max(figure.interval) if figure.interval is not None else figure.median
     if (
         not top
         or slowest <= 0
@@ -329,11 +329,11 @@ def account_at(arm: ArmState, point: int) -> Account | None:
     All of it is unknown if the unprofiled calls contradict the run's own: the machine was then busier or
     freer, so the profile does not describe the measured calls.
     """
-    cell, found = arm.cells.get(point), estimate_at(arm, point)
-    if cell is None or cell.account is None or found is None or found.median <= 0:
+    cell, figure = arm.cells.get(point), estimate_at(arm, point)
+    if cell is None or cell.account is None or figure is None or figure.median <= 0:
         return None
     account = cell.account
-    return once(cell, "account", lambda: _at_median(cell, account, found.median))
+    return once(cell, "account", lambda: _at_median(cell, account, figure.median))
 
 
 def _at_median(cell: ArmSamples, account: Account, median_s: float) -> Account:
@@ -380,9 +380,9 @@ def place_of(state: RunState, point: Point, names: Sequence[str]) -> AxisValues:
     return tuple((name, value_at(state, point, name)) for name in names)
 
 
-def ordered(found: Sequence[AxisValues]) -> list[AxisValues]:
+def ordered(unordered: Sequence[AxisValues]) -> list[AxisValues]:
     """Return each place once, ascending, with words after numbers."""
-    return sorted(set(found), key=lambda place: [(isinstance(v, str), v) for _, v in place])
+    return sorted(set(unordered), key=lambda place: [(isinstance(v, str), v) for _, v in place])
 
 
 def place_words(place: AxisValues) -> str:
@@ -396,7 +396,7 @@ def missing(state: RunState) -> dict[str, list[int]]:
     lacking = {
         name: [point for point in points if _lacks(state, arm, point)] for name, arm in state.arms.items()
     }
-    return {name: found for name, found in lacking.items() if found}
+    return {name: lacked for name, lacked in lacking.items() if lacked}
 
 
 def can_run(arm: ArmState) -> bool:
@@ -412,6 +412,6 @@ def _lacks(state: RunState, arm: ArmState, point: int) -> bool:
         return True
     if cell.status == "unavailable" or cell.error:
         return False
-    found = estimate(cell.samples)
-    half = found.relative_half_width if found else None
+    figure = estimate(cell.samples)
+    half = figure.relative_half_width if figure else None
     return len(cell.samples) < budget.rounds or half is None or half > budget.precision

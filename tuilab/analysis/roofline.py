@@ -239,7 +239,7 @@ def kernel_count(state: RunState, arm: Arm, point: int) -> int:
 
 
 def prepared(state: RunState, arm: ArmState, point: int, work: Work) -> Work:
-    """Return the work with the host's cost limited to what the run itself shows.
+    """Return the work with the host's cost reduced to what the run's own calls prove.
 
     The cost per image comes from a calibration, which a busy machine lengthens. An arm that prepares images
     one after another needs no more for them than its fastest call took.

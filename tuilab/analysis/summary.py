@@ -69,14 +69,14 @@ def contention(state: RunState, point: int = 0) -> tuple[Contention, ...]:
         alone = state.arms.get(msgspec.structs.replace(arm.arm, together=False).id)
         if not arm.arm.together or alone is None:
             continue
-        found = compare(arm, alone, point)
-        if found is not None and found.interval is not None:
-            out.append(_contention(arm, alone, found, found.interval, point))
+        ratio = compare(arm, alone, point)
+        if ratio is not None and ratio.interval is not None:
+            out.append(_contention(arm, alone, ratio, ratio.interval, point))
     return tuple(out)
 
 
 def _contention(
-    arm: ArmState, alone: ArmState, found: RatioEstimate, interval: tuple[float, float], point: int
+    arm: ArmState, alone: ArmState, ratio: RatioEstimate, interval: tuple[float, float], point: int
 ) -> Contention:
     with_others, by_itself = estimate_at(arm, point), estimate_at(alone, point)
     assert with_others is not None and by_itself is not None  # a ratio has both
@@ -85,9 +85,9 @@ def _contention(
         device=arm.arm.device,
         alone_s=by_itself.median,
         together_s=with_others.median,
-        ratio=found.ratio,
+        ratio=ratio.ratio,
         ci95=interval,
-        sentence=together_sentence(arm, alone, found, point),
+        sentence=together_sentence(arm, alone, ratio, point),
     )
 
 
@@ -104,7 +104,7 @@ def summarise(
         raise ValueError("no run has started, so there is nothing to summarise")
     point = summary_point(state)
     sheet = SHEETS.get(against or ("" if has_gpu(state) else USUAL))
-    crossed = tuple(found for part in by_host(state).values() for found in crossovers(part))
+    crossed = tuple(entry for part in by_host(state).values() for entry in crossovers(part))
     along = _points(state)
     return RunResult(
         schema=SCHEMA,
@@ -125,7 +125,7 @@ def summarise(
         rounds=state.rounds,
         flags=tuple(dict.fromkeys(CaveatLine(flag.code, flag.message) for flag in state.flags)),
         facts=_facts(state),
-        diagnosis=tuple(found for part in by_host(state).values() for found in diagnose(part)),
+        diagnosis=tuple(entry for part in by_host(state).values() for entry in diagnose(part)),
         axis=axes(state),
         points=along,
         crossover=crossed[0] if crossed else None,
@@ -158,7 +158,7 @@ def machine_line(machine: Machine) -> MachineLine:
 
 def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
     status, reason = arm_status(state, arm, point)
-    found, cell = estimate_at(arm, point), arm.cells.get(point)
+    figure, cell = estimate_at(arm, point), arm.cells.get(point)
     whole = account_at(arm, point)
     return ArmResult(
         id=arm.arm.id,
@@ -172,10 +172,12 @@ def _arm(state: RunState, arm: ArmState, point: int) -> ArmResult:
         host=arm.arm.host,
         status=status,
         reason=reason,
-        median_s=found.median if found else None,
-        examples_per_s=_examples(state, point) / found.median if found and _examples(state, point) else None,
-        ci95_s=found.interval if found else None,
-        n=found.n if found else 0,
+        median_s=figure.median if figure else None,
+        examples_per_s=_examples(state, point) / figure.median
+        if figure and _examples(state, point)
+        else None,
+        ci95_s=figure.interval if figure else None,
+        n=figure.n if figure else 0,
         latency_s=latency_at(arm, point),
         first_call_s=cell.first_s if cell else None,
         second_call_s=cell.second_s if cell else None,
@@ -199,8 +201,8 @@ def _examples(state: RunState, point: int) -> int:
 def _flags(state: RunState, arm: ArmState, point: int) -> tuple[CaveatLine, ...]:
     lines = [CaveatLine(flag.code, _located(state, flag, point)) for flag in arm.flags]
     cell = arm.cells.get(point)
-    if cell is not None and (found := doubt(cell)) is not None:
-        lines.insert(0, CaveatLine(found.code, found.message))
+    if cell is not None and (caveat := doubt(cell)) is not None:
+        lines.insert(0, CaveatLine(caveat.code, caveat.message))
     if (apart := undisturbed(state, arm, point)) is not None:
         lines.insert(0, CaveatLine("undisturbed", apart.sentence))
     if elsewhere(arm, point):
@@ -234,9 +236,9 @@ def ratios(state: RunState, point: int) -> tuple[Ratio, ...]:
         key = frozenset((a.arm.id, b.arm.id))
         if key in out:
             continue
-        found = compare(a, b, point)
-        if found is not None and found.interval is not None:
-            out[key] = Ratio(a.arm.id, b.arm.id, found.ratio, found.interval, found.paired)
+        ratio = compare(a, b, point)
+        if ratio is not None and ratio.interval is not None:
+            out[key] = Ratio(a.arm.id, b.arm.id, ratio.ratio, ratio.interval, ratio.paired)
     return tuple(out.values())
 
 
@@ -259,13 +261,13 @@ def _points(state: RunState) -> tuple[PointResult, ...]:
         arms = []
         for arm in state.arms.values():
             status, reason = arm_status(state, arm, point.index)
-            found = estimate_at(arm, point.index)
+            figure = estimate_at(arm, point.index)
             arms.append(
                 PointArm(
                     id=arm.arm.id,
-                    median_s=found.median if found else None,
-                    ci95_s=found.interval if found else None,
-                    n=found.n if found else 0,
+                    median_s=figure.median if figure else None,
+                    ci95_s=figure.interval if figure else None,
+                    n=figure.n if figure else 0,
                     status=status,
                     reason=reason,
                 )

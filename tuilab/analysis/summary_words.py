@@ -10,24 +10,24 @@ from tuilab.model.quantity import median_of
 from tuilab.model.run import ArmState
 
 
-def together_sentence(arm: ArmState, alone: ArmState, found: RatioEstimate, point: int) -> str:
+def together_sentence(arm: ArmState, alone: ArmState, slowdown: RatioEstimate, point: int) -> str:
     """Compare an arm that ran while other devices measured with the same arm alone."""
-    apart = by_rounds(found, arm, alone, point) if found.differs else ""
+    apart = by_rounds(slowdown, arm, alone, point) if slowdown.differs else ""
     figures = f"{_figure(arm, point)} against {_figure(alone, point)} alone"
-    return f"{alone.label} next to the other devices: {_difference(found)} ({figures}{apart})."
+    return f"{alone.label} next to the other devices: {_difference(slowdown)} ({figures}{apart})."
 
 
 def _figure(arm: ArmState, point: int) -> str:
-    found = estimate_at(arm, point)
-    return median_of(found.median, found.half_width) if found is not None else "–"
+    estimate = estimate_at(arm, point)
+    return median_of(estimate.median, estimate.half_width) if estimate is not None else "–"
 
 
-def _difference(found: RatioEstimate) -> str:
-    if not found.differs:
+def _difference(slowdown: RatioEstimate) -> str:
+    if not slowdown.differs:
         return "no difference beyond the noise"
-    if found.ratio > 1:
-        return f"{found.words} slower {found.span}"
-    return f"{found.turned.words} faster {found.turned.span}"
+    if slowdown.ratio > 1:
+        return f"{slowdown.words} slower {slowdown.span}"
+    return f"{slowdown.turned.words} faster {slowdown.turned.span}"
 
 
 def elsewhere_words(arm: ArmState, point: int) -> str:

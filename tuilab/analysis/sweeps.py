@@ -74,18 +74,18 @@ class Series:
     def crossover(self, a: ArmState, b: ArmState) -> Crossover:
         """Return where one of two arms overtakes the other."""
         pair = Pair(a.arm.id, b.arm.id, a.label, b.label, self.axis)
-        found = crossover(self.timings(a), self.timings(b), pair, self.begun)
+        crossing = crossover(self.timings(a), self.timings(b), pair, self.begun)
         if not self.fixed:
-            return found
+            return crossing
         where = listed([on_axis(name, str(value)) for name, value in self.fixed.items()])
-        sentence = f"{found.sentence.removesuffix('.')} ({where})."
-        return msgspec.structs.replace(found, where=self.fixed, sentence=sentence)
+        sentence = f"{crossing.sentence.removesuffix('.')} ({where})."
+        return msgspec.structs.replace(crossing, where=self.fixed, sentence=sentence)
 
 
 def _median(arm: ArmState, point: int) -> float:
-    found = estimate_at(arm, point)
-    assert found is not None  # arms in a series are measured
-    return found.median
+    estimate = estimate_at(arm, point)
+    assert estimate is not None  # arms in a series are measured
+    return estimate.median
 
 
 def series_of(state: RunState, *, begun_too: bool = False) -> list[Series]:
@@ -135,8 +135,8 @@ def size_to_add(state: RunState, allowed: Callable[[float], int]) -> int | None:
     allowed: returns the nearest size that the parameter may take.
     """
     for series in series_of(state, begun_too=True):
-        for found in crossovers(state, begun_too=True):
-            a, b = (series.timings(state.arms[arm]) for arm in (found.a, found.b))
+        for crossing in crossovers(state, begun_too=True):
+            a, b = (series.timings(state.arms[arm]) for arm in (crossing.a, crossing.b))
             size = next_size(a, b, allowed=allowed).size
             if size is not None and size not in series.points:
                 return size
@@ -189,5 +189,5 @@ def _winners(series: Series) -> list[tuple[ArmState, ArmState]]:
 def _first(series: Series, size: int, lead: ArmState) -> ArmState:
     """Return the arm that wins at a size: the overall fastest, unless it is certainly slower there."""
     here = series.arms[size]
-    found = compare(lead, here[0], series.points[size]) if lead in here else None
-    return here[0] if found is None or found.is_slower else lead
+    ratio = compare(lead, here[0], series.points[size]) if lead in here else None
+    return here[0] if ratio is None or ratio.is_slower else lead

@@ -23,7 +23,7 @@ SONG = 1.08
 LEAST = 20
 """Minimum samples for a median's interval to be narrow enough to compare."""
 SOME = 0.9
-"""Share of an arm's samples beyond which there is nothing to separate."""
+"""Maximum share of undisturbed samples: beyond it, there is nothing to separate."""
 
 
 def undisturbed(state: RunState, arm: ArmState, point: int) -> Undisturbed | None:

@@ -65,8 +65,8 @@ def timed(state: RunState, pattern: ArmPattern, point: int) -> list[ArmState]:
     """Return the arms measured at a point, fastest first. Excludes arms that ran on another device than the
     pattern's.
     """
-    found = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
-    return [arm for arm in found if not (pattern.device and elsewhere(arm, point))]
+    arms = [arm for arm in measured(state, point) if pattern.matches(arm.arm)]
+    return [arm for arm in arms if not (pattern.device and elsewhere(arm, point))]
 
 
 def missing(state: RunState, pattern: ArmPattern) -> Judgement:
@@ -90,11 +90,11 @@ def missing(state: RunState, pattern: ArmPattern) -> Judgement:
         )
     stopped = [(arm, *arm_status(state, arm, point)) for arm in arms]
     words = {"failed": "failed", "unavailable": "cannot run here"}
-    told = [(arm.label, words[status], why) for arm, status, why in stopped if status in words]
-    if len(told) < len(arms):
+    stopped_arms = [(arm.label, words[status], why) for arm, status, why in stopped if status in words]
+    if len(stopped_arms) < len(arms):
         return "undecided", f"{listed([arm.label for arm in arms][:3])} was not measured."
-    label, verb, why = told[0]
-    others = f" (and {len(told) - 1} more arms)" if len(told) > 1 else ""
+    label, verb, why = stopped_arms[0]
+    others = f" (and {len(stopped_arms) - 1} more arms)" if len(stopped_arms) > 1 else ""
     return "untestable", f"{label}{others} {verb}{': ' + short(why) if why else ''}."
 
 
@@ -131,30 +131,30 @@ def faster(when: Faster, state: RunState, claim: Claim) -> Judgement:
 def _absent(state: RunState, *sides: tuple[ArmPattern, Sequence[ArmState]]) -> Judgement | None:
     """Return why a side has no figure; if both lack one, the reason that more measuring would not fix."""
     reasons = [missing(state, pattern) for pattern, arms in sides if not arms]
-    return next((found for found in reasons if found[0] == "untestable"), next(iter(reasons), None))
+    return next((reason for reason in reasons if reason[0] == "untestable"), next(iter(reasons), None))
 
 
 def _figure(arm: ArmState, point: int) -> str:
-    found = estimate_at(arm, point)
-    return median_of(found.median, found.half_width) if found else "–"
+    estimate = estimate_at(arm, point)
+    return median_of(estimate.median, estimate.half_width) if estimate else "–"
 
 
 WILD = 100.0
-"""Ratio of an interval's ends from which it is useless."""
+"""An interval is useless if its ends have at least this ratio."""
 
 
-def _speed(found: RatioEstimate, least: float, apart: str = "") -> str:
+def _speed(ratio: RatioEstimate, least: float, apart: str = "") -> str:
     """Return `1.27× faster [1.25 1.29]`, from b's time over a's. apart: a clause on the medians' quotient.
 
     least: the claimed factor; an end that would round to it gets more digits.
     """
-    shown, word = (found, "faster") if found.ratio >= 1 else (found.turned, "slower")
+    shown, word = (ratio, "faster") if ratio.ratio >= 1 else (ratio.turned, "slower")
     assert shown.interval is not None
     span = shown.span
     if any(float(end.replace(",", "")) == least for end in span[1:-1].split()):
         ends = [times(end).removesuffix("×") for end in shown.interval]
         span = f"[{ends[0]} {ends[1]}]"
-    return f"{shown.words} {word} {span}" + ("" if found.differs else ", which may be noise") + apart
+    return f"{shown.words} {word} {span}" + ("" if ratio.differs else ", which may be noise") + apart
 
 
 def _range(account: Account, phases: Sequence[str]) -> tuple[float, float]:
@@ -214,14 +214,14 @@ def share_grows(when: ShareGrows, state: RunState) -> Judgement:
     by_size = sorted((int(value_at(state, p, when.axis)), p.index) for p in state.points)
     rows: list[tuple[VerdictWord, str]] = []
     for arm in matching(state, when.arms):
-        told = [
+        sentences = [
             (value, account)
             for value, point in by_size
             if arm in timed(state, when.arms, point) and (account := account_at(arm, point)) is not None
         ]
-        if len(told) < 2:
+        if len(sentences) < 2:
             continue
-        (least, first), (greatest, last) = told[0], told[-1]
+        (least, first), (greatest, last) = sentences[0], sentences[-1]
         before, after = _range(first, when.phases), _range(last, when.phases)
         word: VerdictWord = "undecided"
         if after[0] > before[1]:
@@ -277,20 +277,20 @@ def _crosses(when: Crosses, state: RunState, series: Series, claim: Claim) -> Ju
         return absent
     a, b = (series.best(arms) or arms[0] for arms in sides)
     at = places(series.timings(a), series.timings(b), series.begun)
-    found = crossings(at)
+    changes = crossings(at)
     evidence = series.crossover(a, b).sentence
     claimed = on_axis(when.axis, f"{size(when.low)} to {size(when.high)}")
     taken = threshold(claim, claimed)
-    return _within(when, at, found), f"{evidence} {taken[:1].upper()}{taken[1:]}."
+    return _within(when, at, changes), f"{evidence} {taken[:1].upper()}{taken[1:]}."
 
 
-def _within(when: Crosses, at: Sequence[SizeRatio], found: Sequence[Crossing]) -> VerdictWord:
-    ours = [crossing for crossing in found if crossing.overtakes]
+def _within(when: Crosses, at: Sequence[SizeRatio], changes: Sequence[Crossing]) -> VerdictWord:
+    ours = [crossing for crossing in changes if crossing.overtakes]
     if any(when.low <= c.low and c.high <= when.high for c in ours):
         return "confirmed"
     if any(c.low <= when.high and when.low <= c.high for c in ours):
         return "undecided"
-    if found:
+    if changes:
         return "refuted"
     known = [sign for sign in signs(at) if sign]
     if not known:
@@ -443,9 +443,9 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     ids = {arm.arm.id for arm in matching(state, when.arms)}
     facts = [f for f in _all_facts(state) if f.name == when.fact and (f.arm in ids or not f.arm)]
     if not facts:
-        found = missing(state, when.arms)
-        told = found[0] == "untestable"
-        return found if told else ("undecided", f"The run observed no {when.fact.replace('_', ' ')}.")
+        absent = missing(state, when.arms)
+        final = absent[0] == "untestable"
+        return absent if final else ("undecided", f"The run observed no {when.fact.replace('_', ' ')}.")
     wrong = [fact for fact in facts if not _holds(when, fact)]
     shown = (wrong or facts)[-1]
     text = short(shown.text) or f"{when.fact.replace('_', ' ')} is {shown.value}"
@@ -453,11 +453,11 @@ def fact_is(when: FactIs, state: RunState, claim: Claim) -> Judgement:
     label = f"{state.arms[shown.arm].label}: " if shown.arm in state.arms and differ else ""
     relation = {"is": "", "at-least": "at least ", "at-most": "at most "}[when.relation]
     # A true or false fact already states the result.
-    said = isinstance(when.value, bool) and isinstance(shown.value, bool)
-    said = said or (when.relation == "is" and not wrong)
+    clear = isinstance(when.value, bool) and isinstance(shown.value, bool)
+    clear = clear or (when.relation == "is" and not wrong)
     wanted = f"{relation}{when.value}"
     taken = threshold(claim, wanted) if claim.said else f"the claim would need {wanted}"
-    expected = "" if said else f"; {taken}"
+    expected = "" if clear else f"; {taken}"
     # A name, such as `get_memory_info`, starts a sentence unchanged.
     begins = not label and text.partition(" ")[0].isalpha()
     said_of = text[:1].upper() + text[1:] if begins else f"{label}{text}"
@@ -510,16 +510,16 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
     gpus, cpus = (when.a, when.b) if gpu_first else (when.b, when.a)
     least = least_bound(state, (arm.arm for arm in matching(state, gpus)), point)
     here = timed(state, cpus, point)
-    found = estimate_at(here[0], point) if here else None
-    if least is None or found is None or found.interval is None:
+    estimate = estimate_at(here[0], point) if here else None
+    if least is None or estimate is None or estimate.interval is None:
         return None
     figures = f"{every_card()} takes less than {parts_words(least)}; {here[0].label} took"
-    figures += f" {median_of(found.median, found.half_width)}"
-    if gpu_first and found.interval[1] <= when.by * least.seconds:
+    figures += f" {median_of(estimate.median, estimate.half_width)}"
+    if gpu_first and estimate.interval[1] <= when.by * least.seconds:
         taken = threshold(claim, f"at least {when.by:g}×")
-        most = f", {times(found.median / least.seconds)} that; {taken}"
+        most = f", {times(estimate.median / least.seconds)} that; {taken}"
         return "impossible", f"{BY_BOUND} {figures}{most if when.by != 1 else ''}."
-    if not gpu_first and when.by * found.interval[1] <= least.seconds:
+    if not gpu_first and when.by * estimate.interval[1] <= least.seconds:
         return "confirmed", f"{BY_BOUND} {figures}."
     return None
 
@@ -527,18 +527,18 @@ def _faster_by_bound(when: Faster, state: RunState, point: int, claim: Claim) ->
 def _faster_than_the_host(when: Faster, state: RunState, point: int) -> Judgement | None:
     """Judge two GPU arms if the work of `b` is done by a host library, which was timed here."""
     host = timed(state, msgspec.structs.replace(when.b, device="CPU"), point)
-    found = estimate_at(host[0], point) if host else None
+    estimate = estimate_at(host[0], point) if host else None
     work = work_of(state, host[0], point) if host else None
-    if found is None or found.interval is None or work is None or not work.host_only:
+    if estimate is None or estimate.interval is None or work is None or not work.host_only:
         return None
     most = [ceiling(state, arm.arm, point) for arm in matching(state, when.a)]
     best = min((each for each in most if each is not None), default=None)
-    if best is None or best * when.by >= found.interval[0]:
+    if best is None or best * when.by >= estimate.interval[0]:
         return None
     text = (
-        f"the host needs {median_of(found.median, found.half_width)} for it whatever the device, and a GPU a"
+        f"the host needs {median_of(estimate.median, estimate.half_width)} for it on any device; even a GPU"
     )
-    text += f" thousandth as fast as the slowest data sheet {seconds(best)}"
+    text += f" a thousand times slower than the slowest data sheet needs only {seconds(best)}"
     return "confirmed", f"{BY_BOUND} {text}."
 
 
@@ -550,11 +550,16 @@ def _crosses_by_bound(when: Crosses, state: RunState, claim: Claim) -> Judgement
     for point in state.points:
         value = value_at(state, point, when.axis)
         here = timed(state, when.b, point.index)
-        found = estimate_at(here[0], point.index) if here else None
+        estimate = estimate_at(here[0], point.index) if here else None
         if not isinstance(value, int) or not when.low <= value <= when.high:
             continue
         least = least_bound(state, (arm.arm for arm in matching(state, when.a)), point.index)
-        if least is None or found is None or found.interval is None or found.interval[1] > least.seconds:
+        if (
+            least is None
+            or estimate is None
+            or estimate.interval is None
+            or estimate.interval[1] > least.seconds
+        ):
             return None
         inside.append(value)
     if not inside or min(inside) > when.low or max(inside) < when.high:
@@ -576,10 +581,9 @@ def _share_by_bound(when: PhaseShare, state: RunState, point: int, claim: Claim)
         own = account.total_s - account.seconds(*COPIES, NOT_KNOWN)
         share = most / (most + own)
         if own > 0 and share < when.share:
-            text = (
-                f"the host computes for {seconds(own)} whatever the device; copies over one lane of the first"
-            )
-            text += f" PCI Express, slower than any GPU's, take {seconds(most)}, {percent(share)} of a call"
+            text = f"the host computes for {seconds(own)} on any device; even over one lane of the first PCI"
+            text += f" Express, slower than any GPU's link, copies take only {seconds(most)}"
+            text += f", {percent(share)} of a call"
             return "impossible", f"{BY_BOUND} {text}; {threshold(claim, f'at least {percent(when.share)}')}."
     return None
 
@@ -689,8 +693,8 @@ def verdicts(state: RunState, claims: Sequence[Claim]) -> tuple[Verdict, ...]:
     parts = by_host(state)
     if len(parts) < 2:
         return tuple(judge(claim, state) for claim in claims)
-    found = [(host, judge(claim, part)) for claim in claims for host, part in parts.items()]
-    return tuple(_named(verdict, host) for host, verdict in found)
+    judged = [(host, judge(claim, part)) for claim in claims for host, part in parts.items()]
+    return tuple(_named(verdict, host) for host, verdict in judged)
 
 
 def _named(verdict: Verdict, host: str) -> Verdict:

@@ -38,7 +38,7 @@ from tuilab.model.scenario import BUDGETS, BudgetName
 from tuilab.report.rows import wrapped
 
 WIDTH = 100
-# Number of files from which progress is shown.
+# Minimum number of files for which progress is shown.
 _PROGRESS = 20
 SEVERITY = click.Choice(["error", "warning", "note"])
 CODES = "CODE[,CODE…]"
@@ -294,7 +294,7 @@ def _explained(code: str) -> Iterator[str]:
     try:
         rule = rule_of(code.upper())
     except KeyError:
-        raise InputError("--explain", code, "a rule's whole code, such as TL103") from None
+        raise InputError("--explain", code, "a full rule code, such as TL103") from None
     yield f"{rule.code}  {rule.title} ({rule.severity}{', preview' if rule.preview else ''})"
     for title, words in (("", rule.what), ("Why it matters: ", rule.why), ("Instead: ", rule.remedy)):
         yield ""
@@ -323,11 +323,11 @@ def full(result: FileResult, chosen: CheckSettings) -> Iterator[str]:
 def _example(example: ExampleLine, chosen: CheckSettings) -> Iterator[str]:
     heading = f" · {example.heading}" if example.heading else ""
     yield f"Example {example.number} · line {example.line}{heading}"
-    found = [f for f in example.findings if chosen.selects(f.code) and at_least(f.severity, chosen.level)]
-    for finding in found:
+    findings = [f for f in example.findings if chosen.selects(f.code) and at_least(f.severity, chosen.level)]
+    for finding in findings:
         yield from _wrapped(finding.message, f"  {finding.line:>5}  {finding.code}  ")
         yield from _wrapped(finding.remedy, " " * 15 + "→ ")
-    if not found:
+    if not findings:
         yield "  no findings"
     for preset in example.presets:
         yield from _wrapped(_preset(preset), "  makes  ")

@@ -20,17 +20,19 @@ def completion(ctx: click.Context, /, shell: str) -> None:
     zsh:  tuilab completion zsh >> ~/.zshrc
     fish: tuilab completion fish > ~/.config/fish/completions/tuilab.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None  # click knows all three
-    click.echo(found(ctx.find_root().command, {}, "tuilab", "_TUILAB_COMPLETE").source())
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None  # click knows all three
+    click.echo(shell_class(ctx.find_root().command, {}, "tuilab", "_TUILAB_COMPLETE").source())
 
 
 def presets(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the presets' names, each with its title."""
     from tuilab.catalogue.load import load
 
-    found = [p for p in load().presets if p.name.startswith(incomplete)]
-    return [CompletionItem(p.name, help=p.title) for p in found] or [CompletionItem(incomplete, type="file")]
+    matching = [p for p in load().presets if p.name.startswith(incomplete)]
+    return [CompletionItem(p.name, help=p.title) for p in matching] or [
+        CompletionItem(incomplete, type="file")
+    ]
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

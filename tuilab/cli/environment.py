@@ -31,7 +31,7 @@ env_option = click.option(
     "envs",
     metavar="NAME=PATH[,VARIABLE=VALUE]",
     multiple=True,
-    help="Measure in this environment, in turns with the other ones; `.` is the lab's own.",
+    help="Measure in this environment, taking turns with the others; `.` is the lab's own.",
     callback=lambda ctx, parameter, words: environments(words),
 )
 

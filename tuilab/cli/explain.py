@@ -51,8 +51,8 @@ def explain(name: str, dtype: str, settings: Sequence[str], inputs: Sequence[str
 
 def is_preset(name: str) -> bool:
     """Return whether the word names a preset rather than an op."""
-    found = catalogue.load()
-    names = [p.name for p in found.presets] + [p.name for p in found.problems]
+    presets = catalogue.load()
+    names = [p.name for p in presets.presets] + [p.name for p in presets.problems]
     return name in names
 
 

@@ -24,12 +24,12 @@ def measure_document(document: str, target: Path | None, budget: BudgetName) -> 
         raise InputError("-o", str(target), "a file that ends in " + ", ".join(WRITERS))
     check, presets = open_fact_check(document)
     check.budget = budget
-    told: set[int] = set()
+    printed: set[int] = set()
 
     def tell() -> None:
         for index, statement in enumerate(check.statements):
-            if statement.verdict is not None and index not in told:
-                told.add(index)
+            if statement.verdict is not None and index not in printed:
+                printed.add(index)
                 _print(statement)
 
     async def measure(lab: Lab) -> None:

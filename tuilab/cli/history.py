@@ -128,15 +128,15 @@ def programs_(limit: int, as_json: bool) -> None:
     from tuilab.lab.watch import earlier
     from tuilab.report.program import headline, short_command
 
-    found = earlier(limit)
+    programs = earlier(limit)
     if as_json:
-        emit([{"program": program, "page": page} for program, page in found])
+        emit([{"program": program, "page": page} for program, page in programs])
         return
-    for program, page in found:
+    for program, page in programs:
         step, command = page.steps.median_s, cut(short_command(page), 40)
         took = seconds(step, step / 50) if step else ""
         echo_line(f"{program[:8]}  {when(page.at)}  {command:<40}  {took:>8}", headline(page))
-    if not found:
+    if not programs:
         click.echo("no program was watched yet", err=True)
 
 
@@ -199,12 +199,12 @@ def undelete(run: str) -> None:
 def number(text: str) -> float:
     """Return a finite number of at least 0. Raises click.BadParameter."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
-        found = -1.0
-    if not 0 <= found <= MOST:
+        value = -1.0
+    if not 0 <= value <= MOST:
         raise click.BadParameter(f"{text!r} is not a number from 0 to {MOST:,.0f}")
-    return found
+    return value
 
 
 @history.command()
@@ -295,14 +295,14 @@ def import_(file: Path) -> None:
 def unattended(stop: bool) -> None:
     """Import runs that outlived their lab. Those still running are listed."""
     with open_history() as kept:
-        found = kept.unattended(stop)
-    if found is None:
+        collected = kept.unattended(stop)
+    if collected is None:
         return
-    for run in found.finished:
+    for run in collected.finished:
         click.echo(f"{run}  imported")
-    for run, pid in found.going_on.items():
+    for run, pid in collected.going_on.items():
         click.echo(f"{run}  is still running, in process {pid}")
-    for run, host in found.elsewhere.items():
+    for run, host in collected.elsewhere.items():
         click.echo(f"{run}  is running on {host}")
-    for problem in found.problems:
+    for problem in collected.problems:
         click.echo(f"tuilab: {problem}", err=True)

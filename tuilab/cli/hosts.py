@@ -77,11 +77,11 @@ def hosts(words: str, as_json: bool) -> None:
         click.echo(f"tuilab: {problem}", err=True)
     if words:
         machine_summaries = search(machine_summaries, [text_of(s) for s in machine_summaries], words)
-    found = compared(machine_summaries)
+    presets = compared(machine_summaries)
     if as_json:
-        emit(Hosts(schema=SCHEMA, presets=tuple(map(line, found))))
-    elif found:
-        click.echo(machines_text(found, columns()))
+        emit(Hosts(schema=SCHEMA, presets=tuple(map(line, presets))))
+    elif presets:
+        click.echo(machines_text(presets, columns()))
     else:
         click.echo(f"no run has {words!r}" if words else "no runs yet", err=True)
 
@@ -91,13 +91,13 @@ def _at(done: int, total: int) -> None:
         click.echo(f"\r\x1b[Ksumming up run {done + 1} of {total}", err=True, nl=done + 1 == total)
 
 
-def line(found: PresetRows) -> ComparedPreset:
+def line(preset: PresetRows) -> ComparedPreset:
     """Return a preset's rows for scripts."""
     return ComparedPreset(
-        preset=found.preset,
-        differing=found.differing,
-        machines=tuple(map(_row, found.rows)),
-        disagreements=found.disagreements,
+        preset=preset.preset,
+        differing=preset.differing,
+        machines=tuple(map(_row, preset.rows)),
+        disagreements=preset.disagreements,
     )
 
 

@@ -44,13 +44,13 @@ def machine(again: bool, seconds: float, as_json: bool, hosts: Sequence[str]) ->
 
     Measured once and saved, and again when the machine changes. Each figure is the best ever seen.
     """
-    found: list[MachineRoofs] = []
+    measured: list[MachineRoofs] = []
     for host in checked_hosts(hosts):
-        found += with_lab(lambda lab: ask(lab, again, seconds), (host,))
+        measured += with_lab(lambda lab: ask(lab, again, seconds), (host,))
     if as_json:
-        emit(found[0] if len(found) == 1 else found)
+        emit(measured[0] if len(measured) == 1 else measured)
     else:
-        click.echo("\n\n".join(roofs_text(each.machine, each.roofs, columns()) for each in found))
+        click.echo("\n\n".join(roofs_text(each.machine, each.roofs, columns()) for each in measured))
 
 
 async def ask(lab: Lab, again: bool, seconds: float) -> list[MachineRoofs]:

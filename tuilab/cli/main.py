@@ -229,7 +229,7 @@ def _option_value(option: str) -> str:
 
 def _fail_usage(error: click.ClickException) -> NoReturn:
     """Print click's message about the arguments, which may contain anything."""
-    said = io.StringIO()
+    text = io.StringIO()
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         name = error.option_name.lstrip("-")
         if any("--set" in param.opts for param in error.ctx.command.params):
@@ -237,9 +237,9 @@ def _fail_usage(error: click.ClickException) -> NoReturn:
             value = _option_value(error.option_name)
             message = f"{error.message} Set a parameter with --set {name}={value}."
             error = click.NoSuchOption(error.option_name, message, ctx=error.ctx)
-    error.show(said)
+    error.show(text)
     with contextlib.suppress(OSError, ValueError):
-        click.echo(sanitize_block(said.getvalue(), 20_000), nl=False, err=True)
+        click.echo(sanitize_block(text.getvalue(), 20_000), nl=False, err=True)
     sys.exit(BAD_INPUT)
 
 

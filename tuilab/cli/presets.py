@@ -20,7 +20,7 @@ class PresetLine(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def lines(found: catalogue.Catalogue) -> list[PresetLine]:
+def lines(loaded: catalogue.Catalogue) -> list[PresetLine]:
     """Return a line for each preset and each invalid file."""
     good = [
         PresetLine(
@@ -31,9 +31,9 @@ def lines(found: catalogue.Catalogue) -> list[PresetLine]:
             example=p.source.example if p.source else 0,
             claims=tuple(c.text for c in p.claims),
         )
-        for p in found.presets
+        for p in loaded.presets
     ]
-    return good + [PresetLine(name=problem.name, error=str(problem)) for problem in found.problems]
+    return good + [PresetLine(name=problem.name, error=str(problem)) for problem in loaded.problems]
 
 
 @click.command()

@@ -70,8 +70,8 @@ def run(
     if together and envs:
         raise InputError("--together", envs[0].name, "no --env: environments take turns")
     settings = make_resolver(name, hosts, words, envs=envs, claimed=check)
-    if said := describe_same(envs):
-        tell(said)
+    if same := describe_same(envs):
+        tell(same)
 
     async def measure(lab: Lab) -> tuple[RunState, RunResult]:
         result = await lab.measure(await settings(lab), budget=budget, cold=cold, together=together)
@@ -122,7 +122,7 @@ def _more_precise(state: RunState, result: RunResult) -> None:
     reached = result.confidence.half_width if result.confidence else None
     more = further(state, reached, state.budget) if state.budget else None
     if more is not None and state.machine is not None:
-        tell(f"tuilab resume {result.run[:8]} continues: {describe_rest(more, state.machine)}")
+        tell(f"tuilab resume {result.run[:8]} continues it: {describe_rest(more, state.machine)}")
 
 
 def exit_code(state: RunState, result: RunResult, check: bool = False) -> int:

@@ -63,10 +63,10 @@ def verdicts(
     jobs: int,
 ) -> None:
     """Measure every preset with a claim, or the named PRESETS, and print the verdicts."""
-    found = catalogue.load()
-    names = presets or [p.name for p in found.presets if p.claims]
+    loaded = catalogue.load()
+    names = presets or [p.name for p in loaded.presets if p.claims]
     choices = [choose(find_preset(name)) for name in names]
-    for problem in found.problems:
+    for problem in loaded.problems:
         click.echo(f"tuilab: not loaded: {problem}", err=True)
     lines: list[VerdictLine] = []
     if on is not None:
@@ -80,7 +80,7 @@ def verdicts(
     ctx.exit(code)
 
 
-async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]) -> int:
+async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]) -> int:
     """Measure the presets one after another and add to `said`; returns the exit code.
 
     If a worker dies, its preset is undecided, and the next one gets a fresh worker.
@@ -93,31 +93,31 @@ async def judge(lab: Lab, choices: Sequence[Settings], budget: BudgetName, said:
         try:
             result = await lab.measure(choice, budget=budget)
         except WorkerError as error:
-            said += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
+            lines += [line(preset, _undecided(c.text, str(error))) for c in preset.claims]
             code = WORKER_FAILED
             continue
-        said += [line(preset, verdict, result) for verdict in result.claims]
+        lines += [line(preset, verdict, result) for verdict in result.claims]
         if result.status == "cancelled":
             return INTERRUPTED
     return code
 
 
 async def judge_on(
-    fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, said: list[VerdictLine]
+    fleet: Fleet, choices: Sequence[Settings], budget: BudgetName, lines: list[VerdictLine]
 ) -> int:
     """Measure each preset on a node of a fleet and add to `said` in order; returns the exit code."""
-    found: dict[str, list[VerdictLine]] = {}
+    by_preset: dict[str, list[VerdictLine]] = {}
 
     def print_verdict(choice: Settings, result: RunResult) -> None:
-        found[choice.preset.name] = [line(choice.preset, verdict, result) for verdict in result.claims]
+        by_preset[choice.preset.name] = [line(choice.preset, verdict, result) for verdict in result.claims]
 
     failed = await fleet.runs(choices, budget, print_verdict)
     code = INTERRUPTED if fleet.stopped else DONE
     for key, why in () if fleet.stopped else failed.items():
         preset, code = choices[key].preset, WORKER_FAILED
-        found[preset.name] = [line(preset, _undecided(claim.text, why)) for claim in preset.claims]
+        by_preset[preset.name] = [line(preset, _undecided(claim.text, why)) for claim in preset.claims]
     for choice in choices:
-        said += found.get(choice.preset.name, [])
+        lines += by_preset.get(choice.preset.name, [])
     return code
 
 
@@ -139,12 +139,12 @@ def line(preset: Preset, verdict: Verdict, result: RunResult | None = None) -> V
     )
 
 
-def table(said: Sequence[VerdictLine], width: int) -> str:
+def table(lines: Sequence[VerdictLine], width: int) -> str:
     """Return each preset with its claims: verdict, claim, evidence."""
     width = max(NARROWEST, width) - INDENT
     out: list[str] = []
     for (document, example, preset), group in itertools.groupby(
-        said, lambda each: (each.document, each.example, each.preset)
+        lines, lambda each: (each.document, each.example, each.preset)
     ):
         where = f"{document} {example or PROSE}" if document else "own"
         out.append(f"{where:<{PRESET_AT}}{preset}")
@@ -153,10 +153,10 @@ def table(said: Sequence[VerdictLine], width: int) -> str:
             out.append(f"  {each.verdict:<{INDENT - 2}}{first}")
             out += [" " * INDENT + text for text in rest]
     counted = ", ".join(
-        f"{sum(each.verdict == word for each in said)} {word}"
+        f"{sum(each.verdict == word for each in lines)} {word}"
         for word in ("confirmed", "refuted", "impossible", "undecided", "untestable")
     )
-    spans = dict.fromkeys(each.interval for each in said if each.interval and SPAN.search(each.evidence))
+    spans = dict.fromkeys(each.interval for each in lines if each.interval and SPAN.search(each.evidence))
     within = f" 95% intervals: {' or '.join(spans)}." if spans else ""
-    whole = textwrap.wrap(f"{len(said)} claims: {counted}.{within}", width + INDENT)
+    whole = textwrap.wrap(f"{len(lines)} claims: {counted}.{within}", width + INDENT)
     return "\n".join([*out, "", *whole])

@@ -33,8 +33,8 @@ class Watch(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line like click."""
-        found, _, _ = self.make_parser(ctx).parse_args(list(args))
-        if found.get("kept"):
+        options, _, _ = self.make_parser(ctx).parse_args(list(args))
+        if options.get("kept"):
             ctx.allow_interspersed_args, ctx.ignore_unknown_options = True, False
         return super().parse_args(ctx, args)
 
@@ -185,8 +185,8 @@ def check_options(
 
 def fails(pages: Together, fail_on: tuple[str, ...]) -> bool:
     """Return True if a finding makes the command fail."""
-    found = {finding.code for page in pages.programs for finding in page.findings}
-    return bool(found if "any" in fail_on else found.intersection(fail_on))
+    codes = {finding.code for page in pages.programs for finding in page.findings}
+    return bool(codes if "any" in fail_on else codes.intersection(fail_on))
 
 
 def tell(pages: Together, *, err: bool = True) -> None:

@@ -256,7 +256,7 @@ def _unimported(document: Document, plains: list[Plain], parsed: list[Parsed]) -
     return found
 
 
-# Number of own imports from which an example is its own program.
+# Minimum number of imports with which an example counts as its own program.
 _OWN = 3
 
 

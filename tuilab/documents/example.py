@@ -56,9 +56,9 @@ class Example:
     document_title: str = ""
     installs: int = 0
     timings: tuple[Timing, ...] = ()
-    """What is known of each of its times that somebody reads; set by `judge.decide`."""
+    """Facts about each of its times that is read; set by `judge.decide`."""
     timing_of: dict[Region, Timing] = field(default_factory=dict)
-    """The timings of the whole document, also those that nobody reads."""
+    """All timings of the document, including those that are never read."""
 
     @property
     def target(self) -> str:

@@ -559,7 +559,7 @@ def subject(event: TraceEvent) -> Subject:
     """Return what must have run before, so that the event is not a first call."""
     value = subject_value(event)
     if event.kind == "train":
-        # A model has a traced function for each of the three.
+        # A model has separate traced functions for training, evaluation and prediction.
         return (event.kind, f"{_TRACED.get(event.name, event.name)} {id(value)}")
     if event.name == "sess.run" and isinstance(value, Unknown):
         # Fetches with the same unread name are the same.

@@ -76,7 +76,7 @@ class DaskGrid:
         """Start the node's worker and return its greeting. Raises NodeLost or NodeUnfit."""
         future = self._submit(node, far.greet)
         answer = await self._answer(future)
-        # While the answer is held, the node knows that someone is here.
+        # While the client holds the answer, the node knows that the client is alive.
         self._leases[node.place] = future
         return sanitize(msgspec.json.decode(answer, type=Greeting))
 

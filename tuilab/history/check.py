@@ -152,13 +152,13 @@ def _check_run(connection: sqlite3.Connection, run: str) -> tuple[int, list[str]
     except sqlite3.Error as error:
         return rounds, [*wrong, sanitize_line(str(error))]
     if row is None:
-        wrong.append("its line in the list is gone")
+        wrong.append("its entry in the list is missing")
     else:
         if row.get("rounds") != rounds:
-            wrong.append(f"{rounds} rounds where its line says {row.get('rounds')}")
+            wrong.append(f"{rounds} rounds, but its list entry says {row.get('rounds')}")
         wrong += _texts(row)
     if not begun:
-        wrong.append("its beginning is gone")
+        wrong.append("its beginning is missing")
     return rounds, wrong
 
 

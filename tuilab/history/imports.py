@@ -182,7 +182,7 @@ def _until_torn(events: Iterator[e.Event]) -> Iterator[e.Event]:
             yield event
             some = True
     except CannotBeReadError:
-        raise  # an unreadable file is not cut off
+        raise  # unreadable is not the same as cut off: report it
     except InputError:
         if not some:
             raise

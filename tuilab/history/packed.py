@@ -192,7 +192,7 @@ def inflated(data: bytes) -> bytes:
     inflate = zlib.decompressobj()
     out = inflate.decompress(data, MOST_BYTES)
     if not inflate.eof:
-        raise zlib.error("it is cut off, or larger than any")
+        raise zlib.error("it is cut off or too large")
     return out
 
 
@@ -200,14 +200,14 @@ def _decode_piece(data: bytes) -> _Piece:
     """Decode a piece. Raises Damaged."""
     try:
         if not data or data[0] != FORM:
-            raise Damaged("of a form that is not known")
+            raise Damaged("in an unknown format")
         piece = _decoder.decode(inflated(data[1:]))
     except (*UNDECODED, zlib.error) as error:
         raise Damaged(str(error)) from None
     if len(piece.cells) != len(piece.blocks) or piece.count < 1 or min(piece.blocks, default=1) < 1:
         raise Damaged("its cells do not fit its blocks")
     if max(piece.count, sum(piece.blocks)) > MOST:
-        raise Damaged("with more blocks than a piece has")
+        raise Damaged("with more blocks than a piece may have")
     if any(data.translate(None, b"\0\1") for data in (piece.sung, piece.repeated, piece.single)):
         raise Damaged("neither yes nor no")
     return piece

@@ -111,7 +111,7 @@ def notices(file: Path) -> list[str]:
         if OLDER in aside.name:
             lines.append(f"a history from before the first release was set aside: {command} adds its runs")
         elif sound(aside, until - time.monotonic()):
-            lines.append(f"a history that was set aside reads well now: {command} brings its runs back")
+            lines.append(f"a history that was set aside can be read again: {command} brings its runs back")
         else:
             lines.append(f"a damaged history was set aside: {command} adds what can be read of it")
     if len(found) > MOST_ASIDE:
@@ -133,7 +133,7 @@ def why_unwritable(file: Path, error: sqlite3.Error | OSError) -> str:
     except OSError:
         pass
     if not os.access(file, os.W_OK) or not os.access(file.parent, os.W_OK):
-        return "it may only be read"
+        return "it is read-only for this user"
     return sanitize_line((isinstance(error, OSError) and error.strerror) or str(error), 200)
 
 

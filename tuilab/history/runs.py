@@ -400,7 +400,7 @@ class Runs:
         if self.file is None or self._readable:
             return
         if why := why_unread(self.file):
-            raise sqlite3.OperationalError(f"its disk does not give it now: {why}")
+            raise sqlite3.OperationalError(f"its disk cannot read it now: {why}")
         self._readable = True
 
     def _unread(self, run: str, what: str, error: Exception) -> e.Log:
@@ -521,7 +521,7 @@ class Runs:
             limit = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(past))
             found.update(c.execute(f"SELECT run, {_SIZE} FROM runs WHERE {_FREE} AND at < ?", (limit,)))
         if size is not None:
-            # Keep the latest runs up to the limit; the rest goes.
+            # Keep the latest runs up to the limit; delete the rest.
             kept, total = f"NOT ({_FREE} AND at < ?)", 0
             query = f"SELECT run, {_SIZE}, {_FREE} FROM runs WHERE deleted_at IS NULL AND {kept}"
             query += " ORDER BY at DESC, run"

@@ -308,7 +308,7 @@ class Lab(RunController):
             self._spawn(self._measure_roofs(event.run))
 
     async def _measure_roofs(self, run: str) -> None:
-        """Measure what the machine can do at most while nothing else is asked, and keep it with the run."""
+        """Measure the machine's limits while no other request waits, and save them with the run."""
         with contextlib.suppress(InputError, WorkerError):  # something else was asked: the next run tells
             found = await self.questions.ask("roofs", AskRoofs(seconds=ROOFS_S), Roofs, idle=True)
             self.receive(RoofsKnown(run=run, roofs=found))

@@ -1,4 +1,4 @@
-"""Turn what a person typed into a typed subject, or refuse it: the one place that looks at the words."""
+"""Turn a user's words into a typed subject, or reject them; no other module interprets these words."""
 
 import ast
 from pathlib import Path
@@ -106,7 +106,7 @@ def refuse(words: str, subject: Subject) -> InputError:
         ways += [f"as a whole program: tuilab watch {words}"] * (does_something(words) or not named)
         chosen = ", or ".join(ways)
         message = f"name {chosen}" if named else f"run it {chosen}"
-        return InputError(words, "a file without a name in it", chosen, message)
+        return InputError(words, "a file without a function's name", chosen, message)
     what, command = {
         Recording: ("a recording", f"tuilab --replay {words}"),
         Program: ("a program", f"tuilab watch {words.removeprefix(WATCH)}"),

@@ -152,7 +152,7 @@ class Replay:
             self._elapsed_s = event.elapsed_s
         receive(event)
         if isinstance(part, Piece) and self._at - self._steps[index] == len(self._open[1]):
-            # An unreadable piece is shorter: one line says so instead of its rounds.
+            # An unreadable piece is shorter: a single log line replaces its rounds.
             self._at, self._goal = end, self._goal if self._goal is None else max(self._goal, end)
         return False
 

@@ -100,7 +100,7 @@ class LabState:
     new_id: Callable[[], str] = lambda: uuid.uuid4().hex
     """Returns a new run id."""
     presets: tuple[Preset, ...] = ()
-    """Those of documents first, then the user's, as in the list."""
+    """The documents' presets first, then the user's, as in the list."""
     listed: frozenset[str] = frozenset()
     """Names that a shell also knows; not those opened here."""
     problems: tuple[Problem, ...] = ()
@@ -201,7 +201,7 @@ class LabState:
         if own is not None:
             self.own[preset.name] = own
         others = [p for p in self.presets if p.name != preset.name]
-        # Those of documents first, then the user's, as in the list.
+        # The documents' presets first, then the user's, as in the list.
         self.presets = tuple(sorted((*others, preset), key=lambda p: p.source is None))
 
     def change(self, settings: Settings, *, remember: bool = True) -> bool:

@@ -9,7 +9,7 @@ from tuilab.model.quantity import half_of
 
 Source = Literal["profiled", "timed apart", "empty call", "drained input", "remainder"]
 """How a part is known: from the TensorFlow profiler; timed separately; from an equal call without work;
-from a profile that starts with empty input buffers; or as the remainder of the other parts.
+from a profile that starts with empty input buffers; or as the remainder after the other parts.
 """
 
 Part_s = Annotated[float, msgspec.Meta(ge=0.0, le=1e12)]

@@ -288,7 +288,7 @@ class Round(_RunEvent, frozen=True, kw_only=True, tag="round"):
     timed_s: Seconds = 0.0
     """Seconds inside timed blocks."""
     canary_s: Seconds | None = None
-    """Time of the fixed small workload around the round; None if it is off."""
+    """Time of the small fixed workload that runs before and after the round; None if it is off."""
     repeated: bool = False
     """The canary had moved, and an earlier attempt at this round was discarded."""
     worker: Workers = 0
@@ -305,7 +305,7 @@ class HostWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     others: Seconds
     """Average number of processors that others used, including neighbours of a virtual machine."""
     canary_s: Seconds
-    """Median time of the fixed small workload around the rounds."""
+    """Median time of the small fixed workload that runs before and after each round."""
 
 
 class HostWatched(_RunEvent, frozen=True, kw_only=True, tag="host"):

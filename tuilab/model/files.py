@@ -210,7 +210,7 @@ def _as_before(fd: int, before: os.stat_result) -> None:
     """Copy the owner and mode of the replaced file."""
     now = os.fstat(fd)
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
-        os.fchown(fd, before.st_uid, before.st_gid)  # before the mode, because it clears set-user-id
+        os.fchown(fd, before.st_uid, before.st_gid)  # before fchmod, because fchown clears set-user-id
     os.fchmod(fd, stat.S_IMODE(before.st_mode))
 
 

@@ -1,4 +1,4 @@
-"""The family of found things: mistakes in documents, doubts about figures, limits, causes.
+"""Findings of all kinds: mistakes in documents, doubts about figures, limits, causes.
 
 One scale of severity, one order, one way to print. A subclass adds where it was found, and may keep an older
 name of a field in JSON.
@@ -32,7 +32,7 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """What stands before a message: `warning: `; "" for an error."""
+        """Prefix of a message: `warning: `; "" for an error."""
         return "" if self.severity == "error" else f"{self.severity}: "
 
 

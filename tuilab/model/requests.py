@@ -104,7 +104,7 @@ class Ask(_Request, frozen=True, kw_only=True, tag="ask"):
     body: msgspec.Raw = msgspec.Raw(b"{}")
     """The handler's struct as JSON."""
     idle: bool = False
-    """Answer only while nothing else is asked: the next request breaks it off, and it is refused."""
+    """Answer only while there is no other request: the next one stops it, and it is refused."""
 
 
 class Shutdown(_Request, frozen=True, kw_only=True, tag="shutdown"):

@@ -1,4 +1,4 @@
-"""What a person named, as a typed value: decided once, at the door, by `tuilab.lab.naming.resolve`."""
+"""What a user named, as a typed value; `tuilab.lab.naming.resolve` decides it once, on input."""
 
 import msgspec
 
@@ -9,12 +9,12 @@ MODEL_FILES = (".keras", ".h5", ".hdf5")
 class _Named(msgspec.Struct, frozen=True):
     @property
     def place(self) -> str:
-        """A person's own function or model, as workers read it; "" for every other subject."""
+        """The user's own function or model, as workers read it; "" for every other subject."""
         return ""
 
 
 class NamedPreset(_Named, frozen=True, tag="preset"):
-    """A preset of the catalogue, or a word that nothing else explains: the catalogue refuses it."""
+    """A preset of the catalogue, or an unknown word, which the catalogue rejects."""
 
     name: str
 

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 EMULATED = "EMULATED"
-"""The name of the tests' software device, and the word for what rests on one."""
+"""The name of the tests' software device, and the label for results from one."""
 
 
 class Look(NamedTuple):
@@ -25,5 +25,5 @@ VERDICTS = {
 
 
 def verdict_words(word: str, emulated: bool) -> str:
-    """Return what a verdict is called, with `EMULATED` if it rests on a GPU that is software."""
+    """Return a verdict's word, with `EMULATED` if its GPU is software."""
     return VERDICTS[word].words + f", {EMULATED}" * emulated

@@ -33,7 +33,7 @@ class Said:
     verdict: VerdictWord | None = None
     """The verdict that decides the preset's mark."""
     called: str = ""
-    """What that verdict is called."""
+    """The word for that verdict."""
     undecided: str = ""
     """Why there is no verdict yet."""
     gpu: str = ""

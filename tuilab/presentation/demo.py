@@ -164,19 +164,19 @@ def why(preset: Preset, verdict: Verdict, result: RunResult) -> str:
         return f"The document's code: {wrong}" if wrong else ""
     compared = _arms_in(verdict.evidence, result)
     about = (each for each in result.diagnosis if each.arm in compared)
-    found = next(about, None) if verdict.verdict == "confirmed" else None
-    return f"Why: {found.message}" if found else ""
+    finding = next(about, None) if verdict.verdict == "confirmed" else None
+    return f"Why: {finding.message}" if finding else ""
 
 
 def _arms_in(evidence: str, result: RunResult) -> set[str]:
     """Return the ids of the arms that the evidence names: `GPU graph copied` does not name `GPU graph`."""
-    found = set()
+    ids = set()
     for arm in sorted(result.arms, key=lambda arm: -len(arm.label)):
         named = re.compile(rf"(?<!\w){re.escape(arm.label)}(?!\w)")
         if named.search(evidence):
-            found.add(arm.id)
+            ids.add(arm.id)
             evidence = named.sub("", evidence)
-    return found
+    return ids
 
 
 def tour(

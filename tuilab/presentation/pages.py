@@ -33,10 +33,10 @@ def answer_page(lab_state: LabState, width: int = 0) -> list[PageLine]:
 
     width: for the table of arms; 0 for no limit.
     """
-    said, result = answer(lab_state), lab_state.result()
-    out: list[PageLine] = [((result.answer if result and result.answer else said.sentence, "title"),)]
-    if said.detail:
-        out.append(((said.detail, "muted"),))
+    panel, result = answer(lab_state), lab_state.result()
+    out: list[PageLine] = [((result.answer if result and result.answer else panel.sentence, "title"),)]
+    if panel.detail:
+        out.append(((panel.detail, "muted"),))
     if result is None:
         return out
     sure = result.confidence
@@ -86,7 +86,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
         asks = section("Claim", ["In the demo, guess first, then see the result here."])
         return [*_place(preset), *asks, *about]
     own = preset.advice.strip().splitlines()
-    found = [f"→ {line}" for line in advice(result)] if result else []
+    advised = [f"→ {line}" for line in advice(result)] if result else []
     out = list(_place(preset))
     claimed = f"{claimant(settings)} " if settings.moved else ""
     for number, claim in enumerate(preset.claims, 1):
@@ -99,7 +99,7 @@ def verdict_page(lab_state: LabState) -> list[PageLine]:
     out += section("Observed", observed(lab_state.shown) if result else ())
     out += section("What it measures", summary)
     out += section("Mistakes in the document's code", preset.wrong.strip().splitlines())
-    out += section("What to do", [*found, *[""] * bool(found and own), *own])
+    out += section("What to do", [*advised, *[""] * bool(advised and own), *own])
     return [*out, *_others(preset, lab_state)]
 
 
@@ -134,8 +134,8 @@ def fact_check_progress(check: FactCheck, lab_state: LabState) -> str:
 
 def section(title: str, lines: Iterable[str]) -> list[PageLine]:
     """Return the lines under their title; nothing if there are none."""
-    found: list[PageLine] = [((line, "text"),) for line in lines]
-    return [EMPTY, ((title, "head"),), *found] if found else []
+    rows: list[PageLine] = [((line, "text"),) for line in lines]
+    return [EMPTY, ((title, "head"),), *rows] if rows else []
 
 
 def _place(preset: Preset) -> Iterator[PageLine]:

@@ -77,8 +77,8 @@ def layers(state: RunState) -> list[LayerGroup]:
                 where.setdefault(node.layer, Counter())[node.device] += node.count
                 ops.setdefault(node.layer, Counter())[node.op] += node.count
     return [
-        LayerGroup(layer, tuple(found.most_common()), tuple(op for op, _ in ops[layer].most_common()))
-        for layer, found in where.items()
+        LayerGroup(layer, tuple(rows.most_common()), tuple(op for op, _ in ops[layer].most_common()))
+        for layer, rows in where.items()
     ]
 
 
@@ -101,11 +101,11 @@ def groups(state: RunState) -> list[Group]:
         ops.setdefault(key, Counter())[op] += count
         if not elsewhere:
             there.add(key)
-    found = [
+    grouped = [
         Group(*key, own.total(), tuple(op for op, _ in own.most_common()), key not in there)
         for key, own in ops.items()
     ]
-    return sorted(found, key=lambda group: (group.kind == "folded", not group.elsewhere, -group.count))
+    return sorted(grouped, key=lambda group: (group.kind == "folded", not group.elsewhere, -group.count))
 
 
 def _where(kind: str, device: str, to: str) -> str:

@@ -170,7 +170,7 @@ def account_kinds(page: Page) -> tuple[tuple[str, float, float], ...]:
 
 
 SQUASHED = 10.0
-"""Ratio of a step to the median from which the time axis is logarithmic."""
+"""Minimum ratio of a step to the median for a logarithmic time axis."""
 
 
 def chart(page: Page, steps: Mapping[int, float]) -> Chart:

@@ -122,9 +122,9 @@ class RunList(Sequence[Entry]):
 
     async def _work_out(self, entry: Entry) -> None:
         self._tried.add(entry.run)
-        found = msgspec.structs.replace(entry, brief=await self._client.do(partial(work_out, entry=entry)))
+        summed = msgspec.structs.replace(entry, brief=await self._client.do(partial(work_out, entry=entry)))
         for entries in self._pages.values():
-            entries[:] = [found if known.run == entry.run else known for known in entries]
+            entries[:] = [summed if known.run == entry.run else known for known in entries]
 
 
 # Wording of a list row.
@@ -153,12 +153,12 @@ def changed(entry: Entry, usual: Mapping[str, Value] | None) -> str:
 
 def fastest(entry: Entry) -> str:
     """Return `CPU graph 0.48 ms`."""
-    found = entry.brief
-    if entry.line.status == "failed" and (found is None or found.median_s is None):
+    brief = entry.brief
+    if entry.line.status == "failed" and (brief is None or brief.median_s is None):
         return "failed"
-    if found is None or found.median_s is None:
-        return "" if found is None else "nothing measured"
-    return f"{found.fastest} {median_of(found.median_s)}"
+    if brief is None or brief.median_s is None:
+        return "" if brief is None else "nothing measured"
+    return f"{brief.fastest} {median_of(brief.median_s)}"
 
 
 def against(entry: Entry) -> str:
@@ -168,36 +168,36 @@ def against(entry: Entry) -> str:
 
 def lead(entry: Entry) -> str:
     """Describe how many times as long the next arm takes; `≈ 1×` if they are equal, `≈` if noise decides."""
-    found = entry.brief
-    if found is None or found.ratio is None:
+    brief = entry.brief
+    if brief is None or brief.ratio is None:
         return ""
-    if found.leads:
-        return _estimate(found).words
-    return "≈ 1×" if _estimate(found).alike else "≈"
+    if brief.leads:
+        return _estimate(brief).words
+    return "≈ 1×" if _estimate(brief).alike else "≈"
 
 
 def sentence(entry: Entry) -> str:
     """Return the answer of a run; if none was saved, one from its summary."""
-    found = entry.brief
+    brief = entry.brief
     if entry.line.answer:
         later = " It finished in the background." if UNATTENDED in entry.line.tags else ""
         return f"{entry.line.answer}{later}"
     if entry.line.status is None and not entry.line.rounds:
         return "It has no rounds yet, or was cut short before the first."
-    if found is None and entry.line.status is None:
+    if brief is None and entry.line.status is None:
         return "It is being measured, or was cut short; {table.select} replays its rounds."
-    if found is None:
+    if brief is None:
         return "No answer was saved; {table.select} replays it." if entry.line.rounds else "It has no rounds."
-    if found.median_s is None:
+    if brief.median_s is None:
         return "Nothing could be measured."
-    if found.ratio is None or found.low is None or found.high is None:
+    if brief.ratio is None or brief.low is None or brief.high is None:
         return f"{fastest(entry)} per call."
-    if not found.leads:
+    if not brief.leads:
         verb = "takes as long within 10%" if lead(entry) == "≈ 1×" else "cannot be told apart from it"
-        return f"{fastest(entry)} per call; {found.next} {verb}."
-    ratio = _estimate(found)
-    takes = f"{found.next} takes {ratio.words} {ratio.span} as long."
-    return f"{found.fastest} is fastest: {median_of(found.median_s)}. {takes}"
+        return f"{fastest(entry)} per call; {brief.next} {verb}."
+    ratio = _estimate(brief)
+    takes = f"{brief.next} takes {ratio.words} {ratio.span} as long."
+    return f"{brief.fastest} is fastest: {median_of(brief.median_s)}. {takes}"
 
 
 def _estimate(brief: Brief) -> RatioEstimate:

@@ -99,8 +99,8 @@ class Profiling:
     def offers(self) -> list[Offer]:
         """Return every arm that can be selected, with what is known about it."""
         known = self._lab.state.shown.arms
-        told = {True: "profiled", False: ""}
-        return [Offer(arm, known[arm].label, told[known[arm].profile is not None]) for arm in self._arms()]
+        words = {True: "profiled", False: ""}
+        return [Offer(arm, known[arm].label, words[known[arm].profile is not None]) for arm in self._arms()]
 
     async def ask(self) -> None:
         """Profile the arm. On failure, `why_none` has the reason."""

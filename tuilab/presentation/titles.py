@@ -59,15 +59,15 @@ def at_start(folders: Sequence[Path]) -> "tuple[tuple[Title, ...], Catalogue | N
 
     They are read at the first start and after a change.
     """
-    rows, found = read_saved_titles(folders), None
+    rows, presets = read_saved_titles(folders), None
     if not rows:
         from tuilab import catalogue
 
-        found = catalogue.load(*folders)
-        rows = titles(found.presets, found.problems)
+        presets = catalogue.load(*folders)
+        rows = titles(presets.presets, presets.problems)
         # Immediately, so that the next start has them even if this one ends soon.
         keep(folders, rows)
-    return rows, found
+    return rows, presets
 
 
 def matching(rows: Sequence[Title], words: str) -> tuple[Title, ...]:

@@ -56,7 +56,7 @@ class _Frame:
 
 
 class _Thread:
-    """One host thread: its open events, and the time up to which it is accounted for."""
+    """One host thread: its open events, and the end of the time already accounted for."""
 
     def __init__(self, lane: int, pipeline: bool) -> None:
         self.lane, self.pipeline = lane, pipeline

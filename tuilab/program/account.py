@@ -30,7 +30,7 @@ STARTING, ENDING = "starting", "ending"
 LEAST_SHARE, MOST_SAID = 0.01, 5
 _Key = tuple[AccountKind, tuple[str, ...], str, str]
 MANY = 5
-"""Number of calls on a line from which a headline mentions it."""
+"""Minimum number of calls on a line for a headline to mention it."""
 
 
 def account(of: Process, lasted_s: float, began: float = 0.0) -> tuple[AccountRow, ...]:

@@ -28,21 +28,21 @@ from tuilab.program.sites import METHODS, Site, called, rebuilt, sites_of, steps
 
 INPUT = "waiting for input"
 WAITING = 0.15
-"""Share of a step from which waiting for input is reported."""
+"""Minimum share of a step for waiting for input to be reported."""
 FULL = 0.8
-"""Share of the processors from which a program is assumed to need all of them."""
+"""A program that uses at least this share of the processors is assumed to need all of them."""
 LEAST_BESIDE = 0.005
-"""Share of the processors from which a pipeline's use of them is reported."""
+"""Minimum share of the processors for a pipeline's use of them to be reported."""
 MANY_TRACES, RETRACING = 4, 0.05
 """Number of traces of one function, and the share of the program's time in those after the first two."""
 USED = 10
-"""Number of calls from which a library's tf.function was worth creating."""
+"""Minimum number of calls that make a library's tf.function worth creating."""
 QUICK_FIRST = 0.6
 """How long a program's first trace takes in a faster process, relative to this one: 0.6 to 1.2 in
 five pairs."""
 BETWEEN = 0.10
 UNSEEN, UNSEEN_S = 0.25, 100e-6
-"""Share and seconds of a step from which time between steps is reported even if no line was sampled."""
+"""Minimum share and seconds of a step for time between steps to be reported without a sampled line."""
 TRAINERS = ("keras.src.trainers", "keras.src.backend.tensorflow.trainer")
 READING, READING_EACH = 0.05, 0.8
 """Share of the time spent reading values, and reads per step."""
@@ -54,13 +54,13 @@ DOUBLE, IDLE = 0.10, 0.20
 LEFT_OF_DOUBLES = 0.75
 """Share of the time in float64 that float32 saves on a CPU at most."""
 LEAST = 20
-"""Number of steps from which rates are reported."""
+"""Minimum number of steps for reporting rates."""
 SINGLES, FEW_OPS = 0.2, 3
-"""Share of a step in which Python launches individual ops, and how many, from which it is reported."""
+"""Reported if Python launches individual ops for at least this share of a step, and this many of them."""
 MANY_STEPS, STARTED = 100, 0.7
-"""Number of steps of a `fit`, and the share of each spent launching it, from which its batches are small."""
+"""A `fit` has small batches if it has at least this many steps and launching takes this share of each."""
 LOOPING = 0.3
-"""Share of a program's time from which a loop of ops represents it."""
+"""Minimum share of a program's time for a loop of ops to represent it."""
 
 MANY_CALLS, FEW_STEPS, PER_ROW = 10, 2.5, 0.05
 """Thresholds for calls to Keras in a loop: number of calls, steps per call, share of the program outside
@@ -70,7 +70,7 @@ RUNNING: tuple[AccountKind, ...] = ("graphs", "eager", "input")
 FEW_ROWS = 64
 """If a call's steps are unknown, it counts as small up to this many samples: two of Keras' usual batches."""
 SLOWER = 1.5
-"""Ratio of the last steps' time to the first ones' from which a slowdown is reported."""
+"""Minimum ratio of the last steps' time to the first ones' for a slowdown to be reported."""
 _MATRIX = ("MatMul", "Conv", "BatchMatMul", "Einsum", "CudnnRNN", "gemm", "conv")
 _MEMORY_LEFT = 0.05
 
@@ -223,14 +223,14 @@ def rebuilding(case: Case) -> Iterator[Bottleneck]:
         runs = sum(site.kinds[kind] for site in inside for kind in RUNNING)
         if spent < RETRACING * case.of.lasted_s or runs < spent / 10 or not _again(case, inside):
             continue
-        if 0 < max(site.count for site in inside) < MANY_TRACES:  # two or three trainings, each of its own
+        if 0 < max(site.count for site in inside) < MANY_TRACES:  # a few trainings, each with its own model
             continue
         most = max(inside, key=lambda site: site.kinds["building"])
         text = (
             f"layers, models or optimizers are built in the loop in line {loop[1]}, which also runs steps: "
         )
         text += seconds(spent, spent / 50)
-        # The first ops of what is new, such as an optimizer's update, create variables.
+        # A new object's first ops, such as an optimizer's update, create variables.
         most_s = sum(site.total_s for site in inside if site.kinds["building"])
         yield _finding(case, "rebuilt", most.at, text, advice="rebuilt, a part", spent_s=spent, most_s=most_s)
 

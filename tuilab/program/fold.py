@@ -15,9 +15,9 @@ from tuilab.program.window import LONG, Seen
 MOST_STEPS = 200_000
 """Number of calls of each kind that are stored individually."""
 FEW = 3
-"""Number of calls from which something counts as a step."""
+"""Minimum number of calls for something to count as a step."""
 MANY = 50
-"""Number of steps from which a slowdown is judged."""
+"""Minimum number of steps for judging a slowdown."""
 
 CALLBACK = "callback "
 """Prefix of the library name if the stepping thread was sampled in one of its callbacks."""

@@ -22,7 +22,7 @@ _SCOPES = (
 )
 _MODELS = ("sequential", "functional", "model")
 LAYERS = 6
-"""Number of inner scopes from which a scope is a model: a layer has only a few, such as `moments`."""
+"""Minimum number of inner scopes of a model: a layer has only a few, such as `moments`."""
 _OPTIMIZERS = ("adam", "sgd", "rmsprop", "adamw", "adagrad", "lion", "nadam", "optimizer")
 
 

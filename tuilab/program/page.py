@@ -19,7 +19,7 @@ MOST_OPS, MOST_FUNCTIONS = 50, 200
 FASTER = 1.5
 """Minimum ratio of the first steps' time to that of the last ones for a note."""
 STARVED = 0.1
-"""Share of the time without a processor from which it is reported."""
+"""Minimum share of the time without a processor for a note."""
 
 
 def page_of(

@@ -19,7 +19,7 @@ ONCE = frozenset(("tracing", "compiling", "building", "importing"))
 OWN = {"python": "the program's own Python and NumPy", "waiting": "waiting outside TensorFlow"}
 """Kinds of time outside TensorFlow."""
 LARGE = 0.1
-"""Share of the program from which a part without a finding is reported."""
+"""Minimum share of the program for reporting a part without a finding."""
 
 
 @dataclass

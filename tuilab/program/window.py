@@ -21,7 +21,7 @@ LOOP_INPUT = re.compile(r"^ReduceIterator::.*::Scan::[^:]+$")
 """The same for a graph's loop over a dataset, which the runtime turns into an iterator."""
 ITERATOR = "Iterator::"
 FEW = 3
-"""Number of calls from which a function counts as a step."""
+"""Minimum number of calls for a function to count as a step."""
 LONG = 5.0
 """A step this many times as long as the median contained something else, such as a validation."""
 SINGLE = "EagerExecute"

@@ -149,14 +149,14 @@ def ticks(axis: PlotAxis, ends: Limits, most: int) -> Ticks:
 def linear(low: float, high: float, most: int) -> list[float]:
     """Return the multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10((high - low) / max(1, most)))
-    found: list[float] = []
+    values: list[float] = []
     for factor in (1, 2, 5, 10, 20, 50):
-        step, finer = factor * power, found
+        step, finer = factor * power, values
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        found = [k * step for k in range(first, last + 1)]
-        if len(found) <= most:
+        values = [k * step for k in range(first, last + 1)]
+        if len(values) <= most:
             # A single tick gives no scale: use the ends of the finer ones.
-            return found if len(found) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
+            return values if len(values) > 1 or len(finer) < 2 else [finer[0], finer[-1]]
     return [low, high]
 
 

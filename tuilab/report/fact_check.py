@@ -36,7 +36,7 @@ class Statement(msgspec.Struct, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What its verdict is called; "" before it was measured."""
+        """The verdict's word; "" before it was measured."""
         return verdict_words(self.verdict, self.emulated) if self.verdict else ""
 
     @property
@@ -66,8 +66,8 @@ class FactCheck(msgspec.Struct, kw_only=True):
         """Return `4 of 6 measured: 1 confirmed, 2 refuted, 1 untestable here`."""
         words = [s.verdict for s in self.statements if s.verdict]
         counts = [f"{words.count(word)} {word}" for word in VERDICTS if word in words]
-        output = f"{len(words)} of {len(self.statements)} measured"
-        return f"{output}: {', '.join(counts)}" if counts else output
+        sentence = f"{len(words)} of {len(self.statements)} measured"
+        return f"{sentence}: {', '.join(counts)}" if counts else sentence
 
 
 def stamp(check: FactCheck) -> str:

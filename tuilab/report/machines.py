@@ -19,20 +19,20 @@ def machines_text(presets: Sequence[PresetRows], most: int = 0) -> str:
     most: columns, 0 for no limit.
     """
     parts = []
-    for found in presets:
+    for preset in presets:
         parts += [
-            heading(found),
-            *("  " + line for line in columns([HEAD, *map(cells, found.rows)], most - 2 if most else 0)),
+            heading(preset),
+            *("  " + line for line in columns([HEAD, *map(cells, preset.rows)], most - 2 if most else 0)),
         ]
-        parts += [f"  ≠ {sentence}" for sentence in found.disagreements]
+        parts += [f"  ≠ {sentence}" for sentence in preset.disagreements]
         parts.append("")
     return "\n".join(wrapped(parts[:-1], most))
 
 
-def heading(found: PresetRows) -> str:
+def heading(preset: PresetRows) -> str:
     """Return `stft-small, samples 4096: 3 machines`."""
-    named = "".join(f", {name} {value}" for name, value in found.differing.items())
-    return f"{found.preset}{named}: {plural(len(found.rows), 'machine')}"
+    named = "".join(f", {name} {value}" for name, value in preset.differing.items())
+    return f"{preset.preset}{named}: {plural(len(preset.rows), 'machine')}"
 
 
 def cells(row: Row) -> list[str]:

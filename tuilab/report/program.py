@@ -98,11 +98,11 @@ def _lines(page: Page) -> Iterator[str]:
             reason = "" if op.reason in page.ran_on else op.reason
             text = "  ".join(word for word in (op.layer, where, reason) if word)
             yield f"  {percent(op.share):>6}  {op.op:<{wide}} {op.device:<6} {text}"
-    told = [row for row in page.functions if row.traces > 1]
-    if told:
+    retraced = [row for row in page.functions if row.traces > 1]
+    if retraced:
         yield ""
         yield "functions traced more than once:"
-        for row in told[:MOST_ROWS]:
+        for row in retraced[:MOST_ROWS]:
             differed = f", {row.differed} differed" if row.differed else ""
             name, where = row.name.rpartition(".")[2], place(row.file, row.line)
             yield f"  {name} {where}: {plural(row.traces, 'trace')}{differed}"
@@ -227,19 +227,19 @@ def _finding(finding: Bottleneck) -> Iterator[str]:
         yield f"  shown by: tuilab run {finding.preset}{sizes}"
 
 
-def _on_a_gpu(found: OnGpu) -> Iterator[str]:
-    yield sentence(found)
-    for op in found.stays_on_cpu[:MOST_ROWS]:
+def _on_a_gpu(bound: OnGpu) -> Iterator[str]:
+    yield sentence(bound)
+    for op in bound.stays_on_cpu[:MOST_ROWS]:
         where = place(op.file, op.line)
         yield f"  stays on the CPU: {op.op}{f' ({where})' if where else ''}: {op.reason}"
 
 
-def sentence(found: OnGpu) -> str:
+def sentence(bound: OnGpu) -> str:
     """Describe the best case on the card: `on an H100 this program could be at most 1.30× as fast: …`."""
-    if found.at_most is None:
-        return f"on {found.name}: the best case is not known: {found.reason}"
-    most = f"at most {times(found.at_most)} as fast" if found.at_most >= 1.005 else "no faster"
-    return f"on {found.name} this program could be {most}, limited by {found.limited_by}"
+    if bound.at_most is None:
+        return f"on {bound.name}: the best case is not known: {bound.reason}"
+    most = f"at most {times(bound.at_most)} as fast" if bound.at_most >= 1.005 else "no faster"
+    return f"on {bound.name} this program could be {most}, limited by {bound.limited_by}"
 
 
 def page_html(page: Page) -> str:

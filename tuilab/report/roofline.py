@@ -37,18 +37,18 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
     """Return an arm's point at each measured size, least intense first; None if nothing is known."""
     here = summary_point(state)
     roofs = raised(state, arm, here)
-    found = [against_roof(state, arm, point.index, roofs) for point in state.points]
+    reached = [against_roof(state, arm, point.index, roofs) for point in state.points]
     points = sorted(
         (roof.flop / roof.bytes, roof.flop_per_s)
-        for roof in found
+        for roof in reached
         if roof is not None and roof.flop and roof.bytes and roof.flop_per_s
     )
-    told = against_roof(state, arm, here, roofs)
-    if told is None and not points:
+    named = against_roof(state, arm, here, roofs)
+    if named is None and not points:
         return None
-    least = "at least " if told is not None and told.uncounted else ""
-    share = f"{least}{share_words(told.share)}, " if told is not None and told.share is not None else ""
-    by = binding(told.bound_by) if told is not None else ""
+    least = "at least " if named is not None and named.uncounted else ""
+    share = f"{least}{share_words(named.share)}, " if named is not None and named.share is not None else ""
+    by = binding(named.bound_by) if named is not None else ""
     note = f"{share}{by}" if points else f"no arithmetic counted; {by}"
     xs, ys = zip(*points, strict=True) if points else ((), ())
     return Series(arm.arm.id, arm.label, xs, ys, "curve", arm.arm.id, note=note)
@@ -56,18 +56,18 @@ def _path(state: RunState, arm: ArmState) -> Series | None:
 
 def _roofs(state: RunState, drawn: Sequence[Series]) -> list[Series]:
     """Return the roofs of the arms' devices, as far as the arms reach."""
-    point, found = summary_point(state), dict[str, tuple[Raised, set[str]]]()
+    point, roofs = summary_point(state), dict[str, tuple[Raised, set[str]]]()
     for path in drawn:
         arm = state.arms[path.arm]
         known, work = raised(state, arm, point), work_of(state, arm, point)
         name = device_of(arm, point) or ""
         name = name if family(name) == "GPU" else "CPU:0"
         if path.x and known is not None and work is not None:
-            found.setdefault(name, (known, set()))[1].update(needed(work) or {work.dtype: 0.0})
+            roofs.setdefault(name, (known, set()))[1].update(needed(work) or {work.dtype: 0.0})
     reach = [x for path in drawn for x in path.x]
     return [
         roof
-        for name, (device, dtypes) in found.items()
+        for name, (device, dtypes) in roofs.items()
         for roof in _device(name, device.roofs, dtypes, min(reach) / MARGIN, max(reach) * MARGIN)
     ]
 

@@ -41,7 +41,7 @@ def _rows(device: DeviceRoofs) -> list[list[str]]:
     rows += [[f"  {dtype} arithmetic", rate(top, "FLOP/s")] for dtype, top in device.peaks.items()]
     if device.link is not None:
         rows.append(["  an empty copy", seconds(device.link.latency_s)])
-        for way, found in (("to the device", device.link.to_device), ("to the host", device.link.to_host)):
-            rows.append([f"  copies {way}", rate(found, "B/s") if found else "no cost per byte seen"])
+        for way, copy in (("to the device", device.link.to_device), ("to the host", device.link.to_host)):
+            rows.append([f"  copies {way}", rate(copy, "B/s") if copy else "no cost per byte seen"])
     rows += [[f"  an empty call, {PLACES[mode]}", seconds(cost)] for mode, cost in device.launch_s.items()]
     return rows

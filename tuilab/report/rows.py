@@ -75,7 +75,7 @@ def to_fastest(result: RunResult) -> dict[str, RatioEstimate]:
         (each.a, each.b): RatioEstimate(each.ratio, *each.ci95, 0, each.paired) for each in result.ratios
     }
     # If the fastest of all is not shown, two arms may have been compared in the other order, or not at all.
-    both = {**{(b, a): found.turned for (a, b), found in known.items()}, **known}
+    both = {**{(b, a): ratio.turned for (a, b), ratio in known.items()}, **known}
     least: dict[str, ArmResult] = {}
     out: dict[str, RatioEstimate] = {}
     for arm in sorted(result.arms, key=lambda arm: (arm.median_s or 0.0, arm.id)):
@@ -129,8 +129,8 @@ def crossing_lines(result: RunResult) -> list[str]:
 
     Omits arms that more sizes may still separate.
     """
-    told = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
-    lines = [c.sentence for c in sorted(told, key=lambda c: c.at is None) if c.sentence]
+    crossings = [c for c in result.crossovers if c.status != "unknown" or result.status != "running"]
+    lines = [c.sentence for c in sorted(crossings, key=lambda c: c.at is None) if c.sentence]
     if result.sweep_bound is not None and result.roofs:
         lines.insert(1, result.sweep_bound.sentence)
     return lines
@@ -236,11 +236,11 @@ def layers_title(result: RunResult) -> str:
 
 def phase_lines(result: RunResult) -> list[str]:
     """Return the account of each arm's call with its sources; none if not measured."""
-    found = []
+    lines = []
     for arm in result.arms:
         if arm.account is not None:
-            found += [f"Phases of {phase_line(arm)}", phases_known_from(arm)]
-    return found
+            lines += [f"Phases of {phase_line(arm)}", phases_known_from(arm)]
+    return lines
 
 
 def claim_rows(result: RunResult) -> list[tuple[str, str, str]]:
@@ -279,10 +279,12 @@ def advice(result: RunResult) -> list[str]:
     """Return what limits the arms and what to do, most severe first; similar arms share a sentence."""
     labels = {arm.id: arm.label for arm in result.arms}
     groups: dict[tuple[str, ...], list[Diagnosis]] = {}
-    for found in result.diagnosis:
+    for finding in result.diagnosis:
         # A finding without a share has its figures in the sentence, so each arm keeps its own.
-        alike = found.share and found.arm in labels
-        groups.setdefault((found.code, found.remedy, "" if alike else found.message), []).append(found)
+        alike = finding.share and finding.arm in labels
+        groups.setdefault((finding.code, finding.remedy, "" if alike else finding.message), []).append(
+            finding
+        )
     out = []
     for first, *others in groups.values():
         also = listed([f"{labels[other.arm]} ({percent(other.share)})" for other in others])
@@ -402,10 +404,10 @@ def aligned(rows: Sequence[Sequence[str]], most: int = 0) -> Iterator[str]:
 
 def fitted(widths: Sequence[int], most: int) -> list[int]:
     """Shrink the widest columns until all fit; a column of 0 is left out."""
-    found = list(widths)
-    while most and sum(found) + 2 * (sum(map(bool, found)) - 1) > most and max(found) > LEAST_CELL:
-        found[found.index(max(found))] -= 1
-    return found
+    fitting = list(widths)
+    while most and sum(fitting) + 2 * (sum(map(bool, fitting)) - 1) > most and max(fitting) > LEAST_CELL:
+        fitting[fitting.index(max(fitting))] -= 1
+    return fitting
 
 
 def cut(text: str, width: int) -> str:

@@ -38,13 +38,13 @@ def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of one of `SCHEMAS`."""
     of = _without_raw(SCHEMAS[name])
     parts = {part.__name__: part for part in structs(of)}
-    found = msgspec.json.schema(of)
-    for title, part in found.get("$defs", {}).items():
+    document = msgspec.json.schema(of)
+    for title, part in document.get("$defs", {}).items():
         below = meanings(parts[title]) if title in parts else {}
         for field, about in part.get("properties", {}).items():
             if below.get(field):
                 about["description"] = below[field]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"tuilab {name}", **found}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"tuilab {name}", **document}
 
 
 def _without_raw(of: Any) -> Any:
@@ -81,14 +81,14 @@ def structs(*roots: Any) -> Iterator[type]:
 
 def meanings(struct: type) -> dict[str, str]:
     """Return the text below each field of the struct and its bases, by its name in JSON; "" without one."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
         node = _tree(base.__module__).get(base.__name__) if base.__module__.startswith("tuilab") else None
         for field, below in zip(node.body, [*node.body[1:], None], strict=True) if node else ():
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                found[field.target.id] = in_json(" ".join(_text(below).split()))
+                texts[field.target.id] = in_json(" ".join(_text(below).split()))
     names = {each.name: each.encode_name for each in msgspec.structs.fields(struct)}
-    return {names.get(field, field): about for field, about in found.items()}
+    return {names.get(field, field): about for field, about in texts.items()}
 
 
 def in_json(text: str) -> str:

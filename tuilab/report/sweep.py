@@ -16,7 +16,7 @@ from tuilab.report.axes import Kind, PlotAxis
 from tuilab.report.chart import Chart, Series, Vertical
 
 DASHES = 24
-"""For the line of a GPU's best case, from end to end."""
+"""Number of dashes in the line of a GPU's best case."""
 BELOW = 0.8
 """Relative to the smallest measured time; a time axis has probably ended below that."""
 MOST_LANES = 3

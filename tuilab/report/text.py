@@ -57,10 +57,12 @@ def lines(result: RunResult, *, details: bool, most: int = 0) -> Iterator[tuple[
         yield role, line.replace("\n", " ")
 
 
-def dressed(found: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]) -> str:
+def dressed(
+    roles_and_lines: Sequence[tuple[Role, str]], width: int, style: Callable[[Role, str], str]
+) -> str:
     """Return the lines for a terminal of that width: wrap prose, keep rows, style each."""
     out: list[str] = []
-    for role, line in found:
+    for role, line in roles_and_lines:
         wrapped = [line]
         if role not in ("row", "head", "blank") and len(line) > width:
             hanging = HANGING.get(role, "")
@@ -77,8 +79,8 @@ def _lines(result: RunResult, details: bool, most: int) -> Iterator[tuple[Role, 
         yield "prose", f"In {environment}:"
     yield "answer", result.answer
     if (line := doubtful_line(result)) and not details:
-        found = doubts(result)
-        more = f"; --details shows all {len(found)} caveats" if len(found) > 1 else ""
+        caveats = doubts(result)
+        more = f"; --details shows all {len(caveats)} caveats" if len(caveats) > 1 else ""
         yield "caveat", line + more
     if line := sizes_line(result):
         yield "prose", line
@@ -118,11 +120,11 @@ BRIEF_ROOF = (0, 1, 3, 5)
 """Columns that fit 80 characters: arm, arithmetic, share of the roof, what bounds it."""
 
 
-def _some(role: Role, found: Sequence[str]) -> Iterator[tuple[Role, str]]:
+def _some(role: Role, caveats: Sequence[str]) -> Iterator[tuple[Role, str]]:
     """Yield lines of a role after a blank line, if there are any."""
-    if found:
+    if caveats:
         yield "blank", ""
-    yield from ((role, line) for line in found)
+    yield from ((role, line) for line in caveats)
 
 
 def _arms(result: RunResult, most: int) -> Iterator[tuple[Role, str]]:
@@ -141,8 +143,8 @@ def _rows(
     """Return a table. kept: indices of its columns; None for all."""
     if kept is not None:
         head, rows = [head[i] for i in kept], [[row[i] for i in kept] for row in rows]
-    told = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
-    first, *rest = columns([[row[i] for i in told] for row in (head, *rows)], most)
+    shown = [0, *(i for i in range(1, len(head)) if not most or any(row[i] not in NOTHING for row in rows))]
+    first, *rest = columns([[row[i] for i in shown] for row in (head, *rows)], most)
     yield "head", first
     for row in rest:
         yield "row", row

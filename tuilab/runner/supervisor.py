@@ -327,7 +327,7 @@ class Supervisor:
             case Ready() if self._process is not None and self._process.ending:
                 return  # it was to be replaced before it was ready
             case Ready():
-                # Repeated by a worker that opens other GPUs for a request.
+                # A worker that opens other GPUs for a request sends it again.
                 self.machine, self.phase = event.machine, "busy" if self._active else "ready"
                 self._fresh = memory_of(self._process.pid) if self._process is not None else 0
             case WorkerExited():

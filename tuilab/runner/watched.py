@@ -349,7 +349,7 @@ def run(command: Sequence[str], listener: Listener, options: str = "") -> int:
         states, waiting = queue.SimpleQueue[int](), threading.get_ident()
         threading.Thread(target=_wait, args=(pid, states, waiting), daemon=True).start()
         while True:
-            # Without a timeout: after a longer stop, `sigtimedwait` returns a signal that never was.
+            # Without a timeout: after a longer stop, `sigtimedwait` returns a signal that was never sent.
             told = signal.sigwaitinfo(passed | {signal.SIGCHLD, signal.SIGCONT})
             while not states.empty():
                 if not os.WIFSTOPPED(status := states.get()):

@@ -67,7 +67,7 @@ class Zygotes:
                 loop = asyncio.get_running_loop()
                 for each in self._sockets[begun:]:
                     if not await loop.sock_recv(each, 64):
-                        raise OSError("a zygote ended at its start")
+                        raise OSError("a zygote process exited while it started")
         except (OSError, TimeoutError):
             self.kill_now()
             return False

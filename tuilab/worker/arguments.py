@@ -150,7 +150,7 @@ class Arguments:
                 if not limit or all(self.ranges[name].below <= limit for name in unknown):
                     return
                 self.ranges |= {name: Range(below=min(limit, self.ranges[name].below)) for name in unknown}
-            except Exception:  # own code may raise anything; the arm's own call reports it
+            except Exception:  # user code may raise anything; the arm's own call reports it
                 return
 
 

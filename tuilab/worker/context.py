@@ -44,7 +44,7 @@ class Context:
         self.own_code = self.waits = False
         self.sent = 0
         self.starts = DeviceRoofs()
-        """The shortest starts of a call that the last run saw on the processor."""
+        """The shortest times to start a call on the processor, as the last run measured them."""
 
     def send(self, *events: Event) -> None:
         """Write events in order."""

@@ -141,7 +141,7 @@ def read(tf: Any, call: Callable[..., Any], specs: Sequence[Any], names: Sequenc
         return []
     try:
         traced = tf.function(call).get_concrete_function(*specs)
-    except Exception:  # own code may run eagerly only, or not at these shapes
+    except Exception:  # user code may run only eagerly, or not at these shapes
         return []
     return ranges(traced.graph, traced.inputs[: len(specs)], names)
 

@@ -18,8 +18,8 @@ CALLS = 5
 class Starts:
     """The shortest starts of a call on a device, by mode.
 
-    Taken between a run's rounds, they are no longer than what the run's own arms paid: the same host may need
-    147 µs in one minute and 110 µs in the next.
+    They are measured between the run's rounds, because the same host may need 147 µs in one minute and 110 µs
+    in the next.
     """
 
     def __init__(self, tf: Any, device: str, modes: Sequence[Mode] = MODES) -> None:

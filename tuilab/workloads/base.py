@@ -36,11 +36,11 @@ class Case:
         `copy_in`, `copy_out`, `input_wait`, or a name of the workload's own, one after another. None if
         there is nothing to tell apart.
     device: the device that did the work as the workload observed it, "" to let the engine observe.
-    copies: the call only copies; its device is the end that is not the host, by the workload's word alone.
+    copies: the call only copies; its device is the end that is not the host, as the workload reports it.
     function: the callable whose graph the placement pass looks at, with its arguments.
     datasets: the tf.data.Datasets that feed the call, so that the placement pass can show their functions.
-    drained: what feeds the call works ahead, and `scope` draws what lay ready.
-    least_calls: calls of a block at least, where what surrounds a block costs as much as some calls.
+    drained: the call's input is prepared ahead, and `scope` draws the elements that are ready.
+    least_calls: minimum calls of a block, if the work around a block costs as much as several calls.
     close: frees files, processes and memory.
     """
 

@@ -108,7 +108,7 @@ def _mirrored(b: Build) -> Case:
 
     compiled = b.compiled(step)
     where = [short(share.backing_device) for share in strategy.experimental_local_results(shares[0])]
-    b.fact("replica-devices", ", ".join(where), f"The batch is shared by {', '.join(where)}.")
+    b.fact("replica-devices", ", ".join(where), f"The batch is split over {', '.join(where)}.")
     return Case(call=compiled, device=where[0], function=compiled)
 
 

@@ -1,4 +1,4 @@
-"""How a user's own function says what it takes: annotations, or decorators, read into a declaration.
+"""Reads a user's function into a declaration, from its annotations or decorators.
 
 @tuilab.workload(title="Forward pass")
 def forward(batch: Annotated[int, tuilab.between(1, 512)] = 32, wide: bool = False): ...
@@ -200,7 +200,7 @@ def whole(name: str, default: int, help: str) -> Parameter:
 
 
 def guessed(parameter: Integer | LogInteger) -> bool:
-    """True if the range is the one that a positive whole number gets where none is stated."""
+    """True if this is the range that a positive whole number gets by default."""
     range_ = _guess(int(parameter.default))
     return parameter.default > 0 and (parameter.low, parameter.high) == (range_.low, range_.high)
 

@@ -53,8 +53,8 @@ DECLARATION = Declaration(
         Variant("matmul", "Matrix products.", does="multiplying matrices"),
         Variant(
             "sums",
-            "Sums, each of the one before: y = y + x. A graph merges them, and its figure is that of what it "
-            "makes of them.",
+            "Sums, each of the one before: y = y + x. A graph merges them, so its figure is for the merged "
+            "ops.",
             does="adding to a sum",
         ),
     ),

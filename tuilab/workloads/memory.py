@@ -115,7 +115,7 @@ def _report_refusal(b: Build) -> None:
     while waiting.is_alive():
         # The allocator retries for ten seconds before it gives up.
         waiting.join(POLL_S)
-        b.progress("waiting for an allocation that cannot succeed to be refused")
+        b.progress("waiting for TensorFlow to refuse an impossible allocation")
     _tell(b, _refusal(b.tf), size(MORE_THAN_ANY_HOST))
 
 

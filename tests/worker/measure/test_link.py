@@ -36,7 +36,7 @@ def test_the_latency_and_the_rate_of_copies_are_found() -> None:
 
 def test_a_link_is_described_in_words() -> None:
     assert format_cost(CopyCost(8e-6, 24.1e9, 0.0)) == "8.00 µs + 24.1 GB/s"
-    assert format_cost(CopyCost(8e-6, None, 0.0)) == "8.00 µs + no time for each byte"
+    assert format_cost(CopyCost(8e-6, None, 0.0)) == "8.00 µs + no measurable time per byte"
 
 
 def test_the_maximum_rate_of_a_pcie_link_is_known() -> None:

@@ -138,7 +138,7 @@ def _on_times(
             return Unknown(right.reason, line, tuple(times))
     interpreter.dates(left, right)
     if isinstance(op, ast.Mult | ast.Div | ast.FloorDiv) and isinstance(left, Clock):
-        # In other units, it is still that reading.
+        # A reading in other units is still that reading.
         interpreter.rescaled.add(left.event)
         return left
     divides = isinstance(op, ast.Div | ast.FloorDiv)

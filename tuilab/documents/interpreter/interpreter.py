@@ -85,7 +85,7 @@ _MOST_BESIDE = 16
 Call = Callable[["Interpreter", Any, list[Value], Keywords, int], Value]
 A = TypeVar("A")
 E = TypeVar("E", bound=Callable[..., Any])
-# Readers of node kinds and callers of value kinds; the modules of this package register them.
+# How to evaluate each kind of node and call each kind of value; the modules of this package register these.
 EXPRESSIONS: dict[type[ast.expr], Evaluate] = {}
 STATEMENTS: dict[type[ast.stmt], Execute] = {}
 CALLS: dict[type[Value], Call] = {}

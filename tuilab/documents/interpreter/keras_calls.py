@@ -224,7 +224,7 @@ def _image(name: str, args: Arguments) -> Value:
     return Tensor((*(size or ()), 3) if read else None, "uint8", "np")
 
 
-# What the methods that train took for Python's own processes.
+# Arguments about Python's own processes, which training methods used to accept.
 _OF_PROCESSES = ("workers", "use_multiprocessing", "max_queue_size")
 
 

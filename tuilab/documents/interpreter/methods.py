@@ -131,7 +131,7 @@ def _is_keras(interpreter: Interpreter, owner: Unknown, name: str, keywords: Key
     if name not in TRAINS:
         return name in ONLY_KERAS
     if owner.options:
-        # Whichever of several it is.
+        # All possible models must be Keras models.
         return all(
             isinstance(option, Model)
             or (isinstance(option, Unknown) and _is_keras(interpreter, option, name, keywords))

@@ -103,7 +103,7 @@ def augmented(interpreter: Interpreter, node: ast.AugAssign, scope: Scope) -> Fl
         # A reading that was subtracted from a sum; this one is added.
         interpreter.gather(result)
     if interpreter.place.loops and isinstance(result, Known):
-        # A counter has its value in one iteration only.
+        # A counter has a single value only within one iteration.
         kind = Number if is_number(result) else Unknown
         result = kind(VARIES, node.lineno)
     bind_target(interpreter, node.target, result, scope)

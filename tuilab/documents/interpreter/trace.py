@@ -163,15 +163,14 @@ class Region:
     """What lies between two readings of a clock: the events after `first` and before `last`.
 
     clock: the clock's name. line, last_line: of the readings. via: how it was timed. divided: the elapsed
-    time is divided by something, so different counts of iterations may be compared. scaled: it is multiplied
-    by something, a thousand say, or divided by less than one. by: what it is divided by, as it is written;
-    rate: something is divided by it.
-    repeats: the timer takes several samples by itself. discarded: nobody looks at the time, as in a warm-up.
-    paces: it says how long to wait. gathered: it is one of
-    several that are collected or added up; picked: on a condition only. name: what it is bound to. told: the
-    lines and words by which it is printed. alongside: the regions whose times stand with it in a ratio, a
-    difference, a line of print or a table. file: the module next to the document that reads the clock, at the
-    document's line that calls it; "" for the document itself.
+    time is divided, so different counts of iterations may be compared. scaled: it is multiplied, by a
+    thousand for instance, or divided by less than one. by: its divisor, as written; rate: it is itself a
+    divisor. repeats: the timer takes several samples by itself. discarded: the time is not used, as in a
+    warm-up. paces: it sets how long to wait. gathered: it is collected or added to others; picked: only on a
+    condition. name: what it is bound to. told: the lines that print it, with their words. alongside: the
+    regions whose times appear with it in a ratio, a difference, a printed line or a table. file: the module
+    next to the document that reads the clock, at the document's line that calls it; "" for the document
+    itself.
     """
 
     first: int

@@ -136,7 +136,7 @@ _DOES_BY_NAME = {
 }
 _NAMED = {what: re.compile(f"(?:{pattern})$") for what, pattern in _DOES_BY_NAME.items()}
 _DRAWN = re.compile(r"(?:rectangle|text|line|ellipse|polygon|arc|point)$")
-# Methods of unknown results that write or fetch a file.
+# Methods that write or fetch a file, called on an unknown result.
 _WRITES = re.compile(
     r"to_(?:csv|json|excel|parquet|pickle|hdf)$|(?:write|read)_(?:text|bytes)$|(?:up|down)load_(?:blob|file|fileobj)$"
 )

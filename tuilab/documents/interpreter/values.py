@@ -37,7 +37,7 @@ class Number(Unknown):
 
 
 VARIES, COUNTING = "it changes from one iteration to the next", "it counts the iterations"
-# Why a number is unknown that changes per iteration.
+# Reason for an unknown number: it changes per iteration.
 COUNTS = (VARIES, COUNTING)
 
 
@@ -149,9 +149,9 @@ class Module(Value):
 
 @dataclass(eq=False, slots=True)
 class Graph(Value):
-    """What `tf.function` makes of a function. jit: compiled by XLA; None where that is not known.
+    """The result of `tf.function`. jit: compiled by XLA; None if that is not known.
 
-    name: what the document calls it, "" where that is its function's name.
+    name: its name in the document, "" if that is its function's name.
     """
 
     target: Value

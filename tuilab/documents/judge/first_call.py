@@ -87,7 +87,7 @@ def first_call(example: Example, timing: Timing, numbered: bool) -> FirstCall | 
     # A loop around the region takes several samples.
     if any(not loop.unrolled and loop.count != 1 for loop in timing.begins.loops):
         remade = example.facts.is_made_anew(work, region.first)
-        # Each time by itself, only some of them, or a statistic that the first does not move.
+        # Each time is shown, only some are used, or a slow first one does not affect the statistic.
         if (is_robust(example.block.code) or region.picked) and not remade:
             return None
         sure = sure and (region.gathered or remade)
@@ -214,7 +214,7 @@ def main_work(events: list[TraceEvent]) -> TraceEvent | None:
         if kind == "create" and any(e.kind in WORK and e.kind not in ("create", "print") for e in events):
             return None
         if found:
-            # The most frequent work is meant, not the slice that feeds it.
+            # Choose the work that runs most often, not a slice that feeds it.
             return max(found, key=lambda e: (len(e.place.loops), e.name not in _MINOR))
     # An unread call runs a model, judging by its name.
     return next((e for e in reversed(events) if e.kind == "opaque" and computes(e.name)), None)

@@ -11,7 +11,7 @@ from tuilab.documents.interpreter.trace import Region, TraceEvent
 from tuilab.documents.interpreter.values import RESULT_OF, integer
 from tuilab.documents.words import words
 
-# Labels of the time of one answer of a model.
+# Labels of the time that a model takes for one answer.
 ANSWER = re.compile(
     r"\b(?:[cg]pus?|latency|infer(?:ence|red|ring)?|predict\w*|detect\w*|fps)\b", re.IGNORECASE
 )

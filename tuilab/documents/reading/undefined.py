@@ -13,7 +13,7 @@ _OLD = ("xrange", "unicode", "raw_input", "basestring", "long", "reduce", "unich
 # Names that a notebook's kernel or its platform provides.
 _KERNEL = ("display", "exit", "quit", "In", "Out", "spark", "sc", "sqlContext", "dbutils")
 _KNOWN = frozenset((*dir(builtins), *_OLD, *_KERNEL, "WindowsError"))
-# A name that only an IPython kernel provides, not a script, even if it was a notebook.
+# An IPython kernel provides this name; a script lacks it, even one exported from a notebook.
 IPYTHON = "get_ipython"
 _COMMENT = re.compile(r"(?m)^\s*#.*$|\s#[^\"'\n]*$")
 # Code that binds names invisibly, and names that it checks first.

@@ -34,7 +34,7 @@ _COVERED = {*CHEAP, *FILTERS, *_MINOR, "tf.matmul", "tf.signal.stft", "tf.signal
 
 
 def recognise(example: Example) -> tuple[list[Found], list[Gap]]:
-    """Return an example's workloads, each once, and the parts without one."""
+    """Return an example's workloads, each once, and the parts that no workload measures."""
     found: list[Found] = []
     gaps: dict[Gap, None] = {}
     for recogniser in RECOGNISERS:

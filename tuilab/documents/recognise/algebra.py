@@ -28,7 +28,7 @@ def matmuls(example: Example) -> Iterator[Result]:
             yield result
 
 
-# Multiplications up to which an untimed and unplaced product only shows the syntax: in a notebook, and
+# Maximum multiplications of an untimed, unplaced product that only shows the syntax: in a notebook,
 # elsewhere.
 _TOY, _SMALLEST = 128**3, 8**3
 
@@ -79,7 +79,7 @@ def chains(example: Example) -> Iterator[Result]:
             if event.kind != "op" or _mapped(event) or event.name not in (*CHEAP, "tf.matmul"):
                 continue
             operand = event.result
-            # A product with real work is measured as a product.
+            # A large product is measured as a product, not as an elementwise op.
             if event.name == "tf.matmul" and (_size(operand) or 0) > _DISPATCH:
                 continue
             if isinstance(operand, Tensor) and operand.shape is not None and operand.dtype is not None:
@@ -91,7 +91,7 @@ def chains(example: Example) -> Iterator[Result]:
             yield from _chain(example, region, shape, dtype, events)
 
 
-# Elements up to which an op only costs its dispatch.
+# Maximum elements for which an op only costs its dispatch.
 _DISPATCH = 4_096
 
 

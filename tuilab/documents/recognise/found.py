@@ -13,10 +13,9 @@ from tuilab.model.scenario import Axis
 class Found:
     """A workload found in an example.
 
-    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: as the code has them;
-    empty where it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs
-    outside of any graph. left_out: what the workload measures otherwise than the document has it, in
-    sentences. sweep: the sizes that a loop goes through.
+    lines: of the code that it comes from. devices, modes, inputs, dtypes, variants: those of the code; empty
+    if it leaves them open. anywhere: some of it runs outside of any scope. eager: some of it runs outside of
+    any graph. left_out: differences between workload and document, in sentences. sweep: the sizes of a loop.
     """
 
     workload: str
@@ -96,7 +95,7 @@ def _join(known: Found, found: Found) -> None:
     known.inputs |= found.inputs
     known.anywhere = known.anywhere or found.anywhere
     if known.workload == "elementwise" and known.eager != found.eager:
-        # The document has it both ways, as the workload does.
+        # The document uses both, as the workload does.
         known.left_out.clear()
     else:
         known.left_out += [text for text in found.left_out if text not in known.left_out]

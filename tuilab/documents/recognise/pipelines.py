@@ -69,7 +69,7 @@ def _from_dataset(example: Example, event: TraceEvent, dataset: Dataset, trained
     if trained or model is not None:
         yield from _training(example, event, pipeline, model)
     elif example.placeholder(event.line):
-        # A comment says that an unnamed model trains here; the workload's own model stands for it.
+        # A comment says that an unnamed model trains here; the workload uses its own model instead.
         yield Found("training", dict(pipeline.parameters), event.line, set(pipeline.lines))
     if mapped or not trained:
         yield Found("input_pipeline", dict(pipeline.parameters), event.line, set(pipeline.lines))

@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.values import NONE, OpaqueObject, Tensor, elem
 from tuilab.documents.recognise.found import Found, Gap, Result, placed, reason
 from tuilab.model.parameters import Value as Setting
 
-# Bytes from which a tensor counts as filling the memory: alone, and in a `try` for memory errors.
+# Minimum bytes of a tensor that counts as filling the memory: alone, in a `try` for memory errors.
 LARGE, SMALLEST = 1 << 30, 1 << 28
 _MEMORY_ERRORS = ("RuntimeError", "MemoryError", "tf.errors.ResourceExhaustedError", "tf.errors.OpError")
 _DECODES = ("tf.io.decode_compressed", "tf.io.decompress", "zlib.decompress", "gzip.decompress")

@@ -19,7 +19,7 @@ from tuilab.documents.rules.regions import makes_data
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Elements up to which an eager op's time is its dispatch.
+# Maximum elements for which an eager op's time is only its dispatch.
 _SMALL = 4_096
 _COMPUTES = ("op", "graph", "train", "host-op")
 _COMPARED = ("op", "graph", "train", "copy", "create", "host-create", "host-op", "iterate", "codec")

@@ -11,7 +11,7 @@ from tuilab.documents.judge.waits import runs_on_cpu
 from tuilab.documents.rules.rule import Hit, rule
 from tuilab.documents.timing import Timing
 
-# Elements from which a copy takes longer than calling an op.
+# Minimum elements for which a copy takes longer than calling an op.
 _MUCH = 1 << 16
 _GPU = re.compile(r"gpus?\b|\bcuda\b", re.IGNORECASE)
 _SAID = re.compile(

@@ -33,9 +33,9 @@ from tuilab.documents.timing import Timing
 from tuilab.documents.words import words
 from tuilab.model.found import Severity
 
-# Elements up to which making data costs no more than passing it: random, and filled.
+# Maximum elements for which making data costs no more than passing it: random data, filled data.
 _TINY, _LARGE = 16, 1 << 20
-# Elements from which NumPy's own ops may be the subject of a timing.
+# Minimum elements for which NumPy's own ops may be the subject of a timing.
 _MUCH = 100_000
 
 
@@ -140,7 +140,7 @@ def _only_describes(events: list[TraceEvent]) -> bool:
 
 
 _LAZY = words("map batch padded_batch filter shuffle interleave flat_map cache prefetch repeat")
-# Labels of a time that is meant to be that of building.
+# Labels of a time that is meant to measure building.
 _BUILDS = re.compile(r"\b(?:construct|build|built|graph|node|set-?up|creat)\w*", re.IGNORECASE)
 
 
@@ -375,7 +375,7 @@ def _is_casual(example: Example, timing: Timing) -> bool:
     if not example.facts.is_of_tensorflow or _is_of_numpy(example):
         return True
     if _CALLBACK.match(example.trace.events[timing.region.last].place.function):
-        # Between the calls of a callback or session hook, it trains.
+        # Training runs between the calls of a callback or session hook.
         return False
     # Without visible computation, it may be the time of anything.
     named = bool(ANSWER.search(timing.label))
@@ -632,7 +632,7 @@ _AT_ONCE = re.compile(
     r"block\s*=\s*False|\bion\(\)|(?:use|switch_backend)\(\s*[\"']agg|%matplotlib", re.IGNORECASE
 )
 _EACH_EPOCH = " after each epoch"
-# Labels of a time that is meant for setting up.
+# Labels of a time that is meant to measure set-up.
 _MAKES = re.compile(
     r"\b(?:build(?:ing)?|load(?:ing)?|init\w*|set-?up|creat(?:e|ing|ion)|construct\w*|start-?up|import|read(?:ing)?)\b"
     r"|(?:\b|_)(?:pre-?process\w*|prepar\w*|decod\w*)\b|\b(?:sav(?:e|ing)|writ(?:e|ing)|logging|export\w*|download\w*)\b",
@@ -878,7 +878,7 @@ def predicts_one_batch(example: Example) -> Iterator[Hit]:
             alone = not any(event.place.may_follow(other.place) for other in others)
             loops = event.place.loops
             again = region.repeats or event.place.repeats != 1 or any(loop.unrolled for loop in loops)
-            # A single call for a known few rows, whose time is a device's or one answer's.
+            # A single call for a known, small number of rows: a device's time, or that of one answer.
             few = rows_of(event) in _FEW_ROWS
             again = again or (few and bool(ANSWER.search(timing.label)))
             if alone and again and _is_one_batch(event):

@@ -9,7 +9,7 @@ from tuilab.documents.interpreter.values import Graph, Layer, Model, text
 from tuilab.documents.rules.regions import works
 from tuilab.documents.rules.rule import Hit, rule
 
-# Labels of a time, and the code that each requires.
+# Settings that a label may name, and the code that enables each.
 _FEATURES = {
     "XLA": (r"xla|jit(?:[- ]compiled)?", r"jit|xla|experimental_compile"),
     "mixed precision": (

@@ -133,7 +133,7 @@ def first_call_timed(example: Example) -> Iterator[Hit]:
 
 
 _MANY_EPOCHS, _FEW_EPOCHS = 10, 5
-# Number of steps up to which tracing the first takes longer.
+# Maximum number of steps that take less time than tracing the first.
 _FEW_STEPS = 1_000
 
 

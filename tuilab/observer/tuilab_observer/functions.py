@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 MOST_CALLS, MOST_FUNCTIONS, MOST_DESCRIBED, MOST_SHAPES = 200_000, 2_000, 12, 10_000
 FEW = 3
-"""Number of uses from which a function, a tape's line or a pipeline counts as a step."""
+"""Minimum number of uses for a function, a tape's line or a pipeline to count as a step."""
 
 
 class Functions:
     """The tf.functions that were called. Called from the program's threads.
 
     calls: since the last message. totals: by number, the calls and the seconds in those that did not trace.
-    remade: how often a function was created that is recreated every call or two. fed: by number, the calls
-    with NumPy arrays, and their bytes. traced: traces since the last message. compiled: by number, the calls
-    that passed new shapes to XLA, and their seconds. in_call: the call that the program is in.
+    remade: for functions that are recreated every call or two, how often each was created. fed: by number,
+    the calls with NumPy arrays, and their bytes. traced: traces since the last message. compiled: by number,
+    the calls that passed new shapes to XLA, and their seconds. in_call: the call that the program is in.
     """
 
     def __init__(self, process: Process, calls: Calls, account: Account) -> None:

@@ -158,7 +158,7 @@ class Observer:
         )
 
     def _delayed(self) -> float:
-        """Return the seconds since the first call in which the stepping thread waited for a processor.
+        """Return how long the stepping thread has waited for a processor since the first call of this method.
 
         Returns 0 if the kernel does not report it.
         """

@@ -80,7 +80,7 @@ class Flag:
         try:
             self._lock.release()
         except RuntimeError:
-            pass  # two threads set it at once
+            pass  # two threads may set it at once
 
 
 class Thread:

@@ -152,7 +152,7 @@ class Windows:
         """
         key = self.step()
         if key is None or key in self._looked or len(self._looked) >= PHASES:
-            return due  # the end of the window before sets it
+            return due  # set at the end of the previous window
         if key == LOOP:
             return Own.now()
         if isinstance(key, tuple):

@@ -25,9 +25,9 @@ class PhasesView(View):
     HELP = (
         Phases.HELP
         + """
-Of a model, the table below shows the layers of that arm's call, or of the fastest graph where XLA leaves no
-layers to tell apart: the share of the call, the arithmetic, the bytes, how near the layer's own roof it is
-and which roof that is. Other name scopes, such as the optimizer's, have rows too; the last row is the rest.
+For a model, the table below shows the layers in a call of that arm: share of the call, arithmetic, bytes, and
+how close the layer comes to which roof. XLA merges layers, so for an XLA arm these are the fastest graph's.
+Other name scopes, such as the optimizer's, have rows too; the last row is the rest.
 """
     )
 

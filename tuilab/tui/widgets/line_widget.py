@@ -130,7 +130,7 @@ class LineWidget(Widget):
             bgcolor=sent.rich_color if sent else None,
             bold=style.bold or None,
             reverse=style.reverse or None,
-            # A cursor's ground has the accent's colour; any other faint ground is the band of an interval.
+            # A cursor's background has the accent's colour; any other faint background is an interval's band.
             meta={BAND: True} if faint and not style.on.startswith("accent") else None,
         )
 

@@ -59,7 +59,7 @@ of the arm under the cursor.
         # The parts come first; their source gets the second line if there is no third.
         if len(words) < 2 or height > len(drawn) + len(head) + 1 + bool(apart):
             words += clip(apart, width - 1, 1)
-        if len(drawn) + len(head) + len(words) > height:  # the arms before what is said of one
+        if len(drawn) + len(head) + len(words) > height:  # arms come before details of one arm
             words = clip(phase_line(self.picked), width - 1, 1)
         space: list[Line] = [()] if height >= len(drawn) + len(head) + len(words) + 2 else []
         room = max(1, height - len(head) - len(space) - len(words))

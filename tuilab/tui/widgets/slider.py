@@ -84,7 +84,7 @@ One parameter of the scenario, with its value on the left and its upper end on t
     ]
 
     control: var[Control] = var(None, init=False)  # type: ignore[arg-type]
-    """What it sets, as its owner has it."""
+    """The parameter that it sets, with its current value and limits."""
     message: var[str] = var("", init=False)
     """Why a value was rejected."""
     typed: var[str | None] = var(None, init=False)

@@ -36,7 +36,7 @@ _UPDATES = (
 MOST_FUSED = 4
 """Maximum number of ops that one kernel fuses after a product."""
 WHOLE = 0.95
-"""Share of the arithmetic from which a scope is the whole model and not a layer."""
+"""A scope with at least this share of the arithmetic is the whole model, not a layer."""
 
 
 class Layers:

@@ -12,7 +12,7 @@ from tuilab.model.quantity import size as bytes_words
 from tuilab.worker.measure.prepare import MEMORY_SHARE, free_memory
 
 LEAST = 64 * 2**20
-"""Bytes below which a size's memory is lost in the noise of TensorFlow's own."""
+"""Minimum bytes of a size that stand out from the noise of TensorFlow's own memory."""
 MOST_POWER = 3.0
 """Largest power of the size with which memory may grow."""
 RESET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
@@ -24,13 +24,13 @@ def process_memory() -> int:
 
 
 def reset_peak() -> None:
-    """Start a new peak, if this system and the process's confinement allow it (Linux 4.0 and later)."""
+    """Reset the peak, if this system and the process's confinement allow it (Linux 4.0 and later)."""
     with contextlib.suppress(OSError):
         RESET.write_text("5")
 
 
 def peak() -> int:
-    """Return the most bytes of memory that this process has held since the last reset, or ever."""
+    """Return this process's peak memory in bytes since the last reset, else since its start."""
     with contextlib.suppress(OSError):
         for line in STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -47,17 +47,20 @@ class SizesMemory:
         self._before = 0
 
     def begin(self) -> None:
-        """Note what the process holds before a size."""
+        """Record the memory that the process holds before a size."""
         reset_peak()
         self._before = process_memory()
 
     def end(self, size: float) -> None:
-        """Note what that size took, `LEAST` if less. A size of 0 says nothing about larger ones."""
+        """Record the memory that the size took, at least `LEAST`.
+
+        A size of 0 says nothing about larger ones.
+        """
         if size > 0:
             self._taken[size] = max(LEAST, peak() - self._before)
 
     def lacking(self, size: float) -> str:
-        """Return why that size does not fit; "" if it does or nobody knows.
+        """Return why that size does not fit; "" if it does or that is unknown.
 
         Memory is assumed to grow as between the two largest known sizes, as a power of the size.
         """

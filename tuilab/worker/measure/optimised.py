@@ -8,13 +8,13 @@ from tuilab.model.arithmetic import Shape, Shaped
 from tuilab.model.ops import BRANCHES, CALLS, LOOPS, SOURCES
 
 FOLDED = 100 * 1024
-"""Bytes up to which the optimiser folds an output into a constant, however small its inputs are."""
+"""Maximum bytes of an output that the optimiser folds into a constant, however small its inputs are."""
 
 
 class Optimised:
     """Finds, op by op in a graph's order, what the optimiser computes while it makes the graph or only once.
 
-    most: bytes up to which it folds an output into a constant; larger outputs fold if their inputs are as
+    most: maximum bytes of an output that it folds into a constant; larger outputs fold if their inputs are as
     large. constants: bytes of each tensor that depends on constants only, by name.
     """
 

@@ -298,7 +298,7 @@ def _watch(bench: Bench, cell: TimedArm, first_s: float) -> Observation | None:
             bench.context, cell.case, cell.arm, hlo=first_s <= HLO_FIRST_CALL_S and not bench.rounds
         )
     except Exception as error:
-        # The earlier calls succeeded, so the arm can be timed without its placement.
+        # The earlier calls succeeded, so time the arm even without its placement.
         bench.context.log(f"{cell.arm.id}: no placement: {type(error).__name__}: {text_of(error)}", bench.run)
         return None
     nodes = _by_layer(bench, cell, found.nodes)

@@ -96,7 +96,7 @@ def warm_up(
     """
     begun, second_s = stopwatch.now(), cell.call_s
     samples, visits, calls, warm = [second_s], [second_s], 1, False
-    early = 0  # samples from the time that does not count
+    early = 0  # number of samples taken before the warm-up's minimum time
     while stopwatch.now() - begun + visits[-1] <= limit_s:
         check()
         started = stopwatch.now()

@@ -18,7 +18,7 @@ from tuilab.workloads.base import Workload
 TELL_S = 0.5
 """Seconds between progress reports. A model that opens sooner is not reported."""
 LEAST_TOLD = 20_000_000
-"""Bytes from which reading progress is reported."""
+"""Minimum bytes of a model for which reading progress is reported."""
 _opened: dict[tuple[str, Opening, tuple[int, ...]], Workload] = {}
 
 

@@ -20,7 +20,7 @@ def bodies(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 def nodes_of(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the same of a `GraphDef`."""
+    """Yield the same for a `GraphDef`."""
     yield "", graph.node
     for function in graph.library.function:
         yield function.signature.name, function.node_def
@@ -119,7 +119,7 @@ class Examined:
         return node.op in _PASSES and bool(made_of) and self._is_of_the_saver(made_of[0], depth + 1)
 
     def _is_plain_text(self, name: str) -> bool:
-        """Whether it is a constant part of a path, or a choice of two: TensorFlow has one for S3."""
+        """Return True for a constant part of a path, or a choice between two, as TensorFlow has for S3."""
         node = self._nodes.get(name)
         if node is not None and node.op in ("Select", "SelectV2"):
             return all(self._is_plain_text(each) for each in _inputs(node)[1:])

@@ -77,7 +77,7 @@ def limit_of(error: Exception) -> int:
 
 
 def stated(name: str, how: str) -> None:
-    """Raise InputError for a shape that a model does not need. how: what it says of its inputs."""
+    """Raise InputError for a shape that a model does not need. how: how the model states its inputs."""
     expected = f"no shape: the model states its inputs ({how}); use --set for open sizes"
     raise InputError("--input", name, expected)
 
@@ -176,7 +176,7 @@ def _loss_of(loss: Any, name: str, index: int) -> str:
 class Given:
     """A model's inputs: generated as it needs them, or supplied by the user (`--data`).
 
-    hints: by input, as `Made.array` takes them; what the graph of `call` says goes first.
+    hints: by input, for `Made.array`; the graph of `call` takes precedence.
     """
 
     def __init__(

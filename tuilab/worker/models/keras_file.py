@@ -62,7 +62,7 @@ MOST_UNPACKED = 50
 
 
 class CustomObjectError(InputError):
-    """The file uses an object of a person's own, which `--code` could register."""
+    """The file uses a custom object, which `--code` could register."""
 
 
 @dataclass
@@ -244,7 +244,7 @@ def packed(tf: Any, model: Any, inputs: Any) -> Any:
 
 
 def inputs_of(tf: Any, model: Any) -> tuple[list[Spec], dict[str, Any]]:
-    """Return the inputs of a Keras model and what its layers say of their values, as `Given` takes both."""
+    """Return the inputs of a Keras model, and what its layers imply about their values, for `Given`."""
     specs: list[Spec] = []
     hints = _hints(model)
     for index, each in enumerate(model.inputs):

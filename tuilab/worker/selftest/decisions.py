@@ -187,7 +187,7 @@ def drifting(context: Context, *, long: bool) -> Check:
     message = f"a drift of {percent(GROWTH)} was noticed in {found} of {runs} runs"
     if fewest < FOUND * runs:
         message += f"; this machine's noise lets {expected} of them notice it"
-    message += f"; a steady pace was called slower in {moved[True]}, faster in {moved[False]}"
+    message += f"; a steady pace was flagged as slower in {moved[True]} runs, as faster in {moved[False]}"
     return Check(
         name="drift",
         figure=found / runs,

@@ -101,7 +101,7 @@ def _zygote() -> Iterator[socket.socket]:
         try:
             here.settimeout(LONGEST_S)
             if not here.recv(64):
-                raise OSError("the zygote ended at its start")
+                raise OSError("the zygote process exited while it started")
             yield here
         finally:
             process.kill()
